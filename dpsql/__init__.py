@@ -35,6 +35,14 @@ from dpsql.interfaces.python import (
     threadsafety,
 )
 
+
+def load_ipython_extension(shell: object) -> None:
+    """``%load_ext dpsql`` in a notebook."""
+    from dpsql.interfaces.notebook import load_ipython_extension as load
+
+    load(shell)
+
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -67,6 +75,7 @@ __all__ = [
     "__version__",
     "apilevel",
     "connect",
+    "load_ipython_extension",
     "paramstyle",
     "threadsafety",
 ]

@@ -15,25 +15,16 @@ from dataclasses import dataclass, field, replace
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience
-from dpsql.finish import (
-    Finished,
-    Finisher,
-    in_zone,
-    known_margins,
-    present_notes,
-    widened_columns,
-    widened_margins,
-    widened_rows,
-)
+from dpsql.finish import Finished, Finisher, delivered, present_notes
 from dpsql.ledger import Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
-from dpsql.read import ExactTables, Reader
-from dpsql.releases import NoisyTable, ReleaseFacts
-from dpsql.reply import Answer, AnswerColumn, Budget
+from dpsql.read import Reader
+from dpsql.releases import ExactTable, NoisyTable, ReleaseFacts
+from dpsql.reply import Answer, Budget
 from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
 from rewriter.plan import Plan
@@ -100,18 +91,20 @@ class Answering:
             # Meanwhile other statements may have bought the releases of this one.
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
+        fresh = [priced.fresh(one) for one in priced.releases]
+        kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
+        reading = self.reader.reading(one.plan for one in fresh if one is not None)
         loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
             turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
-        fresh = [priced.fresh(one) for one in priced.releases]
-        exact = self.reader.reading((one.plan for one in fresh if one is not None), patience, turn)
         tables: dict[str, Made] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
-            plan = calibration.plan
-            noisy = None if one is None else self._measured(one, exact, self.reuse.facts(one.plan))
+            plan, noisy = calibration.plan, None
+            if one is not None:
+                noisy = self._measured(one, reading.table(one.plan, patience, turn), *kept[one.plan.identity])
             found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
             whole = priced.stored.get(plan.identity, noisy)
             if found is not None:
@@ -132,20 +125,23 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            turn = held.enter_context(opened.turn(patience))
+            reading, turn = self.reader.reading(()), held.enter_context(opened.turn(patience))
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
+            version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
-                missing: [self._measured(one, self.reader.reading((), patience, turn)) for one in some]
+                missing: [self._measured(one, reading.table(one.plan, patience, turn), version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(self, calibration: Calibration, exact: ExactTables, facts: ReleaseFacts | None = None) -> NoisyTable:
-        """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
+    def _measured(
+        self, calibration: Calibration, exact: ExactTable, version: str, facts: ReleaseFacts | None = None
+    ) -> NoisyTable:
+        """Perturbed and kept under the version from before it was read. It was charged before."""
         opened, plan = self.opened, calibration.plan
-        noisy = perturb(exact.table(plan), calibration, self._sampler)
+        noisy = perturb(exact, calibration, self._sampler)
         if calibration.loss:
-            opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
+            opened.store.put(plan.identity, version, noisy, facts)
         return noisy
 
     def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:
@@ -164,22 +160,16 @@ class Answering:
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
     def reply(self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget]) -> Answer:
-        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
+        """Finished rows as they are delivered, with the price and what is left."""
         settings, prepared, priced = asked.settings, released.settled.prepared, released.priced
-        program, width = prepared.program, len(prepared.columns)
-        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
-        rows = finished.rows.among(range(width))
-        known = known_margins(rows, finished.bars)
-        got = error_notes(columns, known) if settings.target_error is not None else ()
-        if settings.intervals:
-            rows = widened_rows(columns, prepared.outer.measured, rows, finished.bars)
-            known = widened_margins(columns, prepared.outer.measured, known)
-            columns = widened_columns(columns, prepared.outer.measured)
+        program = prepared.program
+        shown = delivered(prepared, finished, intervals=settings.intervals)
+        got = error_notes(shown.columns, shown.margins) if settings.target_error is not None else ()
         present = present_notes(program.shapes, priced.calibrations)
         return Answer(
-            columns=columns,
-            rows=in_zone(columns, rows, prepared.zone),
-            margins=known,
+            columns=shown.columns,
+            rows=shown.rows,
+            margins=shown.margins,
             price=released.loss,
             epsilon=self.opened.accountant.accounting.statement_epsilon(released.loss),
             budget=budget,

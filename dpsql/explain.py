@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import ZCDP, PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, expected_errors, notices
+from dpsql.price import Priced, expected_errors, notices, suggestions
 from dpsql.releases import ColumnarRows
-from dpsql.reply import AnswerColumn, Budget, Explanation, ReleaseExplanation
+from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
-from rewriter.declared import DOUBLE
+from rewriter.declared import DOUBLE, Catalog
+from rewriter.front_door import Shown
+from rewriter.refused import Refused
 
 
 def explained(
-    answering: Answering, prepared: Prepared, settings: Settings, budget_after: Callable[[PrivacyLoss], Budget]
+    answering: Answering,
+    prepared: Prepared,
+    settings: Settings,
+    budget_after: Callable[[PrivacyLoss], Budget],
+    planned: Callable[[Catalog], Prepared],
 ) -> Explanation:
-    """The explanation of a query. ``budget_after`` says what a price would leave.
+    """The explanation of a query. ``budget_after`` says what a price would leave; ``planned`` is the same query under
+    another policy.
 
     Raises :class:`dpsql.errors.Error`.
     """
@@ -47,7 +56,44 @@ def explained(
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
         render=_rendered,
+        draw=_drawn,
+        advise=partial(_better, answering, prepared, settings, price, planned),
     )
+
+
+def _better(
+    answering: Answering,
+    prepared: Prepared,
+    settings: Settings,
+    price: PrivacyLoss,
+    planned: Callable[[Catalog], Prepared],
+) -> tuple[Better, ...]:
+    """What would make the answer more accurate. Nothing where it is free, or where its error is not foretold."""
+    if not price or prepared.program.missing or settings.target_error is not None or prepared.program.shown:
+        return ()
+    pricing, opened, epsilon = answering.pricing, answering.opened, settings.epsilon
+    now = pricing.errors_afresh(prepared, epsilon)
+    if not any(now):
+        return ()
+    found = []
+    dearer = min(2 * epsilon, opened.policy.statement.max_epsilon)
+    if dearer > epsilon:
+        power = 2 if opened.accountant.accounting is ZCDP else 1
+        errors, times = pricing.errors_afresh(prepared, dearer), (dearer / epsilon) ** power
+        found.append(Better(f"SET dpsql.epsilon = {float(dearer):g}", errors, by_owner=False, price=times))
+
+    def errors_under(changed: Catalog) -> tuple[float | None, ...]:
+        try:
+            return pricing.errors_afresh(planned(changed), epsilon)
+        except Refused:
+            return now
+
+    tables = prepared.program.private_tables
+    found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under)
+    if not settings.intervals:
+        return tuple(found)
+    columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+    return tuple(replace(one, errors=_beside_ends(columns, prepared, one.errors)) for one in found)
 
 
 def _rendered(explanation: Explanation) -> list[str]:
@@ -56,10 +102,16 @@ def _rendered(explanation: Explanation) -> list[str]:
     return explanation_lines(explanation)
 
 
+def _drawn(explanation: Explanation) -> str:
+    from dpsql.display import explanation_html
+
+    return explanation_html(explanation)
+
+
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:
     """What a statement answers with, under the session's settings."""
     columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
-    return widened_columns(columns, prepared.outer.measured) if settings.intervals else columns
+    return widened_columns(columns, prepared.measured) if settings.intervals else columns
 
 
 def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, ...]:
@@ -85,8 +137,16 @@ def _expected(
 ) -> tuple[float | None, ...]:
     """The error to expect of each column; the ends of intervals have none."""
     errors = expected_errors(prepared, calibrations, answering.pricing.known(prepared))
+    if prepared.program.shown:
+        pairs = zip(errors, prepared.program.shown, strict=True)
+        errors = tuple(error if shown is Shown.VALUE else None for error, shown in pairs)
     if not settings.intervals:
         return errors
-    columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+    return _beside_ends(tuple(AnswerColumn(name, kind) for name, kind in prepared.columns), prepared, errors)
+
+
+def _beside_ends(
+    columns: tuple[AnswerColumn, ...], prepared: Prepared, errors: tuple[float | None, ...]
+) -> tuple[float | None, ...]:
     known = ColumnarRows.of([DOUBLE] * len(columns), [errors])
-    return widened_margins(columns, prepared.outer.measured, known)[0]
+    return widened_margins(columns, prepared.measured, known)[0]

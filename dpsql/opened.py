@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
@@ -47,7 +50,6 @@ class Opened:
     catalog: Catalog
     engine: Engine
     accountant: Accountant
-    shares: Mapping[str, Accountant]
     ledger: Ledger
     store: ReleaseStore
     purchases: Purchases
@@ -74,10 +76,18 @@ class Opened:
             raise busy()
         return taken
 
+    def version(self, plan: Plan, at: datetime | None = None) -> str:
+        """What a release stands under: the owner's ``data_version``, and the period of each table that refreshes."""
+        numbers = [
+            f"{table}: {refresh.number(at or self.clock.read())}"
+            for table in plan.tables
+            if (refresh := self.policy.refresh_of(table)) is not None
+        ]
+        return " ".join((self.policy.data_version, *numbers))
+
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
-        version = self.policy.data_version
-        return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
+        return self.purchases.claimed({f"{plan.identity} {self.version(plan)}" for plan in plans}, patience)
 
     def close(self) -> None:
         self.memories.forget()
@@ -145,25 +155,38 @@ def open_engine(
     return ENGINES[database.kind].open(target, resources or Resources(), files or {})
 
 
-def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
-    """The filter of the declared total, and those of the analysts who have a share of it."""
-    accounting = ACCOUNTINGS[policy.budget.accounting]
+_Filters = tuple[Accountant, ...]
+
+
+def accountants(policy: Policy) -> tuple[_Filters, dict[str, _Filters]]:
+    """The filters of the declared total, and those of the analysts who have a share of it; that of windows first."""
+    budget, zone = policy.budget, policy.clock.zone
+    accounting = ACCOUNTINGS[budget.accounting]
+    whole = budget.delta if budget.lifetime is None or budget.lifetime.delta is None else budget.lifetime.delta
+
+    def filters(epsilon: Fraction, per: str | None, lifetime: Fraction | None) -> _Filters:
+        renewed = Accountant(accounting, epsilon, budget.delta, per=CalendarUnit(per, zone) if per else None)
+        return (renewed,) if lifetime is None else (renewed, Accountant(accounting, lifetime, whole))
+
     shares = {
-        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
-        for name, analyst in (policy.analysts or {}).items()
-        if analyst.budget is not None
+        name: filters(own.epsilon, own.per or budget.per, own.lifetime.epsilon if own.lifetime else None)
+        for name, own in ((name, analyst.budget) for name, analyst in (policy.analysts or {}).items())
+        if own is not None
     }
-    return Accountant(accounting, policy.budget.epsilon, policy.budget.delta), shares
+    return filters(budget.epsilon, budget.per, budget.lifetime.epsilon if budget.lifetime else None), shares
 
 
-def open_ledger(policy: Policy, *, create: bool = True, writer: Writer | None = None) -> Ledger:
+def open_ledger(
+    policy: Policy, *, create: bool = True, writer: Writer | None = None, clock: Clock | None = None
+) -> Ledger:
     """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`.
 
     ``writer`` adds the charges, where another process does.
     """
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
-    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create, writer=writer)
+    place, read = with_secret(str(policy.ledger), LEDGER), None if clock is None else clock.read
+    return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
 
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
@@ -256,20 +279,27 @@ def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) 
     return open_here(ComparedPolicy(policy, known, engine_of(policy, processes)), writer)
 
 
-def open_here(found: ComparedPolicy, writer: Writer | None = None) -> Opened:
-    """What a compared policy names beside its database. Raises :class:`dpsql.errors.Error`."""
+def open_here(
+    found: ComparedPolicy, writer: Writer | None = None, read: Callable[[], datetime] | None = None
+) -> Opened:
+    """What a compared policy names beside its database. ``read`` is for tests: a clock other than the machine's.
+
+    Raises :class:`dpsql.errors.Error`.
+    """
     try:
-        return _open(found, writer)
+        policy = found.policy
+        clock = Clock(policy.clock.tick, policy.clock.zone)
+        return _open(found, writer, clock if read is None else replace(clock, read=read))
     except BaseException:
         found.engine.close()
         raise
 
 
-def _open(found: ComparedPolicy, writer: Writer | None) -> Opened:
+def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     policy, known, engine = found.policy, found.catalog, found.engine
     engine.rely_on(known.tables)
-    total, shares = accountants(policy)
-    ledger = open_ledger(policy, writer=writer)
+    total, _ = accountants(policy)
+    ledger = open_ledger(policy, writer=writer, clock=clock)
     try:
         store = _store(policy, ledger)
         purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
@@ -282,5 +312,4 @@ def _open(found: ComparedPolicy, writer: Writer | None) -> Opened:
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    clock = Clock(policy.clock.tick, policy.clock.zone)
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, clock, memories)
+    return Opened(policy, known, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)

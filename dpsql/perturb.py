@@ -27,8 +27,8 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
     if calibration.selected:
         threshold = calibration.selected.threshold
         tried = threshold.mechanism.sample(sampler, len(groups))
-        places = np.array(threshold.named(columns[threshold.selection.name], tried), dtype=np.int64)
-        drawn = IntegerColumn.of(tried).taken(places)
+        places = threshold.named(columns[threshold.selection.name], tried)
+        drawn = tried.taken(places)
     if calibration.peeled:
         top = calibration.peeled.mechanism
         places = np.array(sorted(top.picked(columns[top.top.name], sampler)), dtype=np.int64)
@@ -43,7 +43,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
         if one.block == calibration.plan.selecting:
             noise = drawn
         else:
-            noise = IntegerColumn.of(one.mechanism.sample(sampler, size * len(one.block.statistics)))
+            noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
         for number, statistic in enumerate(one.block.statistics):
             column = columns[statistic.name]
             if prefix is not None:

@@ -1,40 +1,90 @@
-"""Prices and what is left of a budget, in words."""
+"""Prices, errors and what is left of a budget, in words."""
 
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from fractions import Fraction
 
 from dpsql.accounting import ACCOUNTINGS, Accounting, PrivacyLoss
-from dpsql.releases import down, up
+from dpsql.calendar_unit import CalendarUnit
+from dpsql.releases import bar, up
 from dpsql.reply import Answer, Budget
+from rewriter.declared import Kind
 
 
-def left_over(epsilon: float, statements: int) -> str:
-    """The rest of a budget, rounded down.
+def left_over(budget: Budget) -> str:
+    """The rest of a budget, rounded down, and when it is whole again.
 
-    >>> left_over(9.87654, 40)
-    'ε = 9.876, or 40 statements at the default price'
+    >>> from dpsql.accounting import PURE, Accountant
+    >>> of = Accountant(PURE, Fraction(10), Fraction(0))
+    >>> left_over(Budget(of.epsilon, of.delta, 0.12, 9.88, 40, "pure", of.limit, used=Fraction(12, 1000)))
+    '98.8 % of the total budget, or 40 statements at the default price'
     """
-    return f"ε = {down(epsilon)}, or {statements} statement{'' if statements == 1 else 's'} at the default price"
+    statements = budget.statements_left
+    told = f"{statements} statement{'' if statements == 1 else 's'} at the default price"
+    left = f"{part_left(budget.used)} of {budget_name(budget)}, or {told}"
+    return f"{left}; it renews on {renewal(budget.per, budget.renews)}" if budget.renews is not None else left
 
 
-def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
-    """A privacy loss in its own terms, after the ε of the statement where that is none of them.
+def part_left(used: Fraction) -> str:
+    """What is left of a whole, rounded down.
 
-    >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(1, 10))
-    'ε = 0.1 (ρ = 0.005, δ = 1e-09)'
+    >>> part_left(Fraction(1, 48)), part_left(Fraction(2))
+    ('97.9 %', '0 %')
+    """
+    return f"{math.floor(max(Fraction(0), 1 - used) * 1000) / 10:g} %"
+
+
+def renewal(per: CalendarUnit | None, when: datetime) -> str:
+    return per.shown(when) if per is not None else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def budget_name(budget: Budget) -> str:
+    """Whose budget it is, and of which window."""
+    whose = "this analyst's" if budget.own else "the total"
+    return f"{whose} budget" if budget.per is None else f"{whose} budget of this {budget.per}"
+
+
+def loss(price: PrivacyLoss) -> str:
+    """A privacy loss in its own terms.
+
+    >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)))
+    'ρ = 0.005, δ = 1e-09'
     """
     parts = [f"{letter} = {float(part):.6g}" for letter, part in zip("ερδ", price.parts, strict=True) if part]
-    told = ", ".join(parts) or "nothing"
-    return f"ε = {float(epsilon):.6g} ({told})" if epsilon and not price.epsilon else told
+    return ", ".join(parts) or "nothing"
 
 
 def price_line(answer: Answer) -> str:
     """The cost of the statement, and the rest of the budget."""
     left = answer.remaining
     paid = price_lines(answer.price, answer.epsilon, left, "Paid") or ["Free."]
-    return "\n".join([*paid, f"Left: {left_over(left.left_epsilon, left.statements_left)}."])
+    return "\n".join([*paid, f"Left: {left_over(left)}."])
+
+
+_MOST_COLUMNS = 8
+
+
+def errors_line(answer: Answer) -> str:
+    """The error of each measured column, the smallest and the largest of its rows; nothing where none is known.
+
+    >>> from rewriter.declared import BIGINT, DOUBLE
+    >>> from dpsql.reply import AnswerColumn
+    >>> columns = AnswerColumn("n", BIGINT), AnswerColumn("avg", DOUBLE)
+    >>> errors_line(Answer(columns, ((10, 2.5), (20, 3.5)), ((11.0, 0.217), (11.0, 0.31))))
+    '95 %: n ± 11, avg ± 0.22 to 0.31'
+    """
+    found = []
+    margins = list(answer.margins)
+    for at, column in enumerate(answer.columns):
+        known = [width for row in margins if (width := row[at]) is not None and math.isfinite(width)]
+        if known:
+            whole = column.type.kind is Kind.INTEGER
+            least, most = bar(min(known), whole), bar(max(known), whole)
+            found.append(f"{column.name} ± {least if least == most else f'{least} to {most}'}")
+    more = f" and {len(found) - _MOST_COLUMNS} more" if len(found) > _MOST_COLUMNS else ""
+    return f"95 %: {', '.join(found[:_MOST_COLUMNS])}{more}" if found else ""
 
 
 def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> str:
@@ -52,22 +102,10 @@ def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> st
     return f"By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
 
 
-def of_budget(price: PrivacyLoss, limit: PrivacyLoss, *, own: bool) -> str:
-    """The part of a declared budget that a price takes, rounded up: of that kind of loss of which it takes most.
-
-    >>> of_budget(PrivacyLoss(rho=Fraction(1, 200)), PrivacyLoss(rho=Fraction(3, 2), delta=Fraction(1)), own=False)
-    '0.34 % of the total budget'
-    >>> of_budget(PrivacyLoss(epsilon=Fraction(1, 3)), PrivacyLoss(epsilon=Fraction(1)), own=True)
-    "34 % of this analyst's budget"
-    """
-    whose = "this analyst's" if own else "the total"
-    return f"{_percent(float(price.part_of(limit)))} of {whose} budget"
-
-
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
     """To two digits, rounded up.
 
-    >>> _percent(0.0208), _percent(0.1), _percent(0.9999), _percent(1.2)
+    >>> percent(0.0208), percent(0.1), percent(0.9999), percent(1.2)
     ('2.1 %', '10 %', '100 %', '120 %')
     """
     if not part:
@@ -77,9 +115,16 @@ def _percent(part: float) -> str:
 
 
 def price_lines(price: PrivacyLoss, epsilon: Fraction, budget: Budget, verb: str) -> list[str]:
-    """What a statement costs: in its own terms, as a part of the budget, and what it promises alone."""
+    """What a statement costs: as a part of the budget, as the ε that an analyst sets, and what it promises alone.
+
+    >>> from dpsql.accounting import PURE, Accountant
+    >>> of = Accountant(PURE, Fraction(10), Fraction(0))
+    >>> budget = Budget(of.epsilon, of.delta, 0.12, 9.88, 40, "pure", of.limit, own=True)
+    >>> price_lines(PrivacyLoss(epsilon=Fraction(1)), Fraction(1), budget, "Paid")[0]
+    "Paid: 10 % of this analyst's budget (ε = 1)."
+    """
     if not price:
         return []
-    part = of_budget(price, budget.limit, own=budget.own)
+    part = f"{percent(float(price.part_of(budget.limit)))} of {budget_name(budget)}"
     alone = by_itself(price, ACCOUNTINGS[budget.accounting], budget.delta)
-    return [f"{verb}: {loss(price, epsilon)}, {part}.", alone]
+    return [f"{verb}: {part} (ε = {float(epsilon):.6g}).", alone]

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
-from dpsql.ledger import Ledger, Receipt
+from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
@@ -23,8 +23,21 @@ from dpsql.policy import Policy
 from dpsql.prepare import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
+from dpsql.watched import WatchedStatement, Watching, watched_statement
 from rewriter.declared import TEXT, UTC, Catalog
-from rewriter.front_door import Empty, Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse, rewrite
+from rewriter.front_door import (
+    WATCHED_FORM,
+    Empty,
+    Explain,
+    Parameters,
+    Select,
+    SetSetting,
+    ShowSetting,
+    Transaction,
+    parse,
+    rewrite,
+    watched_comparison,
+)
 
 _REMEMBERED = 512
 
@@ -35,6 +48,7 @@ class Proxy:
     def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self.answering = Answering(opened, sampler, silent=silent)
+        self.watching = Watching(self.answering, sampler)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _REMEMBERED)
         # What is left is asked with every answer and changes only with a charge.
@@ -69,10 +83,9 @@ class Proxy:
         """All that is remembered from statement to statement."""
         return self._opened.memories
 
-    def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
-        """The budget left after a loss, and how many statements of a price fit into it."""
-        key = (accountant, spent, each, own)
-        return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
+    def budget_of(self, standing: Standing, each: PrivacyLoss) -> Budget:
+        """The budget that a filter leaves, and how many statements of a price fit into it."""
+        return self._budgets.get((standing, each), lambda: _budget_of(standing, each))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Warnings for the owner about the way in which the database is opened."""
@@ -122,12 +135,23 @@ class Proxy:
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty, instant)
 
+    def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str) -> WatchedStatement:
+        """A statement that is a watch. Raises :class:`dpsql.errors.Error` where it is not one comparison."""
+        statement = parse(sql, parameters)
+        if not isinstance(statement, Select):
+            raise DataError("only a query can be watched", sqlstate="42601", hint=WATCHED_FORM)
+        comparison = watched_comparison(statement.tree)
+        instant = self._opened.clock.now()
+        aggregate = self._prepared(replace(statement, tree=comparison.tree), sql, False, zone, Empty.AUTO, instant)
+        return watched_statement(shown, aggregate, comparison)
+
     def _prepare_text(
         self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone, empty, instant))
+            prepared = self._prepared(statement.query, sql, others, zone, empty, instant)
+            return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
             return self._prepared(statement, sql, others, zone, empty, instant)
         return statement
@@ -135,10 +159,23 @@ class Proxy:
     def _prepared(
         self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> Prepared:
+        return self.planned(select, sql, self._opened.catalog, others, zone, empty, instant)
+
+    def planned(
+        self,
+        select: Select,
+        sql: str,
+        catalog: Catalog,
+        others: bool,
+        zone: str,
+        empty: Empty,
+        instant: datetime.datetime,
+    ) -> Prepared:
+        """A query, prepared under what a ``catalog`` declares."""
         opened = self._opened
         program = rewrite(
             select.tree,
-            opened.catalog,
+            catalog,
             replace(opened.engine.dialect, zone=zone),
             norms=opened.accountant.accounting.norms,
             others=others,
@@ -146,7 +183,7 @@ class Proxy:
             learns=self.answering.bounds.share is not None,
             instant=instant,
         )
-        return prepare(program, sql, opened.sandbox)
+        return prepare(program, sql, opened.sandbox, select.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +191,7 @@ class _Explained:
     """EXPLAIN of a prepared query."""
 
     prepared: Prepared
+    as_json: bool = False
 
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
@@ -216,9 +254,12 @@ class Session:
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
+            if self.settings.watch and prepared.program.private_tables:
+                watched = self._proxy.watched(sql, parameters, prepared, self.settings.zone)
+                return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
-            return _as_answer(self._explained(prepared.prepared), self.budget)
+            return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
             self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
@@ -253,7 +294,19 @@ class Session:
         return self._explained(prepared)
 
     def _explained(self, prepared: Prepared) -> Explanation:
-        return explained(self._proxy.answering, prepared, self.settings, self._budget)
+        return explained(
+            self._proxy.answering, prepared, self.settings, self._budget, self._under_another_policy(prepared)
+        )
+
+    def _under_another_policy(self, prepared: Prepared) -> Callable[[Catalog], Prepared]:
+        """The same query as if the policy declared something else. Nothing of it is remembered, and it is never run."""
+        own, instant = self.settings, self._opened.clock.now()
+        select = Select(prepared.tree)
+
+        def planned(catalog: Catalog) -> Prepared:
+            return self._proxy.planned(select, prepared.sql, catalog, own.other, own.zone, own.empty, instant)
+
+        return planned
 
     def budget(self) -> Budget:
         """The budget left to this analyst: the smaller of the total and the analyst's own share."""
@@ -267,14 +320,13 @@ class Session:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
         opened = self._opened
         each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
-        scopes = [(opened.accountant, opened.ledger.spent(), False)]
-        if (share := opened.shares.get(self.analyst)) is not None:
-            scopes.append((share, opened.ledger.spent(self.analyst), True))
-        budgets = [self._proxy.budget_of(accountant, spent + more, each, own) for accountant, spent, own in scopes]
+        standings = (*opened.ledger.standings(), *opened.ledger.standings(self.analyst))
+        budgets = [self._proxy.budget_of(replace(one, spent=one.spent + more), each) for one in standings]
         return min(budgets, key=lambda budget: budget.statements_left)
 
 
-def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
+    accountant, spent = standing.accountant, standing.spent
     epsilon = accountant.epsilon_of(spent)
     return Budget(
         epsilon=accountant.epsilon,
@@ -284,13 +336,16 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
         limit=accountant.limit,
-        own=own,
+        own=standing.whose != EVERYBODY,
+        used=spent.part_of(accountant.limit),
+        per=accountant.per,
+        renews=standing.renews,
     )
 
 
-def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
-    """EXPLAIN as one column of text."""
-    lines = explanation.lines
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget], *, as_json: bool) -> Answer:
+    """EXPLAIN as one column of text; JSON is one row of it."""
+    lines = (explanation.json,) if as_json else explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

@@ -26,10 +26,10 @@ class Reader:
         self._opened = opened
         self._scans: Memory[tuple[str, ...], tuple[OneScan, ...]] = opened.memories.memory("scans", _REMEMBERED)
 
-    def reading(self, plans: Iterable[Plan], patience: Patience, turn: Turn | None = None) -> ExactTables:
-        """The tables of plans, none of which is read yet."""
+    def reading(self, plans: Iterable[Plan]) -> PlanReading:
+        """How plans are read. Nothing is read yet, and whatever can fail but the engine has been tried."""
         several = list({plan.identity: plan for plan in plans}.values())
-        return ExactTables(self._opened, self._found(several), patience, turn)
+        return PlanReading(self._opened, self._found(several))
 
     def _found(self, plans: Sequence[Plan]) -> tuple[OneScan, ...]:
         if len(plans) < 2:
@@ -38,21 +38,20 @@ class Reader:
         return self._scans.get(key, lambda: one_scans(plans, self._opened.engine.dialect))
 
 
-class ExactTables:
+class PlanReading:
     """The secret tables of a statement: a scan is read when the first of its plans is asked for. Of one thread."""
 
-    def __init__(self, opened: Opened, scans: Iterable[OneScan], patience: Patience, turn: Turn | None) -> None:
+    def __init__(self, opened: Opened, scans: Iterable[OneScan]) -> None:
         self._engine = opened.engine
-        self._how = (patience.seconds, patience.cancellation, turn)
         self._scans = {plan.identity: scan for scan in scans for plan in scan.plans}
         self._tables: dict[str, ExactTable] = {}
 
-    def table(self, plan: Plan) -> ExactTable:
-        """The exact integers of a plan."""
+    def table(self, plan: Plan, patience: Patience, turn: Turn | None = None) -> ExactTable:
+        """The exact integers of a plan, which was charged for."""
         scan = self._scans.get(plan.identity)
         if scan is None:
-            return self._engine.run(plan, *self._how)
+            return self._engine.run(plan, patience.seconds, patience.cancellation, turn)
         if plan.identity not in self._tables:
-            tables = self._engine.run_together(scan, *self._how)
+            tables = self._engine.run_together(scan, patience.seconds, patience.cancellation, turn)
             self._tables |= {one.identity: table for one, table in zip(scan.plans, tables, strict=True)}
         return self._tables[plan.identity]

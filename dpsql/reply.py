@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.releases import Additive
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
@@ -22,8 +25,9 @@ class AnswerColumn:
 class Budget:
     """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
     declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price. ``limit`` is
-    the declared budget, in the terms in which prices add up; ``own`` says that it is an analyst's share, not the
-    total."""
+    the declared budget, in the terms in which prices add up, and ``used`` the part that is gone; ``own`` says that it
+    is an analyst's share, not the total. ``per`` is the window that all of this is about, which ends when it
+    ``renews``; None for a budget of all time."""
 
     epsilon: Fraction
     delta: Fraction
@@ -33,6 +37,9 @@ class Budget:
     accounting: str
     limit: PrivacyLoss
     own: bool = False
+    used: Fraction = Fraction(0)
+    per: CalendarUnit | None = None
+    renews: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +89,22 @@ class ReleaseExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Better:
+    """What would make an answer more accurate: a line to write, and the errors that the columns would have then."""
+
+    change: str
+    errors: tuple[float | None, ...]
+    by_owner: bool
+    price: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
-    is what EXPLAIN answers.
+    is what EXPLAIN answers. ``draw`` makes HTML of it. ``advise`` plans what would be better, which takes some
+    milliseconds.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -98,11 +116,56 @@ class Explanation:
     remaining_after: Budget
     notices: tuple[str, ...]
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+    draw: Callable[[Explanation], str] = field(repr=False, compare=False)
+    advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def better(self) -> tuple[Better, ...]:
+        """What would make the answer more accurate: by the analyst first, then by the owner."""
+        return self.advise()
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What EXPLAIN answers. Drawing them takes far longer than all else of an explanation."""
         return tuple(self.render(self))
+
+    @property
+    def json(self) -> str:
+        """What EXPLAIN (FORMAT JSON) answers: what one gets, at which price, and what would be better."""
+        left = self.remaining_after
+        told = {
+            "columns": [
+                {"name": column.name, "type": str(column.type), "expected_error": error}
+                for column, error in zip(self.columns, self.expected, strict=True)
+            ],
+            "price": {
+                "epsilon": float(self.epsilon),
+                "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
+                "part_of_budget": float(self.price.part_of(left.limit)),
+            },
+            "left": {
+                "part": float(max(Fraction(0), 1 - left.used)),
+                "statements": left.statements_left,
+                "own": left.own,
+                "per": None if left.per is None else str(left.per),
+                "renews": None if left.renews is None else left.renews.isoformat(),
+            },
+            "better": [
+                {
+                    "change": one.change,
+                    "by_owner": one.by_owner,
+                    "price": float(one.price),
+                    "expected_errors": list(one.errors),
+                }
+                for one in self.better
+            ],
+            "notices": list(self.notices),
+        }
+        return json.dumps([told], ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.draw(self)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -17,17 +17,41 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 
 NAMES = tuple(
     f"dpsql.{name}"
-    for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "empty_groups", "notices")
+    for name in (
+        "epsilon",
+        "target_error",
+        "reuse",
+        "consistent",
+        "intervals",
+        "digits",
+        "other",
+        "empty_groups",
+        "notices",
+        "watch",
+    )
 )
 """Every setting of ours."""
+
+_OF_CLIENTS = {
+    "application_name": "", "bytea_output": "hex", "client_encoding": "UTF8", "client_min_messages": "notice",
+    "datestyle": "ISO, MDY", "default_transaction_isolation": "read committed", "default_transaction_read_only": "on",
+    "extra_float_digits": "1", "in_hot_standby": "off", "integer_datetimes": "on", "intervalstyle": "postgres",
+    "is_superuser": "off", "lc_collate": "C", "lc_ctype": "C", "lc_monetary": "C", "lc_numeric": "C", "lc_time": "C",
+    "max_identifier_length": "63", "role": "none", "search_path": '"$user", public', "server_encoding": "UTF8",
+    "standard_conforming_strings": "on", "statement_timeout": "0", "transaction": "", "transaction_isolation":
+    "read committed", "transaction_read_only": "on",
+}  # fmt: skip
+"""Settings of PostgreSQL that clients ask for, and what they are here while nobody sets them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
     releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
-    the ends of each interval beside its column; ``other`` adds groups that are not shown up in a row of their own;
+    the ends of each interval beside its column; ``every_digit`` shows those of doubles on the wire that are noise, too;
+    ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
+    ``watch`` names the watch that statements are;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
@@ -35,10 +59,12 @@ class Settings:
     reuse: bool = True
     consistent: bool = True
     intervals: bool = False
+    every_digit: bool = False
     other: bool = False
     empty: Empty = Empty.AUTO
     target_error: Target | None = None
     notices: bool = True
+    watch: str = ""
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -64,12 +90,16 @@ class Settings:
             return replace(self, consistent=True if value is None else _switch(name, value))
         if name == "dpsql.intervals":
             return replace(self, intervals=value is not None and _switch(name, value))
+        if name == "dpsql.digits":
+            return replace(self, every_digit=value is not None and _digits(value))
         if name == "dpsql.other":
             return replace(self, other=value is not None and _switch(name, value))
         if name == "dpsql.empty_groups":
             return replace(self, empty=Empty.AUTO if value is None else _empty(value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
+        if name == "dpsql.watch":
+            return replace(self, watch="" if value is None else _watch(value))
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "statement_timeout" and value is not None:
@@ -93,15 +123,25 @@ class Settings:
             return "on" if self.consistent else "off"
         if name == "dpsql.intervals":
             return "on" if self.intervals else "off"
+        if name == "dpsql.digits":
+            return "all" if self.every_digit else "meaningful"
         if name == "dpsql.other":
             return "on" if self.other else "off"
         if name == "dpsql.empty_groups":
             return str(self.empty)
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
+        if name == "dpsql.watch":
+            return self.watch
         if name.startswith("dpsql."):
             raise _unknown(name)
-        return self.zone if name == "timezone" else self.others.get(name, "")
+        if name == "timezone":
+            return self.zone
+        if name not in self.others and name not in _OF_CLIENTS:
+            raise DataError(
+                f"unrecognized configuration parameter {name!r}", sqlstate="42704", hint=f"there are {', '.join(NAMES)}"
+            )
+        return self.others.get(name, _OF_CLIENTS.get(name, ""))
 
     @property
     def zone(self) -> str:
@@ -171,6 +211,18 @@ def _epsilon(value: str, owner: StatementSection) -> Fraction:
     return epsilon
 
 
+def _watch(value: str) -> str:
+    """The name of a watch; none where it is empty.
+
+    >>> _watch("'too few logins'"), _watch("off")
+    ('too few logins', '')
+    """
+    name = value.strip().strip("'").strip()
+    if len(name) > 100:
+        raise DataError("the name of a watch has at most 100 characters", sqlstate="22023", hint="choose a shorter one")
+    return "" if name.lower() in ("off", "none") else name
+
+
 def _empty(value: str) -> Empty:
     try:
         return Empty(value.strip().strip("'").lower())
@@ -178,6 +230,13 @@ def _empty(value: str) -> Empty:
         raise DataError(
             "dpsql.empty_groups is auto, show or hide", sqlstate="22023", hint="SET dpsql.empty_groups = auto"
         ) from None
+
+
+def _digits(value: str) -> bool:
+    known = {"all": True, "meaningful": False}.get(value.strip().strip("'").lower())
+    if known is None:
+        raise DataError("dpsql.digits is meaningful or all", sqlstate="22023", hint="SET dpsql.digits = all")
+    return known
 
 
 def _switch(name: str, value: str) -> bool:

@@ -43,7 +43,7 @@ CLASSES: Mapping[str, ListedFields] = {
         (
             # How it is shown, and facts that follow from what is written.
             *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
-            *("partials", "identity"),
+            *("partials", "inhabited", "tables", "identity"),
         ),
     ),
     "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
@@ -64,14 +64,15 @@ CLASSES: Mapping[str, ListedFields] = {
         ),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
+    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
     "Table": ListedFields(
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
-            *("learned_rows", "keys", "claimed", "one_row_of"),
+            *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit"),
         ),
     ),
+    "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias")),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
     "Column": ListedFields(
         "column",

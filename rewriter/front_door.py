@@ -35,14 +35,18 @@ from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
 from rewriter.statement import (
     MAX_BYTES,
+    WATCHED_FORM,
     Explain,
     Parameters,
     Select,
     SetSetting,
+    Shown,
     ShowSetting,
     Transaction,
+    WatchedComparison,
     folded,
     parse,
+    watched_comparison,
 )
 from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
 
@@ -52,6 +56,7 @@ __all__ = [
     "REPLICATE",
     "REPLICATES",
     "SMALLER",
+    "WATCHED_FORM",
     "Affine",
     "Described",
     "Either",
@@ -77,10 +82,12 @@ __all__ = [
     "SetSetting",
     "Shape",
     "ShowSetting",
+    "Shown",
     "Term",
     "Toeplitz",
     "Transaction",
     "Tree",
+    "WatchedComparison",
     "exponents",
     "folded",
     "has_mode",
@@ -95,4 +102,5 @@ __all__ = [
     "runs_along",
     "slots_of",
     "total_sql",
+    "watched_comparison",
 ]

@@ -402,6 +402,16 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Inhabited:
+    """SQL that answers the same as ``whole``, the SQL of a plan, in no order: without groups that nobody is in, and
+    with groups that are not in the key set. ``tables`` are those of the database that list the groups, with schemas."""
+
+    sql: str
+    whole: str
+    tables: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One release, planned. No I/O made it and no private row was seen: it depends on SQL text and policy alone.
 
@@ -416,7 +426,8 @@ class Plan:
     allow are clipped. ``groups`` is SQL that lists a public key set, under the names of the keys, and reads no row of
     people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
-    their parts. ``partials`` are what ``sql`` begins with, where it may be had from a scan for several plans.
+    their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
+    a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already.
     """
 
     sql: str
@@ -437,6 +448,8 @@ class Plan:
     top: Top | None = None
     sums: str = field(default="", repr=False)
     partials: PartialSums | None = field(default=None, repr=False, compare=False)
+    inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
+    tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

@@ -24,11 +24,11 @@ from rewriter.dialects import Dialect
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
-from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
+from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, plan, plan_top, shapes
 from rewriter.refused import Unbounded
 from rewriter.release import Query, Split, margin_name, mark_name
 from rewriter.split import Empty, split
-from rewriter.statement import at_instant
+from rewriter.statement import Shown, at_instant, without_ends
 
 _MOST_TRIED = 8
 
@@ -43,7 +43,8 @@ class Program:
 
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
     the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
-    is planned for one ``instant``.
+    is planned for one ``instant``. ``shown`` says of each column whether it shows its value or an end of its interval;
+    it is empty where all show values.
     """
 
     options: tuple[Options, ...]
@@ -56,6 +57,7 @@ class Program:
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
     instant: datetime.datetime | None = None
+    shown: tuple[Shown, ...] = ()
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -88,12 +90,14 @@ def rewrite(
     :class:`rewriter.refused.Refused`.
     """
 
+    tree, ends = without_ends(tree)
     timed = None if instant is None else at_instant(tree, instant, dialect.zone)
 
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
         with remembering():
             found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
+        found = replace(found, shown=ends) if ends else found
         if timed is None:
             return found
         return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
@@ -144,6 +148,7 @@ def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)

@@ -53,9 +53,13 @@ class Unbounded(Refused):
         self.certain = certain
 
 
-def limited_rows() -> Refused:
+class LimitedRows(Refused):
+    """LIMIT over rows of people, where nothing else was wrong so far."""
+
+
+def limited_rows() -> LimitedRows:
     """LIMIT below the aggregates."""
-    return Refused(
+    return LimitedRows(
         "LIMIT over rows of people would pick people",
         hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered",
         sqlstate=NOT_ALLOWED,

@@ -15,6 +15,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.plan import Figure
 from rewriter.refused import Refused
+from rewriter.regression import RegressionPart
 
 RESERVED = "dpsql_"
 """Names that begin so are ours: no statement may give one."""
@@ -36,6 +37,7 @@ class MeasuredBy(Enum):
     SUM = "a sum"
     MEAN = "a mean"
     MOMENTS = "moments"
+    REGRESSION = "a regression"
     PICK = "a pick"
 
 
@@ -73,6 +75,10 @@ class AggregateKind(ABC):
     @property
     def picks(self) -> bool:
         return self.measured_by is MeasuredBy.PICK
+
+    @property
+    def regresses(self) -> bool:
+        return self.measured_by is MeasuredBy.REGRESSION
 
     @property
     def adds_up(self) -> bool:
@@ -119,7 +125,8 @@ class Aggregate:
     ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
     BOOL_OR or BOOL_AND that turns where this count exceeds its margin. ``combines``: it is a sum of several aggregates
     (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
-    the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
+    the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them. Of a
+    ``regression``, ``row`` are the regressors, and ``argument`` is what they explain.
     """
 
     kind: AggregateKind
@@ -137,6 +144,7 @@ class Aggregate:
     decides: str = ""
     combines: bool = False
     notes: tuple[str, ...] = ()
+    regression: RegressionPart | None = None
 
     @property
     def text(self) -> str:

@@ -7,6 +7,9 @@ filter (Whitehouse, Ramdas, Rogers, Wu 2023). It is tempting in zCDP to let δ b
 the conversion at what is left of δ". That is no valid filter: an analyst who spends δ on key selection only after
 lucky noise and ρ only after unlucky noise collects both failures, about 1.2 δ with Gaussians. Therefore the part of δ
 that key selection may use, ``selection``, is set apart in advance. A quarter of δ costs about 2 % of ρ.
+
+Why windows. A total that renews bounds what is released within each of its windows, by the same argument: one filter
+for each. What all windows say together is bounded by a filter of all time, and by nothing where there is none.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from fractions import Fraction
 from dpsql.accounting.accounting import Accounting
 from dpsql.accounting.conversion import DIGITS, decimal
 from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Accountant:
 
     ``selection`` is the part of δ that is set apart for key selection; it matters under zCDP alone, and is a
     quarter of δ unless it is given. ``limit`` is the box of exact fractions that decides; no float ever does.
+    ``per`` says of which windows it is the total: of each of them by itself, or of all time where there is none.
 
     >>> from dpsql.accounting import PURE
     >>> accountant = Accountant(PURE, epsilon=Fraction(1), delta=Fraction(0))
@@ -40,6 +45,7 @@ class Accountant:
     epsilon: Fraction
     delta: Fraction
     selection: Fraction | None = None
+    per: CalendarUnit | None = None
     limit: PrivacyLoss = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from dpsql.price_text import price_line
 if TYPE_CHECKING:
     from dpsql.reply import Answer
 
-__all__ = ["answer_table", "explanation", "explanation_lines", "price_line", "refusal", "rows_line"]
+__all__ = ["answer_table", "explanation", "explanation_lines", "price_line", "refusal", "rows_line", "vertical_lines"]
 
 
 def answer_table(answer: Answer) -> Table:
@@ -36,6 +36,17 @@ def rows_line(answer: Answer) -> str:
     told = f"({count} row{'' if count == 1 else 's'}"
     measured = any(margin is not None for row in answer.margins for margin in row)
     return f"{told}; ± is the 95 % error)" if measured else f"{told})"
+
+
+def vertical_lines(answer: Answer) -> list[str]:
+    """Each row as a block of lines, a line a column, as psql's expanded display has them."""
+    wide = max(len(column.name) for column in answer.columns)
+    found = []
+    for number, (row, margins) in enumerate(zip(answer.rows, answer.margins, strict=True), start=1):
+        found.append(f"-[ {number} ]".ljust(wide + 20, "-"))
+        for named, value, margin in zip(answer.columns, row, margins, strict=True):
+            found.append(f"{named.name:<{wide}} | {column([value], [margin])[0]}")
+    return found
 
 
 def refusal(problem: Error, sql: str = "") -> str:

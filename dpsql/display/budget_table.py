@@ -2,66 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.display.terminal_tables import grid
-from dpsql.ledger import Charge
-from dpsql.policy import AnalystSection, Policy
-from dpsql.price_text import loss
-from dpsql.releases import down, up
+from dpsql.ledger import EVERYBODY, Charge, Standing
+from dpsql.policy import Policy
+from dpsql.price_text import part_left, percent, renewal
+from dpsql.releases import up
+
+Standings = Mapping[str, Sequence[Standing]]
+"""How the filters of everybody, under the empty name, and of every analyst stand."""
 
 
-def accountant(policy: Policy, share: AnalystSection | None = None) -> Accountant:
-    """The filter of the declared total, or of one analyst's share of it."""
-    budget = policy.budget
-    epsilon = budget.epsilon if share is None else share.epsilon
-    return Accountant(ACCOUNTINGS[budget.accounting], epsilon, budget.delta)
-
-
-def budget(policy: Policy, charges: Sequence[Charge]) -> Group:
-    """The whole ledger on one screen.
-
-    ε is what charges amount to at the declared δ, so parts add up to the whole under pure accounting alone.
-    """
-    total = accountant(policy)
-    spent = _sum(charges)
-    default = total.price(policy.statement.epsilon, Fraction(0))
-    gone = total.epsilon_of(spent)
-    left = max(0.0, float(total.epsilon) - gone)
-    lines = [
-        f"Declared: ε = {float(total.epsilon):g}, δ = {float(total.delta):g}, accounting {total.accounting}",
-        f"Spent:    ε = {up(gone)} ({loss(spent)}) in {len(charges)} charges",
-        f"Left:     ε = {down(left)}, or {total.statements_left(spent, default)} statements at the default price",
-    ]
+def budget(policy: Policy, charges: Sequence[Charge], standings: Standings) -> Group:
+    """The whole ledger on one screen. All parts of a budget add up to the whole, under every accounting."""
+    limits = [one.accountant for one in standings[EVERYBODY]]
+    # Of all time where that is declared: then parts of all charges are parts of one whole.
+    whole = limits[-1]
+    recent = [one for one in charges if whole.per is None or _is_open(one, standings[EVERYBODY][-1])]
     return Group(
-        Text("\n".join(lines)),
+        Text("\n".join(line for one in standings[EVERYBODY] for line in _lines(policy, one))),
+        Text(f"Charges:  {len(charges)}, accounting {limits[0].accounting}"),
         Text(""),
-        _analysts(policy, charges),
+        _analysts(policy, charges, standings),
         Text(""),
-        _by("table", charges, lambda charge: charge.tables, total),
+        _by("table", recent, lambda charge: charge.tables, whole),
         Text(""),
-        _by("day", charges, lambda charge: (f"{charge.time:%Y-%m-%d}",), total),
+        _by("day", recent, lambda charge: (f"{charge.time:%Y-%m-%d}",), whole),
     )
 
 
-def _analysts(policy: Policy, charges: Sequence[Charge]) -> RenderableType:
-    declared = dict(policy.analysts or {})
-    names = sorted({*declared, *(charge.analyst for charge in charges)})
+def _lines(policy: Policy, one: Standing) -> list[str]:
+    limit = one.accountant
+    when = f"for each {limit.per}" if limit.per is not None else "for ever"
+    each = limit.price(policy.statement.epsilon, Fraction(0))
+    used = one.spent.part_of(limit.limit)
+    left = f"{part_left(used)}, or {limit.statements_left(one.spent, each)} statements at the default price"
+    renews = "" if one.renews is None else f"; it renews on {renewal(limit.per, one.renews)}"
+    return [
+        f"Declared: ε = {float(limit.epsilon):g}, δ = {float(limit.delta):g} {when}",
+        f"Spent:    {percent(float(used))} (ε = {up(limit.epsilon_of(one.spent))})",
+        f"Left:     {left}{renews}",
+    ]
+
+
+def _is_open(charge: Charge, window: Standing) -> bool:
+    per = window.accountant.per
+    return per is None or per.end(charge.time) == window.renews
+
+
+def _analysts(policy: Policy, charges: Sequence[Charge], standings: Standings) -> RenderableType:
+    names = sorted({*(policy.analysts or {}), *(charge.analyst for charge in charges)})
     rows = []
     for name in names:
-        share = declared[name].budget if name in declared else None
-        limit = accountant(policy, share)
-        own = [charge for charge in charges if charge.analyst == name]
-        spent = limit.epsilon_of(_sum(own))
-        left = down(max(0.0, float(limit.epsilon) - spent)) if share else "the total's"
-        rows.append((name, str(len(own)), up(spent), f"{float(limit.epsilon):g}" if share else "the total", left))
+        own = sum(charge.analyst == name for charge in charges)
+        shares = [one for one in standings.get(name, ()) if one.whose == name]
+        for one in shares:
+            limit, used = one.accountant, one.spent.part_of(one.accountant.limit)
+            of = f"ε = {float(limit.epsilon):g}" + (f" each {limit.per}" if limit.per is not None else "")
+            rows.append((name, str(own), of, percent(float(used)), part_left(used)))
+        if not shares:
+            rows.append((name, str(own), "the total", "", ""))
     columns = [[row[position] for row in rows] for position in range(5)]
-    return grid(["analyst", "charges", "spent ε", "share ε", "left ε"], columns, [False, True, True, True, True])
+    return grid(["analyst", "charges", "share", "used", "left"], columns, [False, True, True, True, True])
 
 
 def _by(
@@ -75,9 +83,9 @@ def _by(
     columns = [
         ordered,
         [str(len(groups[name])) for name in ordered],
-        [up(limit.epsilon_of(_sum(groups[name]))) for name in ordered],
+        [percent(float(_sum(groups[name]).part_of(limit.limit))) for name in ordered],
     ]
-    return grid([what, "charges", "spent ε"], columns, [False, True, True])
+    return grid([what, "charges", "used"], columns, [False, True, True])
 
 
 def _sum(charges: Iterable[Charge]) -> PrivacyLoss:

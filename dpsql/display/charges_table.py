@@ -6,8 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.ledger import EVERYBODY, Charge, Limits, decimal
 from dpsql.price_text import loss
 from dpsql.releases import up
@@ -20,26 +22,44 @@ def faults(charges: Sequence[Charge], limits: Limits) -> Iterator[str]:
     """
     if len({charge.id for charge in charges}) < len(charges):
         yield "two charges have one id"
-    sums: dict[str, PrivacyLoss] = {EVERYBODY: PrivacyLoss()}
+    for name, filters in limits.items():
+        whose = "all that is spent" if name == EVERYBODY else f"what {name} has spent"
+        for limit in filters:
+            for began, spent in _windows(charges, name, limit.per).items():
+                if not limit.fits(spent, PrivacyLoss()):
+                    when = "" if limit.per is None else f" in the {limit.per} from {limit.per.shown(began)}"
+                    yield f"{whose}{when} is above what the policy declares by now"
+
+
+_EVER = datetime.min.replace(tzinfo=UTC)
+
+
+def _windows(charges: Sequence[Charge], name: str, per: CalendarUnit | None) -> dict[datetime, PrivacyLoss]:
+    """What everybody, or one analyst, has spent in each window."""
+    sums: dict[datetime, PrivacyLoss] = {}
     for charge in charges:
-        for name in (EVERYBODY, charge.analyst):
-            sums[name] = sums.get(name, PrivacyLoss()) + charge.loss
-    for name, limit in limits.items():
-        if not limit.fits(sums.get(name, PrivacyLoss()), PrivacyLoss()):
-            whose = "all that is spent" if name == EVERYBODY else f"what {name} has spent"
-            yield f"{whose} is above what the policy declares by now"
+        if name in (EVERYBODY, charge.analyst):
+            began = _EVER if per is None else per.begin(charge.time)
+            sums[began] = sums.get(began, PrivacyLoss()) + charge.loss
+    return sums
 
 
 def summary(place: str, identity: str, charges: Sequence[Charge], spent: PrivacyLoss, limits: Limits) -> str:
     """What was found sound, in three lines. ``charges`` are the newest first."""
     when = f", {charges[-1].time:%Y-%m-%d %H:%M} to {charges[0].time:%Y-%m-%d %H:%M} UTC" if charges else ""
-    limit = limits[EVERYBODY]
-    return (
-        f"{place}, identity {identity}\n"
-        f"{len(charges)} charges{when}: no id twice, none missing, totals are their sums\n"
-        f"Spent: ε = {up(limit.epsilon_of(spent))} ({loss(spent)}), within ε = {float(limit.epsilon):g}, "
-        f"δ = {float(limit.delta):g}"
-    )
+    lines = [
+        f"{place}, identity {identity}",
+        f"{len(charges)} charges{when}: no id twice, none missing, totals are their sums",
+    ]
+    for limit in limits[EVERYBODY]:
+        within = f"within ε = {float(limit.epsilon):g}, δ = {float(limit.delta):g}"
+        if limit.per is None:
+            lines.append(f"Spent: ε = {up(limit.epsilon_of(spent))} ({loss(spent)}), {within}")
+        else:
+            windows = _windows(charges, EVERYBODY, limit.per).values()
+            most = max((limit.epsilon_of(one) for one in windows), default=0.0)
+            lines.append(f"Spent: at most ε = {up(most)} in each {limit.per} of {len(windows)}, {within}")
+    return "\n".join(lines)
 
 
 FIELDS = ("number", "id", "time", "analyst", "epsilon", "rho", "delta", "tables", "statement")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -21,34 +21,81 @@ from dpsql.releases import Additive, bar
 from rewriter.plan import Block, Plan
 
 if TYPE_CHECKING:
-    from dpsql.reply import Explanation, ReleaseExplanation
+    from dpsql.reply import Better, Explanation, ReleaseExplanation
 
 
 _MOST_BRANCHES = 12
 
 
-def explanation(told: Explanation) -> Group:
-    """All releases of a statement, what is computed over them, the price, and what would be left."""
-    parts: list[RenderableType] = []
-    for number, release in enumerate(told.releases, start=1):
-        origin = f"; {release.origin}" if release.origin else ""
-        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release)}{origin}", style="bold")]
-        parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
-        parts.append(Text(""))
-    if told.outer_sql:
-        parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
-    if any(error is not None for error in told.expected):
-        parts += [_answered(told), Text("")]
+def explanation(told: Explanation, *, sql: bool = True) -> Group:
+    """What one gets, its price, what is left and what would be better; then, with ``sql``, how it is computed."""
+    parts: list[RenderableType] = [_answered(told), *(Text(line) for line in _groups(told)), Text("")]
+    parts += [Text(_price(told)), Text("")]
+    if told.better:
+        parts += [*_better(told), Text("")]
     parts += [Text(f"Note: {notice}.") for notice in told.notices]
-    parts.append(Text(_price(told)))
+    if sql:
+        parts += [Text(""), *_computed(told)]
     return Group(*parts)
 
 
 def explanation_lines(told: Explanation) -> list[str]:
-    """The same as plain text, for clients that have only rows of text to show it in."""
+    """All of it as plain text, for clients that have only rows of text to show it in."""
     page = io.StringIO()
     Console(file=page, width=100, color_system=None).print(explanation(told), highlight=False)
     return [line.rstrip() for line in page.getvalue().rstrip().split("\n")]
+
+
+def _computed(told: Explanation) -> Iterator[RenderableType]:
+    """All releases of a statement, and what is computed over them."""
+    for number, release in enumerate(told.releases, start=1):
+        origin = f"; {release.origin}" if release.origin else ""
+        yield Text(f"Release {number} of {len(told.releases)}{_grouped(release)}{origin}", style="bold")
+        for part in _release(release):
+            yield Padding(part, (0, 0, 0, 2), expand=False)
+        yield Text("")
+    if told.outer_sql:
+        yield Text("Over the released tables", style="bold")
+        yield Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))
+
+
+def _groups(told: Explanation) -> Iterator[str]:
+    """Which groups there will be, and what the errors are foretold for."""
+    seen = dict.fromkeys(found for release in told.releases if (found := _grouped(release).removeprefix(", ")))
+    for found in seen:
+        yield f"Groups {found}."
+    if quotients := [
+        output.estimator for release in told.releases for output in release.plan.outputs if output.estimator.is_quotient
+    ]:
+        # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
+        from dpsql.calibrate import NOMINAL_GROUP
+        from dpsql.inference.estimates import estimate_of
+
+        spread = max(estimate_of(estimator).assumed for estimator in quotients)
+        yield f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+
+
+def _better(told: Explanation) -> Iterator[RenderableType]:
+    """What would make it more accurate, with the errors that it would have."""
+    yield grid(
+        ["what would make it more accurate", "expected 95 % error"],
+        [
+            [f"the owner's policy, {one.change}" if one.by_owner else _at_price(one) for one in told.better],
+            [_errors(told, one.errors) for one in told.better],
+        ],
+        [False, False],
+    )
+    if any(one.by_owner for one in told.better):
+        yield Text("A tighter bound cuts more off: it is for people whose rows or values are beyond it seldom.")
+
+
+def _at_price(one: Better) -> str:
+    return f"{one.change}, for {float(one.price):.3g} times the price"
+
+
+def _errors(told: Explanation, errors: Sequence[float | None]) -> str:
+    pairs = zip(told.columns, errors, strict=True)
+    return ", ".join(f"{column.name} ± {bar(error)}" for column, error in pairs if error is not None)
 
 
 def code(sql: str, dialect: str = "") -> RenderableType:
@@ -118,15 +165,6 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     yield _outputs(release)
     if release.ranking:
         yield Text(f"{release.ranking[0].upper()}{release.ranking[1:]}.")
-    if quotients := [output.estimator for output in plan.outputs if output.estimator.is_quotient]:
-        # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
-        from dpsql.calibrate import NOMINAL_GROUP
-        from dpsql.inference.estimates import estimate_of
-
-        spread = max(estimate_of(estimator).assumed for estimator in quotients)
-        yield Text(
-            f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
-        )
 
 
 def _block(block: Block, hidden_by: Additive) -> Iterator[RenderableType]:
@@ -206,7 +244,7 @@ def _outputs(release: ReleaseExplanation) -> RenderableType:
 def _answered(told: Explanation) -> RenderableType:
     """The columns of the answer, each with the error to expect where that is known before."""
     return grid(
-        ["answer", "expected 95 % error"],
+        ["column", "expected 95 % error"],
         [
             [column.name for column in told.columns],
             ["" if error is None else f"± {bar(error)}" for error in told.expected],
@@ -218,4 +256,4 @@ def _answered(told: Explanation) -> RenderableType:
 def _price(told: Explanation) -> str:
     left = told.remaining_after
     paid = price_lines(told.price, told.epsilon, left, "Price") or ["Price: nothing."]
-    return "\n".join([*paid, f"It would leave {left_over(left.left_epsilon, left.statements_left)}."])
+    return "\n".join([*paid, f"It would leave {left_over(left)}."])

@@ -1,5 +1,6 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
+from dpsql.engines.data_scan import owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
@@ -41,5 +42,8 @@ __all__ = [
     "enumerated",
     "kind_of",
     "match",
+    "owned_rows_scan",
     "suggestion",
+    "total_scan",
+    "value_scan",
 ]

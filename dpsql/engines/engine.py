@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.schema import Concern, Look, Profile, Schema
 from dpsql.engines.turns import Load, Turn
-from dpsql.engines.way_check import Way
+from dpsql.engines.way_check import Rows, Way
 from dpsql.releases import ExactTable
 from rewriter.dialects import Dialect
 from rewriter.front_door import OneScan
@@ -97,6 +99,13 @@ class Engine(Protocol):
 
     def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
         """Whether a column of one table seems to hold keys of another: it has many values, and all of them are some.
+
+        For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def figures(self, scan: Callable[[Rows], exp.Select], timeout: float | None = None) -> tuple[Any, ...]:
+        """The one row of a scan of our own over rows as they are read, such as how many values are NULL.
 
         For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
         """

@@ -61,7 +61,7 @@ def read_table(execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     if not plan.sql and (plan.keys or plan.columns):
         raise WrongShape
     exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
-    return _with_ranks(exact, execute, plan)
+    return with_ranks(exact, execute, plan)
 
 
 def read_tables(execute: Callable[[str], CursorRows], scan: OneScan) -> tuple[ExactTable, ...]:
@@ -75,10 +75,11 @@ def read_tables(execute: Callable[[str], CursorRows], scan: OneScan) -> tuple[Ex
             raise WrongShape
         found[level].append(tuple(row[place] for place in scan.columns[level]))
     tables = [exact_table(_RowsOfPlan(plan, some), plan) for plan, some in zip(scan.plans, found, strict=True)]
-    return tuple(_with_ranks(exact, execute, plan) for exact, plan in zip(tables, scan.plans, strict=True))
+    return tuple(with_ranks(exact, execute, plan) for exact, plan in zip(tables, scan.plans, strict=True))
 
 
-def _with_ranks(exact: ExactTable, execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
+def with_ranks(exact: ExactTable, execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
+    """The table with the ranks of each choice of the plan."""
     ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
     return replace(exact, ranks=ranks) if ranks else exact
 
@@ -172,16 +173,13 @@ def exact_table(rows: CursorRows, plan: Plan) -> ExactTable:
     names = [*(key.name for key in plan.keys), *plan.columns]
     if [column[0] for column in rows.description or ()] != names:
         raise WrongShape
-    width, bounds = len(plan.keys), _bounds(plan)
+    width, bounds = len(plan.keys), bounds_of(plan)
     some = rows.fetchmany(_FEW)
     columns: list[Sequence[object]] = list(zip(*some, strict=True)) or [()] * len(names)
     keys = [
         ValueColumn(key.type, _converted(column, key.type)) for column, key in zip(columns, plan.keys, strict=False)
     ]
-    statistics = [
-        _integers(column, narrow=fits(bounds[name]))
-        for name, column in zip(names[width:], columns[width:], strict=True)
-    ]
+    statistics = [integers(column, bounds[name]) for name, column in zip(names[width:], columns[width:], strict=True)]
     count = len(some)
     if count == _FEW:
         rest = _rest(rows, len(names))
@@ -199,7 +197,16 @@ def exact_table(rows: CursorRows, plan: Plan) -> ExactTable:
     return ExactTable(grouped, dict(zip(names[width:], statistics, strict=True)))
 
 
-def _bounds(plan: Plan) -> Mapping[str, int]:
+def ordered_keys(rows: Sequence[tuple[object, ...]], plan: Plan) -> tuple[ColumnarRows, list[int]]:
+    """Few keys, in order, and the place that each had. No group comes twice."""
+    columns: list[Sequence[object]] = list(zip(*rows, strict=True)) or [()] * len(plan.keys)
+    converted = zip(columns, plan.keys, strict=True)
+    keys = ColumnarRows([ValueColumn(key.type, _converted(column, key.type)) for column, key in converted], len(rows))
+    order = _order(keys)
+    return keys.taken(order), order.tolist()
+
+
+def bounds_of(plan: Plan) -> Mapping[str, int]:
     """The most that one person moves a cell of each column by."""
     bounds = {statistic.name: statistic.bound for statistic in plan.statistics}
     if plan.selection is not None:
@@ -239,6 +246,11 @@ def _order(keys: ColumnarRows) -> NDArray[np.int64]:
 
 def _one_array(column: Any) -> Any:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def integers(column: Sequence[object], bound: int) -> IntegerColumn:
+    """Exact integers, none of which moves by more than a bound with one person."""
+    return _integers(column, narrow=fits(bound))
 
 
 def _integers(column: Sequence[object], *, narrow: bool) -> IntegerColumn:

@@ -21,7 +21,7 @@ from dpsql.engines.failures import cancelled, failed, too_large, too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
 from dpsql.engines.turns import Load, Turn
-from dpsql.engines.way_check import Way, way_scan
+from dpsql.engines.way_check import Rows, Way, way_scan
 from dpsql.errors import Error
 from rewriter.dialects import Dialect
 
@@ -122,6 +122,10 @@ class SQLEngine(ABC, Generic[S]):
         read, held = self._read(table, column[1]), self._read(parent, key[1])
         scan = reference_scan(read, self._from(table), held, self._from(parent))
         return seems_to_refer(*self._one_row(scan, timeout))
+
+    def figures(self, scan: Callable[[Rows], exp.Select], timeout: float | None = None) -> tuple[Any, ...]:
+        """The one row of a scan of our own. For the owner's eyes alone."""
+        return self._one_row(scan(self._rows), timeout)
 
     def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
         """Why columns of tables cannot be read, though the schema has them."""

@@ -39,7 +39,7 @@ FROM (SELECT id AS k0, id AS v0 FROM person) AS p0 GROUP BY 1) AS w1 ON r.w1_0 =
     for place, way in enumerate(ways):
         if way:
             pairs = [(exp.column(f"w{place}_{n}", "r"), exp.column(f"k{n}", f"w{place}")) for n in _numbers(way[0])]
-            found = found.join(_named(_people(rows, way, people), f"w{place}"), on=_equal(pairs), join_type="left")
+            found = found.join(_named(people_of(rows, way, people), f"w{place}"), on=_equal(pairs), join_type="left")
     return found
 
 
@@ -50,7 +50,7 @@ def _ends(place: int, way: Way) -> tuple[exp.Expr, exp.Expr]:
     return exp.column("low", f"w{place}"), exp.column("high", f"w{place}")
 
 
-def _people(rows: Rows, way: Way, people: tuple[str, str]) -> exp.Select:
+def people_of(rows: Rows, way: Way, people: tuple[str, str]) -> exp.Select:
     """Of each key that the first step may hold: the least and the greatest person that it leads to."""
     outs = [*(step.columns for step in way[1:]), (people[1],)]
     tables = [

@@ -227,11 +227,11 @@ def widened_rows(
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
         parts.append(rows.columns[at])
         if has_interval(one, column.type):
-            parts += _ends(bars[at], rows.columns[at])
+            parts += interval_ends(bars[at], rows.columns[at])
     return ColumnarRows(parts, len(rows))
 
 
-def _ends(bars: Bars | None, shown: ValueColumn) -> list[ValueColumn]:
+def interval_ends(bars: Bars | None, shown: ValueColumn) -> list[ValueColumn]:
     """The lower and the upper end of each cell, in the column's type."""
     if not isinstance(bars, Intervals):
         pairs: Sequence[tuple[str, str] | None] = bars or (None,) * len(shown)

@@ -52,7 +52,7 @@ class Finisher:
             columns, found, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
         rows = ColumnarRows.of([kind for _, kind in columns], found)
         bars = exact_bars(outer.measured, rows, pieces)
-        if settings.intervals and outer.question.wanted:
+        if (settings.intervals or prepared.program.shown) and outer.question.wanted:
             tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)

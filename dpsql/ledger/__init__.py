@@ -1,8 +1,24 @@
 """The durable, append-only list of charges."""
 
-from dpsql.ledger.charges import EVERYBODY, Charge, Limits, NoLedger, decimal
+from dpsql.ledger.charges import EVERYBODY, Charge, NoLedger, Standing, decimal
 from dpsql.ledger.group_commit import Writer
-from dpsql.ledger.ledger import Due, Ledger
+from dpsql.ledger.ledger import Due, Filters, Ledger
 from dpsql.ledger.receipt import Receipt
+from dpsql.ledger.tally import Limits
+from dpsql.ledger.watch_states import WatchState, WatchStates
 
-__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "NoLedger", "Receipt", "Writer", "decimal"]
+__all__ = [
+    "EVERYBODY",
+    "Charge",
+    "Due",
+    "Filters",
+    "Ledger",
+    "Limits",
+    "NoLedger",
+    "Receipt",
+    "Standing",
+    "WatchState",
+    "WatchStates",
+    "Writer",
+    "decimal",
+]

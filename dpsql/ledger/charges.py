@@ -7,13 +7,15 @@ Where charges are kept is a journal's matter: :mod:`dpsql.ledger.sqlite_journal`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Protocol
 
 from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
+from dpsql.ledger.tally import BEGINNING, Limits
 
 EVERYBODY = ""
 """The name of the running total of all analysts. No analyst has an empty name."""
@@ -70,10 +72,23 @@ NOTHING = Total(PrivacyLoss(), 0)
 
 Group = Sequence[Charge]
 """Charges of one analyst that are admitted all or none."""
-Limits = Mapping[str, Accountant]
-"""What everybody together may spend, and every analyst who has a share."""
-Spent = Mapping[str, PrivacyLoss]
-"""What was spent by everybody and by one analyst when that analyst's charge was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How much of a filter is spent: of everybody's, or of the analyst's whose name it has.
+
+    ``renews`` is when the window ends that it is the filter of; None for the filter of all time.
+    """
+
+    whose: str
+    accountant: Accountant
+    spent: PrivacyLoss
+    renews: datetime | None = None
+
+
+Spent = tuple[Standing, ...]
+"""The filters that a charge concerns, as they were when it was refused."""
 
 
 class Journal(Protocol):
@@ -81,8 +96,10 @@ class Journal(Protocol):
 
     identity: str
 
-    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+    def append(self, groups: Sequence[Group]) -> list[Spent | None]:
         """Add the groups that fit, decided in their order, durably; for each that does not, what was spent before it.
+
+        All of them have one time: the latest of theirs and of the ledger's.
 
         Raises Busy, Failed, Lost, Unsound, OSError or sqlite3.Error.
         """
@@ -91,6 +108,12 @@ class Journal(Protocol):
 
     def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
         """The newest first."""
+
+    def read_newest(self, number: int) -> tuple[int, datetime] | None:
+        """The last number, and the latest time, of the charges after a number."""
+
+    def read_newer(self, number: int, since: datetime) -> Iterable[tuple[int, datetime, str, PrivacyLoss]]:
+        """Charges after a number that were made at a time or later, in their order."""
 
     def holds(self, charge: str) -> bool: ...
 
@@ -102,12 +125,21 @@ class Admitted:
 
     Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted
     in whole units of 1e-40, as losses are recorded: the same decisions as :meth:`Accountant.fits`, and much faster.
+    ``windowed`` says what is spent of a window at the time ``at`` which all of them have.
     """
 
-    def __init__(self, total_of: Callable[[str], Total], limits: Limits) -> None:
+    def __init__(
+        self,
+        total_of: Callable[[str], Total],
+        limits: Limits,
+        windowed: Callable[[CalendarUnit, str], PrivacyLoss] = lambda period, name: PrivacyLoss(),
+        at: datetime = BEGINNING,
+    ) -> None:
         self._total_of = total_of
         self._limits = limits
-        self._sums: dict[str, _Sum] = {}
+        self._windowed = windowed
+        self._at = at
+        self._sums: dict[str, _Sums] = {}
         self.admitted: list[Charge] = []
 
     def decide(self, groups: Sequence[Group]) -> list[Spent | None]:
@@ -128,7 +160,7 @@ class Admitted:
     def _refuses(self, group: Group, more: _Units) -> Spent | None:
         everybody, own = self._sum(EVERYBODY), self._sum(group[0].analyst)
         if not (everybody.admits(more) and own.admits(more)):
-            return {EVERYBODY: everybody.spent, group[0].analyst: own.spent}
+            return tuple(standing for name in (EVERYBODY, group[0].analyst) for standing in self._standings(name))
         self.admitted += group
         everybody.add(more, len(group))
         own.add(more, len(group))
@@ -136,14 +168,24 @@ class Admitted:
 
     def totals(self) -> dict[str, Total]:
         """The running totals that the admitted charges lead to, of everybody whom they concern."""
-        return {name: Total(one.spent, one.charges) for name, one in self._sums.items()}
+        return {name: Total(one.ever.spent, one.charges) for name, one in self._sums.items()}
 
-    def _sum(self, name: str) -> _Sum:
+    def _standings(self, name: str) -> Iterator[Standing]:
+        sums = self._sum(name)
+        for filter_, one in sums.filtered:
+            yield standing(name, filter_, one.spent, self._at)
+
+    def _sum(self, name: str) -> _Sums:
         known = self._sums.get(name)
         if known is None:
-            total, limit = self._total_of(name), self._limits.get(name)
-            most = None if limit is None else _units(limit.limit)
-            known = self._sums[name] = _Sum(_units(recorded(total.spent)), total.charges, most)
+            total = self._total_of(name)
+            ever = _Sum(_units(recorded(total.spent)))
+            filtered = []
+            for one in self._limits.get(name, ()):
+                so_far = ever if one.per is None else _Sum(_units(recorded(self._windowed(one.per, name))))
+                so_far.most = _units(one.limit)
+                filtered.append((one, so_far))
+            known = self._sums[name] = _Sums(ever, total.charges, tuple(filtered))
         return known
 
 
@@ -155,22 +197,40 @@ class _Sum:
     """A running total in units, and the most that it may become."""
 
     units: _Units
-    charges: int
-    most: _Units | None
+    most: _Units | None = None
 
     def admits(self, more: _Units) -> bool:
         if self.most is None:
             return True
         return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))
 
-    def add(self, more: _Units, charges: int) -> None:
-        self.units = _added((self.units, more))
-        self.charges += charges
-
     @property
     def spent(self) -> PrivacyLoss:
         epsilon, rho, delta = (Fraction(units, GRID) for units in self.units)
         return PrivacyLoss(epsilon, rho, delta)
+
+
+@dataclass(slots=True)
+class _Sums:
+    """All sums of one name: of all time, and those that a filter is about."""
+
+    ever: _Sum
+    charges: int
+    filtered: tuple[tuple[Accountant, _Sum], ...]
+
+    def admits(self, more: _Units) -> bool:
+        return all(one.admits(more) for _, one in self.filtered)
+
+    def add(self, more: _Units, charges: int) -> None:
+        windows = [one for filter_, one in self.filtered if filter_.per is not None]
+        for one in (self.ever, *windows):
+            one.units = _added((one.units, more))
+        self.charges += charges
+
+
+def standing(name: str, filter_: Accountant, spent: PrivacyLoss, at: datetime) -> Standing:
+    """How a filter stands at a time of the ledger."""
+    return Standing(name, filter_, spent, None if filter_.per is None else filter_.per.end(at))
 
 
 def _added(units: Sequence[_Units]) -> _Units:
@@ -210,9 +270,9 @@ def together(group: Group) -> PrivacyLoss:
     return sum(others, first)
 
 
-def exceeded(limits: Limits, spent: Spent, loss: PrivacyLoss) -> list[str]:
-    """The names whose limits a loss would exceed after the spent ones: everybody, the analyst, both or none."""
-    return [name for name in spent if name in limits and not limits[name].fits(spent[name], loss)]
+def exceeded(spent: Spent, loss: PrivacyLoss) -> list[Standing]:
+    """The filters that a loss would exceed: those of everybody first, those of the analyst last."""
+    return [one for one in spent if not one.accountant.fits(one.spent, loss)]
 
 
 def recorded(loss: PrivacyLoss) -> PrivacyLoss:

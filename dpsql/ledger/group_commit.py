@@ -27,9 +27,9 @@ from dpsql.ledger.charges import (
     Charge,
     Failed,
     Journal,
-    Limits,
     Lost,
     Spent,
+    Standing,
     Unsound,
     exceeded,
     together,
@@ -73,9 +73,8 @@ class _Waiting:
 class GroupCommit:
     """The thread that writes to a journal in this process."""
 
-    def __init__(self, journal: Journal, limits: Limits) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._limits = limits
         self._changed = threading.Condition()
         self._waiting: list[_Waiting] = []
         self._stopped: Error | None = None
@@ -124,7 +123,7 @@ class GroupCommit:
 
     def _commit(self, groups: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
         """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
-        refusals = self._journal.append(groups, self._limits)
+        refusals = self._journal.append(groups)
         return [
             None if spent is None else self._refusal(group, spent)
             for group, spent in zip(groups, refusals, strict=True)
@@ -133,21 +132,21 @@ class GroupCommit:
     def _refusal(self, group: Sequence[Charge], spent: Spent) -> BudgetExceeded:
         """Why the total or the analyst's own share does not admit charges; a function of the ledger and the loss."""
         loss = together(group)
-        limits = {name: limit for name, limit in self._limits.items() if name in spent}
-        beyond = exceeded(limits, spent, loss)
+        beyond = exceeded(spent, loss)
         if not beyond:
             raise Unsound("the ledger refused what is within its limits")
-        name = beyond[-1]
-        limit = limits[name]
-        left = min(one.largest(spent[whom]) for whom, one in limits.items())
-        whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
-        gone = limit.epsilon_of(spent[name])
-        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in beyond)
+        first = beyond[-1]
+        limit = first.accountant
+        left = min(one.accountant.largest(one.spent) for one in spent)
+        whose = "the privacy budget" if first.whose == EVERYBODY else "this analyst's share of the privacy budget"
+        when = "" if limit.per is None else f" of this {limit.per}"
+        gone = limit.epsilon_of(first.spent)
+        no_delta = any(one.spent.delta + loss.delta > one.accountant.limit.delta for one in beyond)
         return BudgetExceeded(
-            f"this statement does not fit into {whose}: "
+            f"this statement does not fit into {whose}{when}: "
             f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
             sqlstate="53400",
-            hint=_hint(left, no_delta),
+            hint=_hint(left, no_delta, beyond),
         )
 
     def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
@@ -191,10 +190,17 @@ def why(cause: BaseException) -> str:
     return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"
 
 
-def _hint(left: Fraction, no_delta: bool) -> str:
+def _hint(left: Fraction, no_delta: bool, beyond: Sequence[Standing]) -> str:
+    """What would fit; and when more does, where all that is exceeded begins anew."""
     if no_delta:
-        return "not enough delta is left to select groups: group by columns whose values are declared"
-    return f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
+        now = "not enough delta is left to select groups: group by columns whose values are declared"
+    else:
+        now = f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
+    renewed = [(one.renews, one.accountant.per) for one in beyond if one.renews is not None]
+    if len(renewed) < len(beyond):
+        return now
+    when, per = max(renewed, key=lambda one: one[0])
+    return f"{now}; it renews on {per.shown(when)}" if per is not None else now
 
 
 def _digits_up(value: float) -> str:

@@ -13,15 +13,28 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.errors import InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.ledger.charges import ACCOUNTING, EVERYBODY, UNIT, Charge, Journal, Limits, now, recorded
+from dpsql.ledger.charges import (
+    ACCOUNTING,
+    EVERYBODY,
+    UNIT,
+    Charge,
+    Journal,
+    Standing,
+    now,
+    recorded,
+    standing,
+)
 from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, why
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
+from dpsql.ledger.tally import Limits, Tally
+from dpsql.ledger.watch_states import FileStates, ServerStates, WatchStates
 from dpsql.postgresql import without_password
 
 __all__ = ["Charge", "Due", "Ledger", "recorded"]
@@ -40,6 +53,9 @@ class Due:
     tables: tuple[str, ...] = ()
 
 
+Filters = Accountant | Sequence[Accountant]
+"""One filter or several: of all time, of each window, or of both."""
+Clock = Callable[[], datetime]
 OnCharge = Callable[[str, Sequence[Due], tuple[str, ...], float], None]
 """Told, by the thread that charged, who paid what, under which ids, and how many seconds it took to be durable."""
 
@@ -63,17 +79,21 @@ class Ledger:
         self,
         journal: Journal,
         place: str,
-        accountant: Accountant,
-        shares: Mapping[str, Accountant],
+        limits: Limits,
         writer: Writer | None = None,
+        clock: Clock | None = None,
+        watches: WatchStates | None = None,
     ) -> None:
         """``writer`` adds the charges where another process does it: the journal is only read here then."""
         self.place = place
         self.identity = journal.identity
         self._journal = journal
-        self._accountant = accountant
-        self._limits = {EVERYBODY: accountant} | {_clean(name): share for name, share in shares.items()}
-        self._writer = writer or GroupCommit(journal, self._limits)
+        self._accountant = limits[EVERYBODY][0]
+        self._limits = limits
+        self._writer = writer or GroupCommit(journal)
+        self._now = clock or now
+        self._tally = Tally(limits)
+        self.watches: WatchStates = watches or FileStates(place)
         self._pid = os.getpid()
         self._reading = threading.Lock()
         self.on_charge: OnCharge | None = None
@@ -82,35 +102,41 @@ class Ledger:
     def open(
         cls,
         url: str | os.PathLike[str],
-        accountant: Accountant,
-        shares: Mapping[str, Accountant] | None = None,
+        total: Filters,
+        shares: Mapping[str, Filters] | None = None,
         *,
         unit: str = "",
         timeout: float = 10.0,
         create: bool = True,
         writer: Writer | None = None,
+        clock: Clock | None = None,
     ) -> Self:
         """The ledger at ``sqlite:PATH`` (or PATH) or ``postgresql://…``, made if there is none, and verified.
 
-        ``shares`` caps what single analysts may cause to be released, in addition to the total. ``unit`` is whom the
-        policy protects: a ledger is of one accounting and one privacy unit for ever. ``timeout`` bounds the
-        wait in seconds for other processes, and for a server to come back. Raises OperationalError when the ledger
-        cannot be used, cannot be trusted, belongs to another policy, or is not there and not to be made.
+        The ``total`` is a filter of all time, of each window, or one of both. ``shares`` caps what single analysts may
+        cause to be released, in addition. ``unit`` is whom the policy protects: a ledger is of one accounting and one
+        privacy unit for ever. ``timeout`` bounds the wait in seconds for other processes, and for a server to come
+        back. ``clock`` says in which window a charge is made, unless the ledger is in a later one. Raises
+        OperationalError when the ledger cannot be used, cannot be trusted, belongs to another policy, or is not there
+        and not to be made.
         """
-        shares = shares or {}
-        if any(share.accounting is not accountant.accounting for share in shares.values()):
+        limits = {EVERYBODY: _filters(total)} | {
+            _clean(name): _filters(share) for name, share in (shares or {}).items()
+        }
+        accounting = limits[EVERYBODY][0].accounting
+        if any(one.accounting is not accounting for filters in limits.values() for one in filters):
             raise ValueError("an analyst's share is counted as the total is")
-        facts = {ACCOUNTING: str(accountant.accounting)} | ({UNIT: unit} if unit else {})
+        facts = {ACCOUNTING: str(accounting)} | ({UNIT: unit} if unit else {})
         place = os.fspath(url)
         try:
             if place.startswith(("postgresql://", "postgres://")):
                 from dpsql.ledger.postgres_journal import PostgresJournal
 
-                journal: Journal = PostgresJournal(place, facts, timeout, create=create)
-                return cls(journal, without_password(place), accountant, shares, writer)
+                journal: Journal = PostgresJournal(place, facts, timeout, create=create, limits=limits)
+                return cls(journal, without_password(place), limits, writer, clock, ServerStates(place))
             place = os.path.abspath(_path(place))
-            journal = SQLiteJournal(place, facts, timeout, create=create)
-            return cls(journal, place, accountant, shares, writer)
+            journal = SQLiteJournal(place, facts, timeout, create=create, limits=limits)
+            return cls(journal, place, limits, writer, clock)
         except (*TROUBLE, OSError) as cause:
             problem = OperationalError(
                 f"the ledger {without_password(place)} cannot be used: {why(cause)}", sqlstate="58030"
@@ -158,7 +184,7 @@ class Ledger:
                 self._accountant.check_kind(due.loss)
         except ValueError as cause:
             raise InternalError("a loss does not suit the accounting of the ledger") from cause
-        who, when = _clean(analyst), now()
+        who, when = _clean(analyst), self._now()
         ids = tuple(_new_id() if due.loss else "" for due in dues)
         charges = tuple(
             Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
@@ -185,6 +211,23 @@ class Ledger:
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
         return self._read(lambda journal: journal.read_total(EVERYBODY if analyst is None else _clean(analyst)).spent)
+
+    def standings(self, analyst: str | None = None) -> tuple[Standing, ...]:
+        """How the filters of everybody, or of one analyst, stand by now: none for who has no share."""
+        name = EVERYBODY if analyst is None else _clean(analyst)
+        filters = self._limits.get(name, ())
+
+        def stand(journal: Journal) -> tuple[Standing, ...]:
+            if self._tally.periods:
+                self._tally.follow(journal.read_newest, journal.read_newer)
+            at = self._tally.at(self._now())
+            ever = journal.read_total(name).spent if any(one.per is None for one in filters) else PrivacyLoss()
+            return tuple(
+                standing(name, one, ever if one.per is None else self._tally.spent(one.per, name, at), at)
+                for one in filters
+            )
+
+        return self._read(stand)
 
     @property
     def stopped(self) -> bool:
@@ -244,6 +287,10 @@ def _hand_on(durable: Future[None], answer: Future[tuple[str, ...]], ids: tuple[
         answer.set_result(ids)
     else:
         answer.set_exception(problem)
+
+
+def _filters(declared: Filters) -> tuple[Accountant, ...]:
+    return (declared,) if isinstance(declared, Accountant) else tuple(declared)
 
 
 def _path(url: str | os.PathLike[str]) -> str:

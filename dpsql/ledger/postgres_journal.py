@@ -19,7 +19,8 @@ import json
 import math
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, LiteralString, TypeVar
 
@@ -34,7 +35,6 @@ from dpsql.ledger.charges import (
     Charge,
     Failed,
     Group,
-    Limits,
     Lost,
     NoLedger,
     Spent,
@@ -43,9 +43,11 @@ from dpsql.ledger.charges import (
     check_belongs,
     decimal,
     exceeded,
+    standing,
     together,
 )
 from dpsql.ledger.postgres_sql import ADDING, FORMAT, SCHEMA, TOTALS
+from dpsql.ledger.tally import Limits, Tally
 from dpsql.postgresql import DEFAULTS, reason
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
@@ -74,31 +76,37 @@ _CHANGED = ("42P01", "42703", "3F000", "23")
 class PostgresJournal:
     """One process's hold on the ledger: a connection that writes and one that reads, each for one thread at a time."""
 
-    def __init__(self, url: str, facts: Mapping[str, str], timeout: float, *, create: bool = True) -> None:
+    def __init__(
+        self, url: str, facts: Mapping[str, str], timeout: float, *, create: bool = True, limits: Limits | None = None
+    ) -> None:
         """Open or create, for a policy with these facts. Raises Busy, Failed, Unsound; no text holds a password."""
         self._url, self._timeout = url, timeout
         self._writer: _Connection | None = None
         self._reader: _Connection | None = None
         self._last = 0
+        self._limits: Limits = limits or {}
+        self._tally = Tally(self._limits)
         try:
             self._guarded(lambda: self._prepare(facts, create))
             self.identity = self._read(lambda reader: self._verify(reader, facts))
+            self._guarded(self._follow)
         except BaseException:
             self.close()
             raise
 
-    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+    def append(self, groups: Sequence[Group]) -> list[Spent | None]:
         """All groups in one message; where not all of them fit, each in one of its own."""
-        if len(groups) > 1 and self._add([charge for group in groups for charge in group], limits) is None:
+        if len(groups) > 1 and self._add([charge for group in groups for charge in group]) is None:
             return [None] * len(groups)
         answers: list[Spent | None] = []
+        # Sums only grow, but a window may end between two messages: then nobody knows.
         seen: dict[str, Spent] = {}
         for group in groups:
             who = group[0].analyst
-            # Sums only grow: what did not fit when another charge of this analyst was refused does not fit now.
-            known = seen.get(who)
-            if known is None or not exceeded(limits, known, together(group)):
-                known = self._add(group, limits)
+            # What did not fit when another charge of this analyst was refused does not fit now.
+            known = None if self._tally.periods else seen.get(who)
+            if known is None or not exceeded(known, together(group)):
+                known = self._add(group)
             if known is not None:
                 seen[who] = known
             answers.append(known)
@@ -120,6 +128,12 @@ class PostgresJournal:
             Charge(id_, time_, who, _loss(parts), statement, tuple(json.loads(tables)))
             for id_, time_, who, *parts, statement, tables in rows
         )
+
+    def read_newest(self, number: int) -> tuple[int, datetime] | None:
+        return self._read(lambda reader: _newest(reader, number))
+
+    def read_newer(self, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
+        return self._read(lambda reader: _newer(reader, number, since))
 
     def holds(self, charge: str) -> bool:
         found = "SELECT count(*) FROM dpsql_ledger.charge WHERE id = %s"
@@ -196,12 +210,31 @@ class PostgresJournal:
 
     # Writing
 
-    def _add(self, charges: Group, limits: Limits) -> Spent | None:
+    def _follow(self) -> None:
+        """Count what was charged in the windows that are open; without windows, only when this begins."""
+        if self._tally.periods or not self._tally.number:
+            self._tally.follow(
+                lambda number: self._repeated(lambda writer: _newest(writer, number)),
+                lambda *after: self._repeated(lambda writer: _newer(writer, *after)),
+            )
+
+    def _add(self, charges: Group) -> Spent | None:
         """Add all of the charges or none; what was spent where they do not fit."""
+        while True:
+            self._follow()
+            try:
+                return self._add_at(charges, self._tally.at(max(charge.time for charge in charges)))
+            except _Late:
+                continue  # Another proxy has charged in a later window: that one is open now.
+
+    def _add_at(self, charges: Group, at: datetime) -> Spent | None:
+        """The same in the windows around a time of the ledger. Raises _Late where it is in a later one by now."""
         rows = [*_columns(charges)]
-        concerned = sorted({EVERYBODY, *(charge.analyst for charge in charges)} & set(limits))
-        boxes = [limits[name].limit.parts for name in concerned]
-        most = [[decimal(part) for part in parts] for parts in zip(*boxes, strict=True)] or [[], [], []]
+        names = sorted({EVERYBODY, *(charge.analyst for charge in charges)})
+        filters = [(name, one) for name in names for one in self._limits.get(name, ())]
+        ever = [(name, one) for name, one in filters if one.per is None]
+        windows = [(name, one, one.per) for name, one in filters if one.per is not None]
+        begun = [self._tally.spent(per, name, at) for name, _, per in windows]
         message = {
             **dict(
                 zip(
@@ -210,28 +243,42 @@ class PostgresJournal:
                     strict=True,
                 )
             ),
-            "limited": concerned,
-            **dict(zip(("most_epsilon", "most_rho", "most_delta"), most, strict=True)),
+            "at": at,
+            "limited": [name for name, _ in ever],
+            **_parts("most", (one.limit for _, one in ever)),
+            "windowed": [name for name, _, _ in windows],
+            "begins": [per.begin(at) for _, _, per in windows],
+            "ends": [per.end(at) for _, _, per in windows],
+            "counted": self._tally.number,
+            **_parts("begun", begun),
+            **_parts("window", (one.limit for _, one, _ in windows)),
             "identity": self.identity,
             "last": self._last,
         }
-        identity, before, known, fits, spent = self._submit(message)
+        identity, before, known, late, fits, spent, opened = self._repeated(lambda writer: _ask(writer, message))
         if identity != self.identity or before < self._last or known not in (0, len(charges)):
             raise Unsound("the ledger is not the one that was opened, or has lost charges")
+        if not known and late:
+            raise _Late
         if not known and not fits:
             self._last = before
-            return {name: _loss(parts) for name, parts in sorted(spent.items())}
+            standings = [standing(name, one, _loss(spent[name]), at) for name, one in ever]
+            standings += [
+                standing(name, one, _loss(parts), at)
+                for (name, one, _), parts in zip(windows, opened or (), strict=True)
+            ]
+            return tuple(sorted(standings, key=lambda one: one.whose))
         self._last = before + len(charges) - known
         return None
 
-    def _submit(self, message: Mapping[str, object]) -> tuple[Any, ...]:
-        """The server's answer to the message, which is sent again for as long as connections end before it comes."""
+    def _repeated(self, question: Callable[[_Connection], _Read]) -> _Read:
+        """The server's answer to a message, which is sent again for as long as connections end before it comes."""
         deadline, sent, pause = time.monotonic() + self._timeout, False, 0.01
         while True:
             try:
                 writer = self._writing()
                 sent = True
-                return _ask(writer, message)
+                return question(writer)
             except psycopg.Error as error:
                 if self._writer is not None and not self._writer.closed:
                     _roll_back(self._writer)
@@ -279,6 +326,31 @@ class PostgresJournal:
             return Busy()
         why = reason(self._url, error)
         return Unsound(why) if state.startswith(_CHANGED) else Failed(why)
+
+
+def _parts(name: str, losses: Iterable[PrivacyLoss]) -> dict[str, list[str]]:
+    """ε, ρ and δ of some losses, each as a list of decimals."""
+    every = [[decimal(part) for part in loss.parts] for loss in losses]
+    return {f"{name}_{part}": [one[place] for one in every] for place, part in enumerate(("epsilon", "rho", "delta"))}
+
+
+def _newest(connection: _Connection, number: int) -> tuple[int, datetime] | None:
+    newest = "SELECT max(number), max(time) FROM dpsql_ledger.charge WHERE number > %s"
+    ((last, time_),) = connection.execute(newest, (number,)).fetchall()
+    return None if last is None else (last, time_)
+
+
+def _newer(connection: _Connection, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
+    newer = (
+        "SELECT number, time, analyst, epsilon::text, rho::text, delta::text FROM dpsql_ledger.charge"
+        " WHERE number > %s AND time >= %s::timestamptz ORDER BY number"
+    )
+    rows = connection.execute(newer, (number, since.isoformat()))
+    return [(charge, time_, analyst, _loss(parts)) for charge, time_, analyst, *parts in rows]
+
+
+class _Late(Exception):
+    """The ledger is in a later window than a charge that was sent."""
 
 
 def _ask(connection: _Connection, message: Mapping[str, object]) -> tuple[Any, ...]:

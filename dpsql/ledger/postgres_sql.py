@@ -66,23 +66,55 @@ most AS (
         %(limited)s::text[], %(most_epsilon)s::numeric[], %(most_rho)s::numeric[], %(most_delta)s::numeric[]
     ) AS most (analyst, epsilon, rho, delta)
 ),
+-- The windows that are open: what the sender has counted of them, and what was charged since.
+newer AS (SELECT * FROM dpsql_ledger.charge WHERE number > %(counted)s),
+latest AS (
+    SELECT greatest(
+        %(at)s::timestamptz, (SELECT time FROM dpsql_ledger.charge ORDER BY number DESC LIMIT 1)
+    ) AS time
+),
+opened AS (
+    SELECT analyst, ends, place,
+        epsilon + coalesce((SELECT sum(newer.epsilon) FROM newer
+            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS epsilon,
+        rho + coalesce((SELECT sum(newer.rho) FROM newer
+            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS rho,
+        delta + coalesce((SELECT sum(newer.delta) FROM newer
+            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS delta,
+        most_epsilon, most_rho, most_delta
+    FROM unnest(
+        %(windowed)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[],
+        %(begun_epsilon)s::numeric[], %(begun_rho)s::numeric[], %(begun_delta)s::numeric[],
+        %(window_epsilon)s::numeric[], %(window_rho)s::numeric[], %(window_delta)s::numeric[]
+    ) WITH ORDINALITY AS opened (
+        analyst, begins, ends, epsilon, rho, delta, most_epsilon, most_rho, most_delta, place
+    )
+),
 verdict AS (
     SELECT
         (SELECT value FROM dpsql_ledger.fact WHERE fact = 'identity') AS identity,
         (SELECT charges FROM spent WHERE analyst = '') AS last,
         (SELECT count(*) FROM dpsql_ledger.charge WHERE id = ANY (%(ids)s::text[])) AS known,
-        (SELECT bool_and(
+        -- without any filter nothing is admitted
+        (SELECT count(*) FROM most) + (SELECT count(*) FROM opened) > 0
+        AND (SELECT bool_and(
             spent.epsilon + more.epsilon <= most.epsilon
             AND spent.rho + more.rho <= most.rho
             AND spent.delta + more.delta <= most.delta
-        ) FROM spent JOIN more USING (analyst) JOIN most USING (analyst)) AS fits
+        ) FROM spent JOIN more USING (analyst) JOIN most USING (analyst)) IS NOT FALSE
+        AND (SELECT bool_and(
+            opened.epsilon + more.epsilon <= most_epsilon
+            AND opened.rho + more.rho <= most_rho
+            AND opened.delta + more.delta <= most_delta
+        ) FROM opened JOIN more USING (analyst)) IS NOT FALSE AS fits,
+        (SELECT count(*) > 0 FROM opened, latest WHERE ends <= time) AS late
 ),
 admitted AS (
-    SELECT last FROM verdict WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND fits
+    SELECT last FROM verdict WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND NOT late AND fits
 ),
 added AS (
     INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, statement, tables)
-    SELECT last + place, id, time, analyst, epsilon, rho, delta, statement, tables FROM due, admitted
+    SELECT last + place, id, latest.time, analyst, epsilon, rho, delta, statement, tables FROM due, latest, admitted
 ),
 summed AS (
     INSERT INTO dpsql_ledger.total AS total (analyst, epsilon, rho, delta, charges)
@@ -93,13 +125,15 @@ summed AS (
         delta = total.delta + excluded.delta,
         charges = total.charges + excluded.charges
 )
-SELECT identity, last, known, fits,
-    (SELECT json_object_agg(analyst, json_build_array(epsilon::text, rho::text, delta::text)) FROM spent)
+SELECT identity, last, known, late, fits,
+    (SELECT json_object_agg(analyst, json_build_array(epsilon::text, rho::text, delta::text)) FROM spent),
+    (SELECT json_agg(json_build_array(epsilon::text, rho::text, delta::text) ORDER BY place) FROM opened)
 FROM verdict;
 COMMIT
 """
 """Add all of the charges, or none where their ids are known or a limit does not admit them.
 
 The lock is had before the deciding statement takes its snapshot. Only a row of the total that the limits name is
-compared, and everybody's always is.
+compared, and everybody's always is. Charges are of one time, the latest of the sender's and of the last charge: where
+that is beyond a window, the sender is ``late``, and asks again with the one that is open.
 """

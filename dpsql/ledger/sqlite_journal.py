@@ -20,6 +20,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
@@ -32,13 +33,13 @@ from dpsql.ledger.charges import (
     Busy,
     Charge,
     Group,
-    Limits,
     NoLedger,
     Spent,
     Total,
     Unsound,
     check_belongs,
 )
+from dpsql.ledger.tally import Limits, Tally
 
 FORMAT = "1"
 
@@ -70,9 +71,13 @@ CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge BEGIN SELECT raise(ABORT,
 class SQLiteJournal:
     """One process's hold on the file: a connection that writes and one that reads. Each is for one thread at a time."""
 
-    def __init__(self, path: str, facts: Mapping[str, str], timeout: float, *, create: bool = True) -> None:
+    def __init__(
+        self, path: str, facts: Mapping[str, str], timeout: float, *, create: bool = True, limits: Limits | None = None
+    ) -> None:
         """Open or create, for a policy with these facts. Raises Busy, Unsound, OSError or sqlite3.Error."""
         self._path, self._timeout = path, timeout
+        self._limits: Limits = limits or {}
+        self._tally = Tally(self._limits)
         if not create and not os.path.exists(path):
             raise NoLedger("there is none yet")
         self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -179,14 +184,22 @@ class SQLiteJournal:
             raise Unsound("charges are missing from the ledger")
         return sums
 
-    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+    def append(self, groups: Sequence[Group]) -> list[Spent | None]:
         """One transaction for all of them."""
         with self.writing():
-            admission = Admitted(self.total, limits)
+            self._tally.follow(self._newest, self._newer)
+            at = self._tally.at(max(charge.time for group in groups for charge in group))
+            admission = Admitted(self.total, self._limits, lambda period, name: self._tally.spent(period, name, at), at)
             refusals = admission.decide(groups)
             if admission.admitted:
-                self.add(admission.admitted, admission.totals())
+                self.add([replace(charge, time=at) for charge in admission.admitted], admission.totals())
         return refusals
+
+    def _newest(self, number: int) -> tuple[int, datetime] | None:
+        return _newest(self._writer, number)
+
+    def _newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+        return _newer(self._writer, number, since)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -226,6 +239,12 @@ class SQLiteJournal:
             Charge(id_, datetime.fromisoformat(time_), who, _loss(parts), statement, tuple(json.loads(tables)))
             for id_, time_, who, *parts, statement, tables in rows
         )
+
+    def read_newest(self, number: int) -> tuple[int, datetime] | None:
+        return _newest(self._reader, number)
+
+    def read_newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+        return _newer(self._reader, number, since)
 
     def holds(self, charge: str) -> bool:
         return bool(self._reader.execute("SELECT count(*) FROM charge WHERE id = ?", (charge,)).fetchone()[0])
@@ -267,6 +286,23 @@ def _file(path: str) -> tuple[int, int]:
 def _total(connection: sqlite3.Connection, analyst: str) -> Total:
     row = connection.execute("SELECT epsilon, rho, delta, charges FROM total WHERE analyst = ?", (analyst,)).fetchone()
     return Total(_loss(row[:3]), row[3]) if row else NOTHING
+
+
+def _newest(connection: sqlite3.Connection, number: int) -> tuple[int, datetime] | None:
+    # Times are written in UTC: the order of their texts is theirs.
+    row = connection.execute("SELECT max(number), max(time) FROM charge WHERE number > ?", (number,)).fetchone()
+    return None if row[0] is None else (row[0], datetime.fromisoformat(row[1]))
+
+
+def _newer(
+    connection: sqlite3.Connection, number: int, since: datetime
+) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+    rows = connection.execute(
+        "SELECT number, time, analyst, epsilon, rho, delta FROM charge WHERE number > ? AND time >= ? ORDER BY number",
+        (number, since.isoformat()),
+    )
+    for charge, time_, analyst, *parts in rows:
+        yield charge, datetime.fromisoformat(time_), analyst, _loss(parts)
 
 
 def _loss(parts: Sequence[str]) -> PrivacyLoss:

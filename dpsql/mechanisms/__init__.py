@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.mechanisms.above_threshold import AboveThreshold
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.mechanism import Mechanism
@@ -27,6 +28,7 @@ def hiding(sensitivity: Sensitivity, loss: PrivacyLoss) -> Iterator[Mechanism]:
 __all__ = [
     "NOISES",
     "PICKS",
+    "AboveThreshold",
     "Gaussian",
     "Laplace",
     "Mechanism",

@@ -16,6 +16,7 @@ from opendp.metrics import l2_distance
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
 from dpsql.mechanisms.sampling import MANY, WIDEST, TooWide, Vector, gaussian_draws, opendp_noise
+from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -62,8 +63,8 @@ class Gaussian(Mechanism):
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         return PrivacyLoss(rho=sensitivity.l2_squared / (2 * self.scale**2))
 
-    def draws(self, count: int) -> list[int]:
-        return gaussian_draws(self.scale, count).tolist() if count >= MANY else _noise(self.scale)([0] * count)
+    def draws(self, count: int) -> IntegerColumn:
+        return IntegerColumn.of(gaussian_draws(self.scale, count) if count >= MANY else _noise(self.scale)([0] * count))
 
     def distance(self, log_chance: float) -> int:
         """An m with P(N ≥ m) ≤ δ for discrete Gaussian noise N; within one step of the least.

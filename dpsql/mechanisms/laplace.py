@@ -15,6 +15,7 @@ from opendp.metrics import l1_distance
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
 from dpsql.mechanisms.sampling import MANY, Vector, float_at_least, laplace_draws, opendp_noise
+from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -64,8 +65,8 @@ class Laplace(Mechanism):
             raise ValueError("Laplace noise needs a bound on the L1 norm")
         return PrivacyLoss(epsilon=sensitivity.l1 / self.scale)
 
-    def draws(self, count: int) -> list[int]:
-        return laplace_draws(self.scale, count).tolist() if count >= MANY else _noise(self.scale)([0] * count)
+    def draws(self, count: int) -> IntegerColumn:
+        return IntegerColumn.of(laplace_draws(self.scale, count) if count >= MANY else _noise(self.scale)([0] * count))
 
     def distance(self, log_chance: float) -> int:
         """The least m ≥ 1 with P(N ≥ m) = q^m/(1+q) ≤ δ for discrete Laplace noise N, where q = exp(-1/scale).

@@ -9,7 +9,7 @@ from typing import Self
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.sampling import Law, Sampler, check_scale
-from dpsql.releases import Additive
+from dpsql.releases import Additive, IntegerColumn
 from rewriter.declared import Sensitivity
 
 
@@ -33,10 +33,10 @@ class Mechanism(Additive):
         """The variance of one draw, in squared steps."""
 
     @abstractmethod
-    def draws(self, count: int) -> list[int]:
+    def draws(self, count: int) -> IntegerColumn:
         """So many independent draws, exactly of this law, from a cryptographic source. :meth:`sample` asks for them."""
 
-    def sample(self, sampler: Sampler, count: int) -> list[int]:
+    def sample(self, sampler: Sampler, count: int) -> IntegerColumn:
         """So many draws of a sampler."""
         check_scale(self.scale)
         return sampler.draw(Draws(self, count))
@@ -47,17 +47,17 @@ class Mechanism(Additive):
 
 
 @dataclass(frozen=True, slots=True)
-class Draws(Law[list[int]]):
+class Draws(Law[IntegerColumn]):
     """So many independent draws of a mechanism's noise."""
 
     mechanism: Mechanism
     count: int
 
-    def draw(self) -> list[int]:
+    def draw(self) -> IntegerColumn:
         return self.mechanism.draws(self.count)
 
-    def nearest(self) -> list[int]:
-        return [0] * self.count
+    def nearest(self) -> IntegerColumn:
+        return IntegerColumn.of([0] * self.count)
 
 
 def rounded_up(distance: float) -> int:

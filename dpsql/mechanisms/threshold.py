@@ -25,12 +25,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsql.accounting import MOST_DELTA, PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism
+from dpsql.releases import IntegerColumn
 from rewriter.plan import Selection
 
 
@@ -67,16 +70,16 @@ class Threshold:
     def loss(self) -> PrivacyLoss:
         return self.mechanism.loss(self.selection.sensitivity) + PrivacyLoss(delta=self.delta)
 
-    def named(self, exact: Sequence[int], noise: Sequence[int]) -> list[int]:
+    def named(self, exact: IntegerColumn, noise: IntegerColumn) -> NDArray[np.int64]:
         """The positions of the keys that may be named. Its answer is releasable; ``exact`` is not.
 
         >>> from dpsql.mechanisms import Laplace
         >>> rule = Threshold(Selection("weight", Fraction(1), 1), Laplace(Fraction(1)), Fraction(1, 10**6))
-        >>> rule.named(exact=(0, 1, 14, 15), noise=(99, 13, 1, 0))
+        >>> rule.named(exact=IntegerColumn.of([0, 1, 14, 15]), noise=IntegerColumn.of([99, 13, 1, 0])).tolist()
         [2, 3]
         """
-        steps = self.steps
-        return [place for place, (x, n) in enumerate(zip(exact, noise, strict=True)) if x >= 1 and x + n >= steps]
+        noisy = exact.plus(noise)
+        return np.flatnonzero((exact.array >= 1) & (noisy.array >= self.steps))
 
 
 @functools.lru_cache(maxsize=1024)

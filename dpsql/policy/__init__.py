@@ -5,9 +5,10 @@ from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
 from dpsql.policy.first_database import database_to_write
 from dpsql.policy.other_people import Agreement
+from dpsql.policy.owner_answers import OwnerAnswers, asked_bounds, asked_unit
 from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
-from dpsql.policy.proposal import first_policy
+from dpsql.policy.proposal import first_policy, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
@@ -20,18 +21,23 @@ __all__ = [
     "Claim",
     "Kind",
     "LimitsSection",
+    "OwnerAnswers",
     "Place",
     "Policy",
     "PolicyError",
     "Problem",
     "StatementSection",
+    "asked_bounds",
+    "asked_unit",
     "catalog",
     "database_to_write",
     "declared_columns",
     "first_policy",
     "fit",
     "join",
+    "people_tables",
     "problems",
+    "units",
     "unsaid",
     "with_secret",
 ]

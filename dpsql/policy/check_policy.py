@@ -77,6 +77,12 @@ def _budget(policy: Policy) -> Iterator[Problem]:
     if budget.delta > LARGE_DELTA:
         text = f"delta {show(budget.delta)} is large: it should be far below 1 / number of people, such as 1e-6"
         yield Problem("budget.delta", text, "warning")
+    if budget.per is not None and budget.lifetime is None:
+        text = (
+            f"the promise holds for each {budget.per} by itself: what all of them say together about one person grows"
+            " without end. lifetime: {epsilon: …} bounds it"
+        )
+        yield Problem("budget.per", text, "info")
 
 
 def _statement(policy: Policy) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Table
+from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Spans, Table, measure
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -78,6 +78,7 @@ def fit(
     """The catalog as far as it goes, and everything that does not fit."""
     problems: list[Problem] = []
     agreements: tuple[Agreement, ...] = ()
+    ways: dict[str, tuple[Hop, ...]] = {}
     names = _tables(policy, schema, problems)
     if all(spec.public for spec in policy.tables.values()):
         problems.append(Problem("tables", _NOBODY))
@@ -87,6 +88,7 @@ def fit(
     if unit is not None:
         others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
         problems += others.problems()
+        ways = {real: others.same_people(real) for real in paths}
         agreements = tuple(dict.fromkeys(others.agreements()))
     keys = UniqueKeys(schema, specs, names, unit, paths, looks or {}, problems)
     tables: dict[str, Table] = {}
@@ -99,11 +101,12 @@ def fit(
                 _profile(public_profiles or {}, real, names[real]),
                 entity=unit is not None and unit[0] == real,
             )
+            tables[real] = replace(tables[real], ways=ways.get(real, ()))
     for real, table in list(tables.items()):
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
         )
-    known = Catalog(tables, unit, policy.minmax == "declared")
+    known = Catalog(tables, unit, policy.minmax == "declared", policy.previews == "empty")
     return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
 
 
@@ -219,12 +222,14 @@ class _Draft:
             column = None if name in columns else self._column(name, declared.ColumnSection(), profile, entity=entity)
             if column is not None:
                 columns[name] = column
+        spans = self._spans(columns)
+        rows = None if self.spec.max_rows is None else self.spec.max_rows.rows * (1 if spans is None else spans.count)
         return Table(
             name=self.source.name,
             columns=columns,
             public=self.spec.public,
             path=path,
-            max_rows=self.spec.max_rows or (1 if entity else None),
+            max_rows=rows or (1 if entity else None),
             max_groups=self.spec.max_groups,
             max_rows_per_group=self.spec.max_rows_per_group,
             rows=profile.rows if profile and self.spec.public else None,
@@ -232,7 +237,26 @@ class _Draft:
             keys=(*self.source.composite_keys, *(frozenset(key) for key in self.keys.certain if len(key) > 1)),
             claimed=tuple(frozenset(key) for key in self.keys.claimed),
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
+            spans=spans,
         )
+
+    def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
+        """The spans of time in which a person's rows are bounded, if they are."""
+        spec = self.spec
+        if spec.time is None:
+            return None
+        path, name = join(self.path, "time"), match(spec.time, columns)
+        column = None if name is None else columns[name]
+        if column is None or not column.type.temporal:
+            self.problems.append(Problem(path, f"{spec.time} is no declared column of dates or times"))
+            return None
+        if column.range is None:
+            self.problems.append(Problem(path, f"{column.name} needs a range: it says how many spans there are"))
+            return None
+        if spec.max_rows is None or spec.max_rows.per is None:
+            return None
+        low, high = map(measure, column.range)
+        return Spans(column.name, spec.max_rows.per, low, high)
 
     def _visible(self) -> Mapping[str, declared.ColumnSection]:
         """The declared columns; of a public table that declares none, every column that has a type."""

@@ -18,15 +18,18 @@ from pathlib import Path
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from dpsql.calendar_unit import UNITS
 from dpsql.engines import ENGINES, SQLITE, Address, kind_of
 from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
+from dpsql.refresh import LENGTHS, Refresh
 from rewriter.declared import (
     BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
     INTEGER,
+    SPANS,
     TEXT,
     TIMESTAMP,
     Hop,
@@ -117,6 +120,31 @@ def count(value: object) -> int:
     return int(text.replace("_", ""))
 
 
+@dataclass(frozen=True, slots=True)
+class MostRows:
+    """A bound on a person's rows: of all of them, or of those in each span of time."""
+
+    rows: int
+    per: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}"
+
+
+def most_rows(value: object) -> MostRows:
+    """How many rows of a person count in full.
+
+    >>> print(most_rows("40"), most_rows("10 per month"))
+    40 10 per month
+    """
+    if isinstance(value, MostRows):
+        return value
+    number, word, span = (part.strip() for part in single(value).partition(" per "))
+    if word and span not in SPANS:
+        raise wrong(f"{span[:40]!r} is not a span of time: write 10 per month, or per {', '.join(SPANS)}")
+    return MostRows(count(Written(number)), span or None)
+
+
 def seconds(value: object) -> float:
     number = exact(value)
     if not 0 < number <= 86_400:
@@ -124,6 +152,7 @@ def seconds(value: object) -> float:
     return float(number)
 
 
+WINDOWS = tuple(unit for unit in UNITS if unit != "hour")
 _LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
@@ -135,6 +164,31 @@ def tick(value: object) -> datetime.timedelta:
     if not seconds or (86_400 % seconds and seconds % 86_400):
         raise wrong(f"{text[:40]!r} is not a length of time that divides a day, such as 1 minute, 6 hours or 1 day")
     return datetime.timedelta(seconds=seconds)
+
+
+def refresh(value: object) -> Refresh | None:
+    """How long a release stands: a number of minutes, hours, days or weeks, and when they begin; None is for ever.
+
+    >>> print(refresh("1 day at 02:00"), refresh("30 minutes"), refresh("never"))
+    1 day at 02:00 30 minutes None
+    """
+    text = single(value).strip().lower()
+    if text == "never":
+        return None
+    found = re.fullmatch(r"([0-9]{1,5})\s*(minute|hour|day|week)s?(?:\s+at\s+([01][0-9]|2[0-3]):([0-5][0-9]))?", text)
+    seconds = 0 if found is None else int(found[1]) * LENGTHS[found[2]]
+    if found is None or not seconds or (found[3] and seconds % LENGTHS["day"]):
+        raise wrong(f"{text[:40]!r} is no way to refresh: write one such as 1 hour, 1 day at 02:00, 1 week or never")
+    after = datetime.timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
+    return Refresh(datetime.timedelta(seconds=seconds), after)
+
+
+def per(value: object) -> str:
+    """The length of a budget's windows."""
+    word = str(single(value))
+    if word not in WINDOWS:
+        raise wrong(f"{word[:40]!r} is not one of {', '.join(WINDOWS)}: leave it out for a budget of all time")
+    return word
 
 
 def zone(value: object) -> str:

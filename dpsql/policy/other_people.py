@@ -68,6 +68,29 @@ class OtherPeople:
                     kind: Kind | None = "two people" if own is not None else None
                     yield Problem(self._path(table, column), self._text(table, own, column, key), kind=kind)
 
+    def same_people(self, table: str) -> tuple[Hop, ...]:
+        """The first steps of the other ways to the owner of a row, along foreign keys whose columns are declared.
+
+        A policy is opened only where these ways lead to nobody else, unless its owner says ``owner: public``.
+        """
+        own = self._own(table)
+        if own is None:
+            return ()
+        found: dict[str, Hop] = {}
+        for key in self._keys(table):
+            for column, theirs in zip(key.columns, key.parent_columns, strict=True):
+                spelt = match(column, self.declared[table].columns or {})
+                said = spelt is not None and (self.declared[table].columns or {})[spelt].owner is None
+                whole = len(key.columns) == 1 or (len(key.columns) == 2 and self._same_person(table, own, key))
+                if column != own and said and whole and self._is_of_people(key.parent, theirs):
+                    found.setdefault(column, Hop(column, key.parent, theirs))
+        return tuple(found.values())
+
+    def _is_of_people(self, table: str, column: str) -> bool:
+        """Whether a column is a key of a table of people."""
+        known = table in self.paths and not self.declared[table].public
+        return known and ((table, column) == self.unit or self.schema.tables[table].is_unique(column))
+
     def agreements(self) -> Iterator[Agreement]:
         """The claims on which it rests that a column leads to nobody but the owner of its row, for all such columns."""
         for table in self.paths:

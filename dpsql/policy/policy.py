@@ -11,6 +11,7 @@ import datetime
 import difflib
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -35,19 +36,24 @@ from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
+from dpsql.refresh import Refresh
 from rewriter.declared import Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
+Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
+Rows = Annotated[fields.MostRows, BeforeValidator(fields.most_rows)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Window = Annotated[str, BeforeValidator(fields.per)]
+Refreshed = Annotated[Refresh | None, BeforeValidator(fields.refresh)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
 Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
@@ -102,8 +108,18 @@ def _usual(*, delta: bool) -> str:
     return next(name for name, one in ACCOUNTINGS.items() if one.takes_delta is delta)
 
 
+class LifetimeSection(_Section):
+    """What all windows of a budget may say together, for ever."""
+
+    epsilon: Epsilon
+    """How much the answers of all windows may say about one person, together."""
+    delta: Delta | None = None
+    """How likely that limit may fail. Without it, as likely as that of one window."""
+
+
 class BudgetSection(_Section):
-    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up."""
+    """The limit of what all analysts together may learn about one unit, ever or in each window: (ε, δ), and how charges
+    add up."""
 
     epsilon: Epsilon
     """How much all answers together may say about one person: 1 is strong, 10 the usual upper end."""
@@ -111,6 +127,11 @@ class BudgetSection(_Section):
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
     """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    per: Window | None = None
+    """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
+    Without it, there is one budget for ever."""
+    lifetime: LifetimeSection | None = None
+    """What all windows of a budget that renews may say together, for ever. Without it, nothing bounds that."""
 
     @field_validator("accounting", mode="before")
     @classmethod
@@ -125,6 +146,15 @@ class BudgetSection(_Section):
         if takes_delta and not self.delta:
             other = _usual(delta=False)
             raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose {other}")
+        if self.lifetime is None:
+            return self
+        if self.per is None:
+            raise wrong("lifetime is about a budget that renews: add per: month, or leave lifetime out")
+        if self.lifetime.delta is not None and bool(self.lifetime.delta) is not bool(self.delta):
+            raise wrong(f"lifetime.delta and delta are both 0 or both above 0 under {self.accounting} accounting")
+        if self.lifetime.epsilon < self.epsilon:
+            least, most = fields.show(self.lifetime.epsilon), fields.show(self.epsilon)
+            raise wrong(f"lifetime.epsilon {least} is below epsilon {most}, that of one {self.per}: raise it")
         return self
 
 
@@ -149,11 +179,22 @@ class StatementSection(_Section):
         return self
 
 
+class ShareLifetimeSection(_Section):
+    """What one analyst may spend in all windows together."""
+
+    epsilon: Epsilon
+    """The most that this analyst may spend, ever."""
+
+
 class AnalystSection(_Section):
     """An analyst's own cap; everything also counts against the total."""
 
     epsilon: Epsilon
     """The most that this analyst may spend. It counts against the total, too."""
+    per: Window | None = None
+    """The windows of this share. Without it, those of the budget; of all time where the budget has none."""
+    lifetime: ShareLifetimeSection | None = None
+    """The most that this analyst may spend in all windows together."""
 
 
 class Analyst(_Section):
@@ -163,6 +204,13 @@ class Analyst(_Section):
     """What `dpsql passwd NAME` prints. Without one, NAME connects from the proxy's own machine only."""
     budget: AnalystSection | None = None
     """A share of the budget for this analyst alone."""
+
+
+class OwnerOfData(_Section):
+    """A name that may look at the budget, the charges and the audit in the console."""
+
+    password: Password = Field(repr=False)
+    """What `dpsql passwd NAME` prints."""
 
 
 class LimitsSection(_Section):
@@ -242,12 +290,17 @@ class TableSection(_Section):
     dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
-    max_rows: Count | None = None
-    """The most rows of one person that count in full. Who has more counts with less, in all columns alike."""
+    max_rows: Rows | None = None
+    """The most rows of one person that count in full, in all or in spans of `time`: `40`, `10 per month`. Who has more
+    counts with less, in all columns alike."""
+    time: Text | None = None
+    """The column that says when a row was made. It needs a `range`; `max_rows: 10 per month` is about its months."""
     max_groups: Count | None = None
     """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None
     """The most rows of one person that count in full in one group."""
+    refresh: Refreshed = Field(default=None)
+    """How long an answer about this table stands, where that is not as the policy's `refresh` says."""
     columns: ByName[ColumnSection] | None = None
     """The columns that analysts may use. Without it, all columns of a public table."""
 
@@ -256,6 +309,8 @@ class TableSection(_Section):
         given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
         if self.public and given:
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
+        if self.max_rows is not None and self.max_rows.per is not None and self.time is None:
+            raise wrong(f"max_rows {self.max_rows} is about spans of time: name the column of it, such as time: day")
         return self
 
 
@@ -286,20 +341,33 @@ class Policy(_Section):
     """What one statement costs."""
     analysts: ByName[Analyst] | None = None
     """Who may ask. Without it, anybody on the proxy's own machine."""
+    owners: ByName[OwnerOfData] | None = None
+    """Who may see in the console what was spent, by whom and on what. They ask nothing."""
     tables: ByName[TableSection]
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
     """Any text. Change it when the data has changed: then earlier answers are not given again."""
+    refresh: Refreshed = Field(default=None)
+    """How long an answer stands where rows change by themselves: `1 hour`, `1 day at 02:00`, or `never` to be new."""
     releases: Releases | None = None
     """Where answers are kept to be given again, if not beside the ledger."""
     minmax: MinMax = "refused"
     """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
     data, approximately."""
+    previews: Previews = "empty"
+    """What a SELECT of a few rows (`LIMIT`) is answered, as tools send to see what is there: `empty`, its columns and
+    no row, at no price; or `refuse`."""
     clock: ClockSection = ClockSection()
     """What `now()` means."""
     limits: LimitsSection = LimitsSection()
     """What the database and the server may use."""
     path: Path | None = Field(default=None, exclude=True)
+
+    def refresh_of(self, table: str) -> Refresh | None:
+        """How long an answer about a table stands; None where it does not change by itself."""
+        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
+        return None if found is None else replace(found, zone=self.clock.zone)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -397,8 +465,11 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
+    (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),
+    (BudgetSection, "lifetime"): (LifetimeSection, False),
     (Analyst, "budget"): (AnalystSection, False),
+    (AnalystSection, "lifetime"): (ShareLifetimeSection, False),
     (TableSection, "columns"): (ColumnSection, True),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.policy.first_database import address_of
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
+from dpsql.policy.owner_answers import OwnerAnswers, identifies
 from dpsql.policy.policy import TableSection
 from dpsql.policy.unit_path import foreign_key_paths, joinable
 from rewriter.declared import Hop, Kind
@@ -43,14 +44,21 @@ class Candidate:
         return f"{self.table}.{self.column}"
 
 
-def first_policy(schema: Schema, database_url: str, files: Mapping[str, str] | None = None) -> str:
-    """The text of a commented policy for the database at ``database_url``, whose tables may be ``files``."""
+def first_policy(
+    schema: Schema, database_url: str, files: Mapping[str, str] | None = None, answers: OwnerAnswers | None = None
+) -> str:
+    """The text of a commented policy for the database at ``database_url``, whose tables may be ``files``. What its
+    owner has answered is not asked again."""
+    answers = answers or OwnerAnswers()
     if files:
         schema = with_guessed_keys(schema)
     candidates = units(schema)
+    if answers.unit is not None:
+        chosen = Candidate(*answers.unit, _reaching(schema, answers.unit))
+        candidates = [chosen, *(one for one in candidates if str(one) != str(chosen))]
     guessed = ["# Files declare no keys: those below are guessed from names.", ""] if files else []
     lines = [*_head(database_url), *guessed, *_unit(candidates), *_rest(), "tables:"]
-    draft = _Draft.of(schema, candidates[0] if candidates else None, files or {})
+    draft = replace(_Draft.of(schema, candidates[0] if candidates else None, files or {}), answers=answers)
     shown: set[str] = set()
     for table in schema.tables.values():
         clash = table.name.lower() in shown
@@ -61,6 +69,18 @@ def first_policy(schema: Schema, database_url: str, files: Mapping[str, str] | N
     elif all(line.lstrip().startswith("#") for line in lines[lines.index("tables:") + 1 :] if line):
         lines[lines.index("tables:")] = "tables:  # DECIDE: declare at least one"
     return "\n".join(lines) + "\n"
+
+
+def people_tables(schema: Schema, unit: tuple[str, str], files: Mapping[str, str] | None = None) -> dict[str, bool]:
+    """The tables that a first policy declares for a unit; True where a person may have several rows."""
+    if files:
+        schema = with_guessed_keys(schema)
+    ways = _Draft.of(schema, Candidate(*unit, _reaching(schema, unit)), files or {}).ways
+    return {name: bool(way) for name, way in ways.items()}
+
+
+def _reaching(schema: Schema, unit: tuple[str, str]) -> tuple[str, ...]:
+    return tuple(name for name in schema.tables if name != unit[0] and _paths(schema, name, unit))
 
 
 def units(schema: Schema) -> list[Candidate]:
@@ -143,13 +163,17 @@ def _rest() -> Iterator[str]:
 # The total for these data, for all analysts together and for ever. An epsilon of 1 is strict, 10 is loose;
 # delta is far below 1 / number of people.
 budget: {epsilon: 10, delta: 1e-6}  # DECIDE
+# For data that grow, a budget can renew: the promise then holds for each month by itself. What all months say together
+# about one person is bounded by lifetime alone; without it, it grows from month to month, without end.
+# budget: {epsilon: 1, delta: 1e-6, per: month, lifetime: {epsilon: 20, delta: 1e-5}}
 statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
 
 # Who may ask. Without this section, any user on this machine is the one analyst.
 # analysts:
 #   ana: {password: 'SCRAM-SHA-256$...', budget: {epsilon: 3}}
 
-# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are refused.
+# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are
+# picked from the data, approximately, at a price.
 minmax: declared
 
 # Change this text when the data has changed: answers are reused only within one version.
@@ -166,6 +190,7 @@ class _Draft:
     unit: Candidate | None
     ways: Mapping[str, tuple[Hop, ...]]
     files: Mapping[str, str]
+    answers: OwnerAnswers = field(default_factory=OwnerAnswers)
 
     @classmethod
     def of(cls, schema: Schema, unit: Candidate | None, files: Mapping[str, str]) -> _Draft:
@@ -198,8 +223,11 @@ class _Draft:
                 yield f"    files: {_quoted(self.files[table.name], _PATH)}"
             if way:
                 yield f"    unit: {_steps(way)}"
-                yield _MOST_ROWS
-                yield "    # max_rows: ?"
+                if (most := self.answers.max_rows.get(table.name)) is not None:
+                    yield f"    max_rows: {most}"
+                else:
+                    yield _MOST_ROWS
+                    yield "    # max_rows: ?"
             yield "    columns:"
             yield from self._columns(table)
         else:
@@ -261,9 +289,11 @@ class _Draft:
                 rows.append((f"      # {name}: differs from another only by case", ""))
             elif column.name in others:
                 rows.append((f"      # {name}: {{owner: public}}", f"DECIDE: {others[column.name]}"))
+            elif identifies(column) and column.name not in self._keys(table):
+                rows.append((f"      # {name}: left out, since it is named like what identifies people", ""))
             else:
                 shown.add(column.name.lower())
-                domain = _domain(column)
+                domain = self.answers.ranges.get((table.name, column.name)) or _domain(column)
                 rows.append((f"      {name}: {domain or '{}'}", "" if domain else self._hint(table, column)))
         width = max((len(left) for left, hint in rows if hint), default=0)
         for left, hint in rows:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
 
 from dpsql.memory import Memory
 from dpsql.sandbox import Sandbox
-from rewriter.declared import Learned, Type
-from rewriter.front_door import Described, Program
+from rewriter.declared import DOUBLE, Learned, Type
+from rewriter.front_door import Affine, Described, Measured, Program, Shown
+from rewriter.refused import Refused
 
 _REMEMBERED = 8
 """So many sets of learned bounds of one statement: they change when their histograms are bought again."""
@@ -19,7 +22,7 @@ class Prepared:
     """A program, and the names and types of the ``columns`` that it answers with.
 
     Where the ``program`` lacks bounds that the owner left to be learned, it is not to be run: ``with_bounds`` is the
-    query planned with those that were learned.
+    query planned with those that were learned. ``tree`` is the query as it was parsed.
     """
 
     sql: str
@@ -27,20 +30,31 @@ class Prepared:
     columns: tuple[tuple[str, Type], ...]
     outer: Described
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
+    tree: exp.Query = field(default_factory=exp.Select, repr=False, compare=False)
 
     @property
     def zone(self) -> str:
         """The session's time zone."""
         return self.program.outer.zone
 
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """How each column follows from released numbers, as it is shown: an end of an interval has no error."""
+        ends = self.program.shown or (Shown.VALUE,) * len(self.columns)
+        return tuple(
+            one if end is Shown.VALUE else replace(one, form=Affine())
+            for one, end in zip(self.outer.measured, ends, strict=True)
+        )
 
-def prepare(program: Program, sql: str, sandbox: Sandbox) -> Prepared:
+
+def prepare(program: Program, sql: str, sandbox: Sandbox, tree: exp.Query) -> Prepared:
     """Ask the database without rows what the columns of the outer SELECT are. Reads no data, costs nothing."""
-    columns = sandbox.describe(program.outer.shown_sql, program.outer.released_columns)
-    outer = program.outer.described([kind for _, kind in columns])
+    described = sandbox.describe(program.outer.shown_sql, program.outer.released_columns)
+    outer = program.outer.described([kind for _, kind in described])
+    columns = _shown(described, program.shown)
     planned = program.with_bounds
     if planned is None:
-        return Prepared(sql, program, columns, outer)
+        return Prepared(sql, program, columns, outer, tree=tree)
     # Forgotten with the statement that it is a part of.
     known: Memory[tuple[Learned, ...], Prepared] = Memory("plans with learned bounds", _REMEMBERED)
     return Prepared(
@@ -48,5 +62,20 @@ def prepare(program: Program, sql: str, sandbox: Sandbox) -> Prepared:
         program,
         columns,
         outer,
-        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox)),
+        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox, tree)),
+        tree,
+    )
+
+
+def _shown(columns: tuple[tuple[str, Type], ...], shown: tuple[Shown, ...]) -> tuple[tuple[str, Type], ...]:
+    """The columns as they are shown: a half-width is a double, an end has its number's type.
+
+    Raises :class:`Refused` for an end of what is neither a number nor a time.
+    """
+    for (name, kind), end in zip(columns, shown, strict=False):
+        if end is not Shown.VALUE and not (kind.numeric or (kind.temporal and end is not Shown.MARGIN)):
+            raise Refused(f"dpsql.{end} takes a number, {name} is {kind}", hint="write dpsql.margin(COUNT(*))")
+    return tuple(
+        (name, DOUBLE if end is Shown.MARGIN else kind)
+        for (name, kind), end in zip(columns, shown or (Shown.VALUE,) * len(columns), strict=True)
     )

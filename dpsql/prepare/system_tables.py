@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.releases import ReleasedColumn, ReleasedTable
 from rewriter.declared import VIRTUAL_COLUMNS, Scalar
 
@@ -29,22 +28,23 @@ Row = tuple[Scalar | None, ...]
 
 
 def _budget(opened: Opened, analyst: str) -> list[Row]:
-
     each = opened.accountant.price(opened.policy.statement.epsilon, Fraction(0))
-    scopes: list[tuple[str | None, Accountant, PrivacyLoss]] = [(None, opened.accountant, opened.ledger.spent())]
-    if (share := opened.shares.get(analyst)) is not None:
-        scopes.append((analyst, share, opened.ledger.spent(analyst)))
+    standings = (*opened.ledger.standings(), *opened.ledger.standings(analyst))
     return [
         (
-            name,
+            one.whose or None,
             str(accountant.accounting),
             float(accountant.epsilon),
             float(accountant.delta),
             accountant.epsilon_of(spent),
             max(0.0, float(accountant.epsilon) - accountant.epsilon_of(spent)),
             accountant.statements_left(spent, each),
+            float(spent.part_of(accountant.limit)),
+            None if accountant.per is None else str(accountant.per),
+            one.renews,
         )
-        for name, accountant, spent in scopes
+        for one in standings
+        for accountant, spent in [(one.accountant, one.spent)]
     ]
 
 
@@ -66,8 +66,11 @@ def _charges(opened: Opened, analyst: str) -> list[Row]:
 def _columns(opened: Opened, analyst: str) -> list[Row]:
     found: list[Row] = []
     for table in opened.catalog.tables.values():
+        refresh = None if table.public else opened.policy.refresh_of(table.name)
+        since = None if refresh is None else refresh.begin(opened.clock.read())
         for column in table.columns.values():
             low, high = (None, None) if column.range is None else (str(column.range[0]), str(column.range[1]))
             finite = column.values is not None or column.values_from is not None
-            found.append((table.name, column.name, str(column.type), table.public, low, high, finite))
+            facts = (table.name, column.name, str(column.type), table.public, low, high, finite)
+            found.append((*facts, None if refresh is None else str(refresh), since))
     return found

@@ -18,7 +18,7 @@ from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
-from dpsql.price.expected_error import ReleasedBefore, excess_of, released_before, target_notes
+from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
@@ -118,11 +118,24 @@ class Pricing:
                 if not calibration.loss:
                     continue
                 table = opened.store.get(
-                    calibration.plan.identity, self._opened.policy.data_version, calibration.hidden_by
+                    calibration.plan.identity, opened.version(calibration.plan), calibration.hidden_by
                 )
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings, turn), notes)
+        offers = self._offers(calibrations, stored, settings, turn)
+        again = [one.plan for one in calibrations if one.plan.identity in stored or one.plan.identity in offers]
+        return Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again)))
+
+    def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
+        """How old answers about tables are that refresh, where they were released before."""
+        now, policy = self._opened.clock.read(), self._opened.policy
+        found = {table: policy.refresh_of(table) for plan in again for table in plan.tables}
+        return tuple(
+            f"{table} is as it was when this was asked first after {one.shown(one.begin(now))}; "
+            f"it is measured anew after {one.shown(one.end(now))}"
+            for table, one in sorted(found.items())
+            if one is not None
+        )
 
     def _released(
         self, prepared: Prepared, price: PrivacyLoss, calibrations: tuple[Calibration, ...]
@@ -195,11 +208,15 @@ class Pricing:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
+    def errors_afresh(self, prepared: Prepared, epsilon: Fraction) -> tuple[float | None, ...]:
+        """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
+        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon)))
+
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
         names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
         anything = {name: Laplace(Fraction(1 << 200)) for name in names}
-        return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
+        return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
         accountant = self._opened.accountant

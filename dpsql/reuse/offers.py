@@ -51,8 +51,7 @@ class Reuse:
         running = any(block.prefix is not None for block in plan.blocks)
         if not wanted.loss or not families or running or plan.choices or (plan.keys and not plan.groups):
             return None
-        version = opened.policy.data_version
-        entries = opened.store.related(sorted(families), version, self._scope, most=MOST_SOURCES)
+        entries = opened.store.related(sorted(families), opened.version(plan), self._scope, most=MOST_SOURCES)
         if not entries:
             return None
         asked = (plan, wanted.loss)

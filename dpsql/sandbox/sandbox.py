@@ -27,6 +27,8 @@ from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
 from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type, columns_of, concatenated, rounded
+from dpsql.sandbox.array_text import array_text
+from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
 from rewriter.front_door import total_sql
@@ -64,6 +66,7 @@ class Sandbox:
         self._cells = cells
         self._lock = threading.Lock()
         self._locked = False
+        self._prepared = PreparedSelects()
         self.memory: Memory[tuple[object, ...], Columns] = Memory("columns of outer SELECTs", _REMEMBERED)
 
     @classmethod
@@ -87,6 +90,7 @@ class Sandbox:
         return cls(connection, seconds, cells)
 
     def close(self) -> None:
+        self._prepared.close()
         self._connection.close()
 
     def load_public(self, name: str, rows: pa.Table) -> None:
@@ -168,17 +172,26 @@ class Sandbox:
     def _rows(
         self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None, zone: str
     ) -> tuple[Columns, Rows]:
+        arrow = {name: _arrow_table(table) for name, table in tables.items()}
+        key = PreparedSelects.key(sql, arrow, zone)
+        select = self._prepared.take(key) or PreparedSelect(self._new_cursor())
+        rows: Rows | None = None
+
         def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
-            if zone != UTC:
+            if zone != UTC and not select.runs:
                 cursor.execute(f"SET TimeZone = '{zone}'")
-            for name, table in tables.items():
-                # A view of this cursor's own; it goes with the cursor.
-                cursor.register(name, _arrow_table(table))
-            cursor.execute(sql)
+            select.run(sql, arrow)
             columns = _columns(cursor)
             return columns, self._fetch(cursor, columns)
 
-        return self._call(answer, cancellation)
+        try:
+            columns, rows = self._call(answer, select.cursor, cancellation)
+        finally:
+            if rows is not None and len(rows) < _BATCH:
+                self._prepared.keep(key, select)
+            else:
+                select.cursor.close()
+        return columns, rows
 
     def describe(self, sql: str, tables: Mapping[str, Sequence[tuple[str, Type]]]) -> Columns:
         """The columns that :meth:`run` would answer with, from the types of its tables alone."""
@@ -194,16 +207,17 @@ class Sandbox:
 
         # Statements that differ in their private part alone have the same outer SELECT.
         key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))
-        return self.memory.get(key, lambda: self._call(bind))
+        return self.memory.get(key, lambda: self._called(bind))
 
     def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> Rows:
         """The rows; those of a long answer column by column."""
         rows: list[tuple[Scalar | None, ...]] = []
+        lists = [place for place, column in enumerate(cursor.description or ()) if str(column[1]).endswith("[]")]
         most = self._cells // max(len(columns), 1)
         while batch := cursor.fetchmany(_BATCH):
-            rows += batch
+            rows += [_with_array_texts(row, lists) for row in batch] if lists else batch
             _check_length(len(rows), most)
-            if len(batch) == _BATCH and not any(kind.temporal for _, kind in columns):
+            if len(batch) == _BATCH and not lists and not any(kind.temporal for _, kind in columns):
                 return _long(rows, cursor.to_arrow_reader(_BATCHES), [kind for _, kind in columns], most)
         instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
         return tuple([_in_utc(row, instants) for row in rows]) if instants else tuple(rows)
@@ -213,10 +227,19 @@ class Sandbox:
         with self._cursor() as cursor:
             return frozenset(row[0] for row in cursor.execute("SELECT name FROM pg_timezone_names()").fetchall())
 
-    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], cancellation: Cancellation | None = None) -> _R:
+    def _called(self, work: Callable[[duckdb.DuckDBPyConnection], _R]) -> _R:
+        with self._cursor() as cursor:
+            return self._call(work, cursor)
+
+    def _call(
+        self,
+        work: Callable[[duckdb.DuckDBPyConnection], _R],
+        cursor: duckdb.DuckDBPyConnection,
+        cancellation: Cancellation | None = None,
+    ) -> _R:
         problem: Error
         cancellation = cancellation or Cancellation()
-        with self._cursor() as cursor, cancellation.watching(cursor.interrupt):
+        with cancellation.watching(cursor.interrupt):
             try:
                 return work(cursor)
             except Error as ours:
@@ -225,14 +248,17 @@ class Sandbox:
                 problem = cancelled() if cancellation.cancelled else sandbox_error(raised, self._seconds)
         raise problem
 
-    @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _new_cursor(self) -> duckdb.DuckDBPyConnection:
         with self._lock:
             if not self._locked:
                 self._connection.execute(f"SET GLOBAL max_execution_time = {int(self._seconds * 1000)}")
                 self._connection.execute("SET GLOBAL lock_configuration = true")
                 self._locked = True
-            cursor = self._connection.cursor()
+            return self._connection.cursor()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor = self._new_cursor()
         try:
             yield cursor
         finally:
@@ -265,6 +291,13 @@ def _long(
     return ColumnarRows(columns, count)
 
 
+def _with_array_texts(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+    cells = list(row)
+    for place in places:
+        cells[place] = array_text(cells[place])
+    return tuple(cells)
+
+
 def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
     cells = list(row)
     for place in places:
@@ -280,7 +313,7 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
 
 def _described(name: str, spelt: str) -> Type:
     """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
-    if spelt in ('"NULL"', "NULL"):
+    if spelt in ('"NULL"', "NULL", "JSON") or spelt.endswith("[]"):
         return TEXT
     found = column_type(spelt)
     if found is None:

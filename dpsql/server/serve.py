@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import secrets
 import signal
@@ -20,8 +19,10 @@ from dataclasses import dataclass, replace
 
 from dpsql.errors import Error
 from dpsql.server.certificate import Certificate
+from dpsql.server.collector import settled
 from dpsql.server.door import Entrance, is_loopback
 from dpsql.server.operations import LoggedOut, logs, short_turns
+from dpsql.server.run_until_told import RunUntilTold
 from dpsql.server.session import Backend, Gate, Peer, Protocol, Upgrade, Watch
 
 LOGIN_SECONDS = 10.0
@@ -32,7 +33,7 @@ _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
 
-class Server:
+class Server(RunUntilTold):
     """A proxy and its connections. ``run`` serves until ``stop`` is called or the process is told to end."""
 
     def __init__(
@@ -60,14 +61,7 @@ class Server:
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
         self._door = asyncio.Lock()
-        self._stopping: asyncio.Event | None = None
         self._hurry: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def serving(self) -> bool:
-        """Whether connections are accepted."""
-        return self._stopping is not None and not self._stopping.is_set()
 
     @property
     def connections(self) -> tuple[int, int]:
@@ -89,12 +83,6 @@ class Server:
         except (TimeoutError, RuntimeError):
             return False
 
-    def stop(self) -> None:
-        """End ``run``, from any thread; a second time, without waiting for what runs."""
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._told_to_stop)
-
     def run(
         self,
         listening: Callable[[], None] = lambda: None,
@@ -105,14 +93,10 @@ class Server:
         """Serve; returns when all is stopped. ``listening`` is called once connections are accepted, ``hang_up`` at
         each SIGHUP; ``ends`` are the signals that stop it.
         """
-        # What is loaded by now stays for ever: no collection has to look at it again.
-        gc.collect()
-        gc.freeze()
         try:
-            with short_turns():
+            with settled(), short_turns():
                 asyncio.run(self._run(listening, hang_up, ends))
         finally:
-            gc.unfreeze()
             self._entrance.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from dpsql.ledger import Ledger
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.server.certificate import Certificate
@@ -48,6 +50,30 @@ def _quota(of: Path) -> int:
         return MOST_WORKERS
 
 
+class Beside(Protocol):
+    """What runs beside a server, in the process that holds its ledger."""
+
+    @property
+    def url(self) -> str: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A server that listens: where, and what its owner may look at. ``problems`` are why no analyst is answered now,
+    ``warnings`` what was said of the database and the policy at the start."""
+
+    policy: Policy
+    ledger: Ledger
+    host: str
+    port: int
+    database: str
+    certificate: Certificate | None
+    problems: Callable[[], tuple[str, ...]]
+    warnings: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """How a policy is served."""
@@ -66,6 +92,8 @@ class Serving:
     grace: float = GRACE_SECONDS
     workers: int = 1
     """Processes that answer."""
+    beside: Callable[[Listening], Beside] | None = None
+    """What is started when the server listens, such as its console."""
 
 
 @dataclass(frozen=True, slots=True)

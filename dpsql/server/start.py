@@ -19,7 +19,17 @@ from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.server.door import Door, is_loopback
 from dpsql.server.operations import logs
-from dpsql.server.serving import SEVERAL, Serving, analysts, database_name, made, unmet, usual_workers
+from dpsql.server.serving import (
+    SEVERAL,
+    Beside,
+    Listening,
+    Serving,
+    analysts,
+    database_name,
+    made,
+    unmet,
+    usual_workers,
+)
 from dpsql.server.shadow import Shadow
 
 if TYPE_CHECKING:
@@ -27,7 +37,19 @@ if TYPE_CHECKING:
 
     from dpsql.server.operations import Monitor
 
-__all__ = ["Serving", "analysts", "check_exposure", "database_name", "made", "monitor_of", "serve", "usual_workers"]
+__all__ = [
+    "Beside",
+    "Listening",
+    "Serving",
+    "all_problems",
+    "analysts",
+    "check_exposure",
+    "database_name",
+    "made",
+    "monitor_of",
+    "serve",
+    "usual_workers",
+]
 
 REFUSED = "F0000"
 
@@ -53,10 +75,12 @@ def _serve_alone(serving: Serving, policy: Policy) -> None:
         _warn(serving, proxy.concerns())
         door = Door(serving.host, serving.port, policy.limits)
         parts = made(serving, proxy, shadow, log, stack, door)
-        monitor = monitor_of(
-            serving, proxy.ledger, shadow, policy, parts.metrics.registry, parts.server.alive, parts.problems, stack
+        problems = all_problems(parts.problems, proxy.ledger, shadow)
+        monitor = monitor_of(serving, proxy.ledger, policy, parts.metrics.registry, parts.server.alive, problems, stack)
+        beside = _beside(serving, policy, proxy.ledger, door, shadow, problems, proxy.concerns(), stack)
+        parts.server.run(
+            lambda: _announce(serving, policy, shadow.database, door, monitor, log, beside), hang_up=parts.reopen
         )
-        parts.server.run(lambda: _announce(serving, policy, shadow.database, door, monitor, log), hang_up=parts.reopen)
 
 
 def _serve_with_workers(serving: Serving, policy: Policy) -> None:
@@ -80,11 +104,42 @@ def _serve_with_workers(serving: Serving, policy: Policy) -> None:
         door = Door(serving.host, serving.port, policy.limits)
         start = StartCall(found.catalog, database, shadow.address)
         foreman = Foreman(nursery, door, ledger, policy.limits, start, serving.workers, serving.grace)
+        problems = all_problems(foreman.problems, ledger, shadow)
         monitor = None
         if serving.metrics_port is not None:
             registry = AddedFigures(foreman.figures).registry
-            monitor = monitor_of(serving, ledger, shadow, policy, registry, foreman.alive, foreman.problems, stack)
-        foreman.run(lambda: _announce(serving, policy, shadow.database, door, monitor, log))
+            monitor = monitor_of(serving, ledger, policy, registry, foreman.alive, problems, stack)
+        beside = _beside(serving, policy, ledger, door, shadow, problems, found.engine.concerns(), stack)
+        foreman.run(lambda: _announce(serving, policy, shadow.database, door, monitor, log, beside))
+
+
+def _beside(
+    serving: Serving,
+    policy: Policy,
+    ledger: Ledger,
+    door: Door,
+    shadow: Shadow,
+    problems: Callable[[], tuple[str, ...]],
+    concerns: Iterable[Concern],
+    stack: ExitStack,
+) -> Beside | None:
+    if serving.beside is None:
+        return None
+    host, port = door.address
+    found = serving.beside(
+        Listening(
+            policy,
+            ledger,
+            host,
+            port,
+            shadow.database,
+            serving.certificate,
+            problems,
+            tuple(f"{one.table}: {one.text}" if one.table else one.text for one in concerns),
+        )
+    )
+    stack.callback(found.close)
+    return found
 
 
 def _logging(serving: Serving, stack: ExitStack) -> logs.Log:
@@ -103,33 +158,32 @@ def _warn(serving: Serving, concerns: Iterable[Concern]) -> None:
 def monitor_of(
     serving: Serving,
     ledger: Ledger,
-    shadow: Shadow,
     policy: Policy,
     registry: CollectorRegistry,
     alive: Callable[[], bool],
     problems: Callable[[], tuple[str, ...]],
     stack: ExitStack,
 ) -> Monitor | None:
-    """The monitor of a server, which runs until ``stack`` closes it; ``problems`` are those beside the ledger's and the
-    catalog's. None where nobody asked for one.
-    """
+    """The monitor of a server, which runs until ``stack`` closes it. None where nobody asked for one."""
     if serving.metrics_port is None:
         return None
     from dpsql.server.operations import BudgetFigures, Monitor
 
     registry.register(BudgetFigures(ledger, policy.analysts or ()))
 
-    def all_problems() -> tuple[str, ...]:
-        shared = {
-            "the ledger cannot be used": lambda: _works(ledger),
-            "the catalog is gone": lambda: shadow.running,
-        }
-        return (*problems(), *unmet(shared))
-
-    monitor = Monitor(serving.metrics_port, registry, alive, all_problems)
+    monitor = Monitor(serving.metrics_port, registry, alive, problems)
     stack.callback(monitor.close)
     monitor.start()
     return monitor
+
+
+def all_problems(own: Callable[[], tuple[str, ...]], ledger: Ledger, shadow: Shadow) -> Callable[[], tuple[str, ...]]:
+    """Why no analyst is answered now: ``own`` problems, and those of the ledger and the catalog."""
+    shared = {
+        "the ledger cannot be used": lambda: _works(ledger),
+        "the catalog is gone": lambda: shadow.running,
+    }
+    return lambda: (*own(), *unmet(shared))
 
 
 def _works(ledger: Ledger) -> bool:
@@ -175,7 +229,13 @@ def _addresses(host: str) -> set[str]:
 
 
 def _announce(
-    serving: Serving, policy: Policy, database: str, door: Door, monitor: Monitor | None, log: logs.Log
+    serving: Serving,
+    policy: Policy,
+    database: str,
+    door: Door,
+    monitor: Monitor | None,
+    log: logs.Log,
+    beside: Beside | None = None,
 ) -> None:
     host, port = door.address
     if serving.log_format == "json":
@@ -184,9 +244,13 @@ def _announce(
             fields["metrics_port"] = monitor.port
         if serving.workers > 1:
             fields["workers"] = serving.workers
+        if beside is not None:
+            fields["console"] = beside.url
         logs.event(logging.INFO, "listening", **fields)
         return
     log.put(f"dpsql serves {os.fspath(serving.policy)} on {host} port {port}")
     log.put(f"  psql -h {host} -p {port} -U {analysts(policy)[0]} {database}")
     if monitor is not None:
         log.put(f"  http://127.0.0.1:{monitor.port}/metrics, /health, /ready")
+    if beside is not None:
+        log.put(f"  {beside.url} is the console")

@@ -12,9 +12,10 @@ from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
 from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
+from rewriter.aggregates.regressions import LINREGR
 from rewriter.aggregates.sums import AVG, SUM
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import Value, word_of
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, MeasuredBy
@@ -38,12 +39,13 @@ _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
         BOOL_OR,
         BOOL_AND,
         *MOMENT_FUNCTIONS,
+        LINREGR,
     )
 }
 
 _HINT = (
     "over people, COUNT, SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, MODE, BOOL_OR, BOOL_AND, STDDEV, VARIANCE, CORR,"
-    " COVAR and REGR_* are answered"
+    " COVAR, REGR_* and LINREGR are answered"
 )
 _LISTED = "values of people are not listed; use GROUP BY with COUNT(*)"
 _SOMEBODY = "it would be somebody's value; MODE() WITHIN GROUP (ORDER BY x) is the most common one, MAX(y) a large one"
@@ -89,6 +91,12 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Ag
 
 def check_measured(aggregate: Aggregate) -> None:
     """Refuse an aggregate over people that only one person's rows may have."""
+    if aggregate.distinct and (aggregate.kind.sums or aggregate.kind.averages):
+        word = aggregate.kind.word
+        raise Refused(
+            f"{word}(DISTINCT) is not answered over people",
+            hint=f"{word}(DISTINCT x) with GROUP BY the person is; over people COUNT(DISTINCT x), or {word}(x)",
+        )
     if aggregate.kind.measured_by is MeasuredBy.NOTHING:
         raise Refused(f"{aggregate.kind.word} is not answered over people", hint=_HINT)
 
@@ -98,4 +106,6 @@ def _word(node: exp.Expr) -> str:
         return _word(node.this)
     if (function := function_of(node)) is not None:
         return function.word
+    if (word := word_of(node)) is not None:
+        return word.upper()
     return function_name(type(node)).upper() if isinstance(node, exp.Func) else type(node).__name__.upper()

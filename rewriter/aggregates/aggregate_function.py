@@ -57,6 +57,14 @@ class Call:
             raise Refused(f"{word} needs a number, not a {value.type}", hint="cast it", sqlstate=TYPE_MISMATCH)
         return value
 
+    def of_distinct(self, function: AggregateFunction) -> Aggregate:
+        """The call of f(DISTINCT x), which one person's rows may have, for a number x."""
+        only(self.argument, frozenset({"expressions"}), f"{function.word}(DISTINCT)")
+        argument, *more = self.argument.expressions
+        if more:
+            raise Refused(f"{function.word}(DISTINCT) has one argument", hint=f"write {function.word}(DISTINCT x)")
+        return Aggregate(function, self.number(argument, function.word), self.test, True, self.wording)
+
     def condition(self, node: exp.Expr, what: str) -> Value:
         return condition(node, self.scope, self.dialect, what)
 

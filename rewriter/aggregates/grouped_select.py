@@ -112,6 +112,9 @@ def take_apart(
         # SELECT DISTINCT a, b is GROUP BY a, b.
         grouping, distinct = [list(bare)], None
     grouping = [[_unparenthesised(key) for key in one] for one in grouping]
+    if group is not None and len(grouping) == 1:
+        parts = [*bare, *(part for name in ("having", "order") if (part := select.args.get(name)) is not None)]
+        grouping = [[*grouping[0], *_determined(grouping[0], parts, scope)]]
     keys = list(dict.fromkeys(key for one in grouping for key in one))
     several = len(grouping) > 1
     replacer = _Replacer(keys, scope, dialect, table, several or marked)
@@ -142,6 +145,39 @@ def take_apart(
         replacer.calls(),
         tuple(tuple(sorted({keys.index(key) for key in one})) for one in grouping) if several else (),
     )
+
+
+def _determined(keys: Sequence[exp.Expr], parts: Sequence[exp.Expr], scope: BlockScope) -> list[exp.Expr]:
+    """The columns beside the keys that one row has of each group: of a table whose own key is grouped by.
+
+    As in PostgreSQL: ``SELECT region.name, region.country, COUNT(*) … GROUP BY region.name``. To group by them as well
+    changes nothing.
+    """
+    columns = [column for part in parts for column in _outside_aggregates(part)]
+    if not columns or not keys:
+        return []
+    grouped = {(key.table, key.name) for key in keys if isinstance(key, exp.Column)}
+    found: dict[exp.Expr, None] = {}
+    for column in columns:
+        try:
+            source, name = scope.resolve(column)
+        except Refused:
+            continue
+        own = (*(frozenset({one}) for one in source.unique_columns), *source.unique_keys)
+        if (source.alias, name) not in grouped and any({(source.alias, one) for one in key} <= grouped for key in own):
+            found[resolved(source, name)] = None
+    return list(found)
+
+
+def _outside_aggregates(node: exp.Expr) -> Iterator[exp.Column]:
+    """The columns that an expression reads of a group itself."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, exp.Column):
+            yield found
+        elif not isinstance(found, exp.Query) and (not is_aggregate(found) or is_window_function(found)):
+            stack.extend(children_of(found))
 
 
 def _unparenthesised(node: exp.Expr) -> exp.Expr:

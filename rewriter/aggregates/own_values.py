@@ -25,7 +25,10 @@ class OwnValue(AggregateFunction):
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         argument = aggregate.value
         one = argument.carried_by(aggregate.filtered(self.node(this=argument.sql.copy()), dialect))
-        return replace(one, nullable=True, constant=False, unit=False, identifies=False, domain=None)
+        # One of the person's own keys is a key of the person.
+        whole = not argument.nullable and aggregate.condition is None
+        nullable = not whole or not one.identifies
+        return replace(one, nullable=nullable, constant=False, unit=one.unit and whole, domain=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class Sum(AggregateFunction):
     def asked(self, call: Call) -> Aggregate:
         argument = call.argument
         counted: Aggregate | None = None
+        if call.is_distinct:
+            return call.of_distinct(self)
         if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
             counted = Aggregate(COUNT, None, call.test, False, call.wording)
         elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
@@ -62,12 +64,15 @@ class Sum(AggregateFunction):
 class Average(NumberFunction):
     """AVG(x)."""
 
+    def asked(self, call: Call) -> Aggregate:
+        return call.of_distinct(self) if call.is_distinct else NumberFunction.asked(self, call)
+
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         argument = aggregate.value
         total = _total(aggregate, dialect)
         if not _needs_lattice(argument.type):
             total = dialect.cast(total, DOUBLE)
-        count = aggregate.filtered(exp.Count(this=argument.sql.copy()), dialect)
+        count = aggregate.filtered(_distinct(exp.Count(this=argument.sql.copy()), aggregate), dialect)
         # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
         mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
         return _sum_of_one(mean, DOUBLE, argument.interval, halves_away=argument.exact)
@@ -86,10 +91,18 @@ def _total(aggregate: Aggregate, dialect: Dialect) -> exp.Expr:
     """The sum of one person's values: doubles by way of steps, as a double."""
     argument = aggregate.value
     if not _needs_lattice(argument.type):
-        return aggregate.filtered(dialect.sum(argument.sql.copy(), argument.type), dialect)
+        return aggregate.filtered(_distinct(dialect.sum(argument.sql.copy(), argument.type), aggregate), dialect)
     steps, granularity = _exact(aggregate, dialect)
-    total = aggregate.filtered(dialect.sum(steps, BIGINT), dialect)
+    total = aggregate.filtered(_distinct(dialect.sum(steps, BIGINT), aggregate), dialect)
     return exp.Paren(this=exp.Mul(this=dialect.cast(total, DOUBLE), expression=double(float(granularity))))
+
+
+def _distinct(call: exp.Expr, aggregate: Aggregate) -> exp.Expr:
+    """A sum or a count of a person's different values, where they are asked for."""
+    if aggregate.distinct:
+        for node in call.find_all(exp.AggFunc):
+            node.set("this", exp.Distinct(expressions=[node.this]))
+    return call
 
 
 def _sum_of_one(sql: exp.Expr, type_: Type, interval: Interval | None, *, halves_away: bool = False) -> Value:

@@ -167,7 +167,7 @@ def _harmless_rows(
 def _suspects(query: Query, limit: int) -> exp.Select:
     """The units with more than ``limit`` rows."""
     rows = query.rows.copy()
-    rows.set("expressions", [exp.alias_(query.unit.copy(), "u")])
+    rows.set("expressions", [exp.alias_(query.unit.copy(), "u", copy=False)])
     select = exp.Select(expressions=[exp.column("u")]).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=[exp.column("u")]))
     select.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(limit))))
@@ -237,12 +237,15 @@ def rows_of(people: PersonRows, dialect: Dialect) -> exp.Select:
     columns = (*people.keys, *people.columns)
     rows.set(
         "expressions",
-        [exp.alias_(people.unit.copy(), "u"), *(exp.alias_(sql.copy(), name) for name, sql in columns)],
+        [
+            exp.alias_(people.unit.copy(), "u", copy=False),
+            *(exp.alias_(sql.copy(), name, copy=False) for name, sql in columns),
+        ],
     )
     rows = dialect.fence(rows)
     if not people.derived:
         return rows
-    derived = [exp.alias_(sql.copy(), name) for name, sql in people.derived]
+    derived = [exp.alias_(sql.copy(), name, copy=False) for name, sql in people.derived]
     inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
     return exp.Select(expressions=[*_columns(["u", *(name for name, _ in columns)]), *derived]).from_(inner, copy=False)
 
@@ -315,7 +318,7 @@ def _one_row_per_unit(
     selects the groups."""
     expressions = [
         *_columns(keys),
-        *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)),
+        *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name, copy=False) for cell in _cells(work)),
     ]
     names = [cell.name for cell in _cells(work)]
     counted = next((v.cells[0].name for v in work.vectors if v.rows == ALL_ROWS and _is_one_count(v)), "w")
@@ -350,7 +353,7 @@ def partial_of(
 ) -> exp.Select:
     """Step 1: a row per (unit, group)."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
-    expressions += [exp.alias_(sql.copy(), name) for name, sql in sums]
+    expressions += [exp.alias_(sql.copy(), name, copy=False) for name, sql in sums]
     select = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=_columns(["u", *keys])))
     if having is not None:
@@ -363,7 +366,7 @@ def _clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dia
     columns = [
         (cell.name, ball.clamped(exp.column(cell.name), dialect)) for ball in balls for cell in ball.vector.cells
     ]
-    cells = [sql if isinstance(sql, exp.Column) else exp.alias_(sql, name) for name, sql in columns]
+    cells = [sql if isinstance(sql, exp.Column) else exp.alias_(sql, name, copy=False) for name, sql in columns]
     return exp.Select(expressions=[exp.column("u"), *_columns(keys), *cells, *_columns(counted)]).from_(
         named_table("partial"), copy=False
     )
@@ -410,9 +413,9 @@ def _summed(
         return final, None
     same = exp.EQ(this=exp.column("u", "clamped"), expression=exp.column("u", "scale"))
     final.set("joins", [exp.Join(this=named_table("scale"), side="LEFT", on=same)])
-    scale = exp.Select(expressions=[exp.column("u"), *(exp.alias_(sql, name) for name, sql in measures)]).from_(
-        named_table("clamped"), copy=False
-    )
+    scale = exp.Select(
+        expressions=[exp.column("u"), *(exp.alias_(sql, name, copy=False) for name, sql in measures)]
+    ).from_(named_table("clamped"), copy=False)
     scale.set("group", exp.Group(expressions=[exp.column("u")]))
     scale.set("having", exp.Having(this=exp.or_(*exceeding, copy=False)))
     return final, scale
@@ -455,7 +458,9 @@ def _with_keys(
     columns = [*names, *([selection.name] if selection is not None and selection.name not in names else [])]
     places = {one.name: f"distinct_{one.name}" for one in counts}
     expressions += [
-        exp.alias_(exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name)
+        exp.alias_(
+            exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name, copy=False
+        )
         for name in columns
     ]
     tree = exp.Select(expressions=expressions).from_(named_table(source), copy=False)

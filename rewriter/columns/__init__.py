@@ -17,8 +17,10 @@ from rewriter.columns.source import (
     columns_behind,
     find_field,
     may_be_missing,
+    reached,
     table_node,
     variable_behind,
+    way_joins,
 )
 from rewriter.columns.value_lists import (
     aliased,
@@ -80,9 +82,11 @@ __all__ = [
     "probe_of",
     "probes_of",
     "range_of",
+    "reached",
     "scalar_at",
     "size_of",
     "table_node",
     "variable_behind",
+    "way_joins",
     "with_null",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, Table
+from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, OwnerKey, Table
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Value, position_of, read_column, text_size
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
@@ -111,7 +111,8 @@ class Source:
     a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
     ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it. ``numbered`` columns
     give each row of one unit another number. ``unique_columns`` and ``unique_keys`` are true of any data,
-    ``claimed_keys`` are the owner's word.
+    ``claimed_keys`` are the owner's word. ``reached``: the item of a base table is joined along its path already, so
+    that it carries its ``unit``. ``said`` is the aggregate by which a statement says whose each of its groups is.
     """
 
     name: str
@@ -128,6 +129,8 @@ class Source:
     claimed_keys: tuple[frozenset[str], ...] = ()
     filters: tuple[Value, ...] = ()
     numbered: frozenset[str] = frozenset()
+    reached: bool = False
+    said: str = ""
 
     def constant(self) -> Source:
         """The same source, each of whose columns has one value per unit."""
@@ -151,44 +154,49 @@ class Source:
 def _nullable(value: Value, *, constant: bool) -> Value:
     sql = value.sql.copy()
     behind = BEHIND.of(sql)
+    ways = frozenset(replace(key, null=False) for key in value.ways)
     if isinstance(behind, Variable):
         BEHIND.on(sql, replace(behind, optional=True))
     elif isinstance(behind, Origin):
         BEHIND.off(sql)
-    return replace(value, sql=sql, nullable=True, identifies=False, constant=constant)
+    return replace(value, sql=sql, nullable=True, ways=ways, constant=constant)
 
 
 def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
     """A table of the catalog as a source. Unit columns are not NULL: rows without a unit are dropped."""
     private = not table.public
     unit_column = _unit_column(table, catalog) if private else None
-    keys = _keys(table, catalog)
+    keys = _keys(table, catalog) if private else {}
+    ways = {way.column: OwnerKey(way.parent, way.parent_column) for way in table.ways} if private else {}
+    held = {unit_column, *(hop.column for hop in table.path[:1])}
     fields: dict[str, Value] = {}
     for column in table.columns.values():
         sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
         lister = catalog.tables[column.values_from[0]] if column.values_from is not None else None
+        own = keys.get(column.name, frozenset())
+        way = frozenset({ways[column.name]} if column.name in ways else ()) - own
         if column.name != unit_column:
             BEHIND.on(sql, Variable(alias, column.name, table, column, lister))
         fields[column.name] = Value(
             sql=sql,
             type=column.type,
             interval=column.interval,
-            nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
+            nullable=(column.nullable and column.name not in held) or _may_read_null(column),
             constant=False,
             domain=None,
             unit=column.name == unit_column,
             size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
-            identifies=column.name == unit_column
-            or (private and (column.name in keys or (column.unique and not column.nullable))),
+            keys=own,
+            ways=way,
         )
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
         unit = _row_identity(table, alias, catalog, dialect)
     elif unit_column is not None:
         unit = exp.column(exp.to_identifier(unit_column, quoted=True), alias)
-    return Source(
+    source = Source(
         name=name,
         alias=alias,
         item=exp.alias_(_item(table, dialect), alias, table=True),
@@ -201,6 +209,51 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         unique_keys=table.keys,
         claimed_keys=table.claimed,
     )
+    return source if table.repeats_unit is None else reached(source, catalog, dialect)
+
+
+def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> tuple[list[exp.Join], exp.Column]:
+    """The joins along the path of a table of people to the column that holds the unit, and that column."""
+    joins: list[exp.Join] = []
+    at = alias
+    for number, hop in enumerate(table.path[:-1]):
+        after = f"{alias}_{number}"
+        item = exp.alias_(table_node(catalog.tables[hop.parent], dialect), after, table=True)
+        joins.append(
+            exp.Join(this=item, on=exp.EQ(this=_column(at, hop.column), expression=_column(after, hop.parent_column)))
+        )
+        at = after
+    return joins, _column(at, table.path[-1].column)
+
+
+def reached(source: Source, catalog: Catalog, dialect: Dialect) -> Source:
+    """A base table as its rows joined with their unit, which is then a column of it.
+
+    Where a column repeats the unit, it is that column on the rows that are kept: those on which both are the same.
+    """
+    table = source.table
+    if table is None or source.reached or (source.unit is not None and table.repeats_unit is None):
+        return source
+    joins, unit = way_joins(table, source.alias, catalog, dialect)
+    rows = exp.Select(expressions=[_column(source.alias, name) for name in table.columns])
+    rows = rows.from_(exp.alias_(table_node(table, dialect), source.alias, table=True), copy=False)
+    rows.set("joins", joins)
+    name = table.repeats_unit
+    if name is None:
+        name = _UNIT_COLUMN
+        rows.append("expressions", exp.alias_(unit, exp.to_identifier(name, quoted=True)))
+    else:
+        same = exp.EQ(this=unit, expression=_column(source.alias, name))
+        joins[-1].set("on", exp.and_(joins[-1].args["on"], same, copy=False))
+    item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(source.alias)))
+    return replace(source, item=item, unit=_column(source.alias, name), reached=True)
+
+
+_UNIT_COLUMN = "dpsql_unit"
+
+
+def _column(alias: str, name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), alias)
 
 
 def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
@@ -266,13 +319,18 @@ def _unit_column(table: Table, catalog: Catalog) -> str | None:
         return None
     if catalog.is_entity(table):
         return catalog.unit[1]
-    return table.path[0].column if len(table.path) == 1 else None
+    return table.path[0].column if len(table.path) == 1 else table.repeats_unit
 
 
-def _keys(table: Table, catalog: Catalog) -> set[str]:
-    """Columns whose value implies the unit: the first column of a chain, and what other tables' chains refer to."""
-    hops = [hop for other in catalog.tables.values() for hop in other.path]
-    return {hop.parent_column for hop in hops if hop.parent == table.name} | {hop.column for hop in table.path[:1]}
+def _keys(table: Table, catalog: Catalog) -> Mapping[str, frozenset[OwnerKey]]:
+    """Columns whose value implies the unit: the first column of a chain, and what no two rows share."""
+    found = {column.name for column in table.columns.values() if column.unique}
+    keys = {name: frozenset({OwnerKey(table.name, name)}) for name in found}
+    for hop in table.path[:1]:
+        keys[hop.column] = keys.get(hop.column, frozenset()) | {OwnerKey(hop.parent, hop.parent_column)}
+    if catalog.unit is not None and (own := _unit_column(table, catalog)) is not None:
+        keys[own] = keys.get(own, frozenset()) | {OwnerKey(*catalog.unit)}
+    return keys
 
 
 def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) -> ContributionBound:
@@ -284,7 +342,8 @@ def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) 
         undeclared = frozenset({table.name})
         bound = ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
     else:
-        bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
+        spans = () if table.spans is None else (replace(table.spans, alias=alias),)
+        bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group, spans=spans)
     single = (frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable)
     keys = (*table.keys, *single, *table.claimed)
     rest = (key - {unit_column} for key in keys)

@@ -1,9 +1,10 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
     UTC,
     clocks,
@@ -49,6 +50,7 @@ __all__ = [
     "NULL",
     "ONE",
     "SMALLINT",
+    "SPANS",
     "TEXT",
     "TIMESTAMP",
     "TIMESTAMPTZ",
@@ -63,9 +65,11 @@ __all__ = [
     "Learned",
     "Missing",
     "Norm",
+    "OwnerKey",
     "Repeated",
     "Scalar",
     "Sensitivity",
+    "Spans",
     "Table",
     "Type",
     "clocks",

@@ -5,11 +5,12 @@ Everything here is public: names, types, constraints and bounds, never a private
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from rewriter.declared.interval import Interval
+from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
 from rewriter.declared.undeclared import Learned
 
@@ -81,6 +82,17 @@ class Hop:
     enforced: bool = False
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class OwnerKey:
+    """A key of which each value belongs to one person: ``column`` of ``table``, where it is found. With ``null``, rows
+    without it are one person's as well.
+    """
+
+    table: str
+    column: str
+    null: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table that analysts may name.
@@ -93,8 +105,12 @@ class Table:
     ``claimed`` are keys by the owner's word alone: they say where people are clipped, and nothing has to be true of
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
+    ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
+    ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
+    them: where rows are tied by one, the bounded SQL compares the owners themselves. ``repeats_unit`` is the column of
+    one that repeats the key of the person, where a statement reads it: a row on which it does not is nobody's.
     """
 
     name: str
@@ -110,6 +126,9 @@ class Table:
     keys: tuple[frozenset[str], ...] = ()
     claimed: tuple[frozenset[str], ...] = ()
     one_row_of: tuple[tuple[str, ...], ...] = ()
+    spans: Spans | None = None
+    ways: tuple[Hop, ...] = ()
+    repeats_unit: str | None = None
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:
@@ -122,11 +141,13 @@ class Catalog:
 
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
     ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
+    ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
     """
 
     tables: Mapping[str, Table]
     unit: tuple[str, str] | None
     declared_extremes: bool = False
+    previews: bool = True
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -140,6 +161,20 @@ class Catalog:
 
     def is_entity(self, table: Table) -> bool:
         return self.unit is not None and self.unit[0] == table.name
+
+    def reading(self, names: Container[str]) -> Catalog:
+        """The catalog for a statement that reads columns of these ``names``, in lower case: a table whose path leads
+        through others repeats the key of its person in a column that is read."""
+        tables = dict(self.tables)
+        for table in self.tables.values():
+            if len(table.path) < 2:
+                continue
+            end = (table.path[-1].parent, table.path[-1].parent_column)
+            again = (way.column for way in table.ways if (way.parent, way.parent_column) == end)
+            found = next((column for column in again if column.lower() in names), None)
+            if found is not None:
+                tables[table.name] = replace(table, repeats_unit=found)
+        return replace(self, tables=tables)
 
     def with_learned(self, learned: Iterable[Learned]) -> Catalog:
         """The catalog with bounds that were learned where none is declared. What is declared stays as it is."""

@@ -6,9 +6,11 @@ only ``unique`` is taken from the database's own constraints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from rewriter.declared.spans import Spans
 
 
 class Norm(StrEnum):
@@ -56,7 +58,8 @@ class ContributionBound:
     constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
     gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
     alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
-    ``repeated`` are the joins that multiplied the bound, and would not with a key.
+    ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
+    is the bound of all of together.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -70,6 +73,7 @@ class ContributionBound:
     undeclared: frozenset[str] = frozenset()
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
     repeated: tuple[Repeated, ...] = ()
+    spans: tuple[Spans, ...] = ()
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -129,7 +133,27 @@ class ContributionBound:
             _product(self.rows_per_group, factor),
             undeclared=undeclared,
             repeated=self.repeated,
+            spans=self.spans,
         )
+
+    def inside(self, alias: str) -> ContributionBound:
+        """The same bound of a subquery, where columns of its tables are named by ours of it, too."""
+        return replace(self, spans=tuple(replace(one, alias=f"{alias}_{one.alias}") for one in self.spans))
+
+    def touching(self, touched: Callable[[Spans], int]) -> ContributionBound:
+        """The bound of rows of some spans of each of ``spans``: ``rows`` is that of all of them.
+
+        >>> from fractions import Fraction
+        >>> months = Spans("at", "month", Fraction(1), Fraction(365))
+        >>> ContributionBound(rows=120, spans=(months,)).touching(lambda spans: 2).rows
+        20
+        """
+        if self.rows is None:
+            return self
+        rows = self.rows
+        for spans in self.spans:
+            rows = -(-rows * min(touched(spans), spans.count) // spans.count)
+        return replace(self, rows=rows, spans=())
 
     def plus(self, other: ContributionBound) -> ContributionBound:
         """The bound of a UNION ALL."""

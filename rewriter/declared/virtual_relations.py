@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rewriter.declared.types import BIGINT, BOOLEAN, DOUBLE, TEXT, TIMESTAMP, Type
+from rewriter.declared.types import BIGINT, BOOLEAN, DOUBLE, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
 
 VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
     "dpsql_budget": {
@@ -15,6 +15,9 @@ VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
         "spent_epsilon": DOUBLE,
         "left_epsilon": DOUBLE,
         "statements_left": BIGINT,
+        "used": DOUBLE,
+        "per": TEXT,
+        "renews": TIMESTAMPTZ,
     },
     "dpsql_charges": {
         "time": TIMESTAMP,
@@ -33,6 +36,8 @@ VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
         "low": TEXT,
         "high": TEXT,
         "key_set": BOOLEAN,
+        "refresh": TEXT,
+        "fresh_since": TIMESTAMPTZ,
     },
 }
 """Columns of each relation, by its name in an outer SELECT. Their rows depend on policy and ledger alone."""

@@ -28,10 +28,10 @@ from rewriter.dialects.plain_syntax import PLAIN
 from rewriter.once import once
 
 WORDS = frozenset(
-    """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
-    floor greatest lag last_value lead least left length ln log10 lower lpad ltrim nth_value ntile nullif
-    percent_rank power radians rank regexp_replace repeat replace reverse right round row_number rpad rtrim sign sin
-    sqrt starts_with strpos substring tan tanh translate trim trunc""".split()
+    """abs acos acosh ascii asin asinh atan atan2 atanh cbrt ceil concat concat_ws cos cosh cot cume_dist degrees
+    dense_rank exp first_value floor gcd greatest lag last_value lcm lead least left length ln log10 lower lpad ltrim
+    md5 nth_value ntile nullif percent_rank power radians rank regexp_replace repeat replace reverse right round
+    row_number rpad rtrim sign sin sinh sqrt starts_with strpos substring tan tanh translate trim trunc""".split()
 )
 """Functions that every engine has, by the names that PostgreSQL gives them."""
 
@@ -239,6 +239,11 @@ class Dialect(ABC):
         """Of doubles, as the engine has it."""
 
     @abstractmethod
+    def bitwise(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """``exp.BitwiseAnd``, ``exp.BitwiseOr`` or ``exp.BitwiseXor`` of integers of one type, of up to 64 bits; or
+        ``exp.BitwiseRightShift`` by fewer bits than there are, which rounds down."""
+
+    @abstractmethod
     def round_half_even(self, sql: exp.Expr) -> exp.Expr: ...
 
     def truncate(self, sql: exp.Expr) -> exp.Expr:
@@ -266,6 +271,10 @@ class Dialect(ABC):
     @abstractmethod
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         """Since 1970, of a timestamp, as a BIGINT."""
+
+    @abstractmethod
+    def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
+        """The timestamp so many microseconds after 1970 began, a BIGINT; within the calendar."""
 
     @abstractmethod
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
@@ -312,6 +321,28 @@ class Dialect(ABC):
     @abstractmethod
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         """The first group of the pattern; '' or NULL where it does not match."""
+
+    @abstractmethod
+    def first_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        """The first group of the pattern, which is in every match; NULL where it does not match. In linear time."""
+
+    @abstractmethod
+    def replace_match(
+        self, sql: exp.Expr, pattern: str, new: Sequence[str | int], *, everywhere: bool, ignore_case: bool
+    ) -> exp.Expr:
+        """The text with ``new`` in the place of the first match, or of every one: texts, and groups by their number."""
+
+    @abstractmethod
+    def count_matches(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        """How many matches a pattern has that is never empty, as an INTEGER."""
+
+    @abstractmethod
+    def capitalised(self, sql: exp.Expr) -> exp.Expr:
+        """The first letter of each word large and the others small; a word is made of letters and digits."""
+
+    @abstractmethod
+    def character(self, sql: exp.Expr) -> exp.Expr:
+        """The character of a code point that there is, which is not 0."""
 
     @abstractmethod
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -29,11 +30,12 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     usual_escape = ""
     longest_text = None
     own_words = frozenset(
-        """date_part date_trunc epoch epoch_us generate_series list_extract log2 md5 pow printf quantile_cont
-        quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
+        """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
+        log2 make_timestamp pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
+        round_even strftime string_split strlen substring try_cast upper xor""".split()
     )
 
-    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.TryCast}
+    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.TryCast}
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -72,6 +74,9 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("pow", base, exponent)
 
+    def bitwise(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        return call("xor", left, right) if kind is exp.BitwiseXor else kind(this=left, expression=right)
+
     def round_half_even(self, sql: exp.Expr) -> exp.Expr:
         return call("round_even", sql, number(0))
 
@@ -91,6 +96,9 @@ class DuckDB(IeeeDoubles, PostgresFamily):
 
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch_us", sql)
+
+    def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
+        return call("make_timestamp", microseconds)
 
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         return call("epoch", exp.Sub(this=later, expression=earlier))
@@ -115,6 +123,32 @@ class DuckDB(IeeeDoubles, PostgresFamily):
 
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return call("regexp_extract", sql, text(pattern), number(1))
+
+    def first_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("list_extract", call("regexp_extract_all", sql, text(pattern), number(1), text("s")), number(1))
+
+    def replace_match(
+        self, sql: exp.Expr, pattern: str, new: Sequence[str | int], *, everywhere: bool, ignore_case: bool
+    ) -> exp.Expr:
+        spelt = "".join(f"\\{one}" if isinstance(one, int) else one.replace("\\", "\\\\") for one in new)
+        flags = "s" + "g" * everywhere + "i" * ignore_case
+        return call("regexp_replace", sql, text(pattern), text(spelt), text(flags))
+
+    def count_matches(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        found = call("regexp_extract_all", sql, text(pattern), number(0), text("s"))
+        return exp.Cast(this=call("len", found), to=exp.DataType(this=exp.DType.INT))
+
+    def capitalised(self, sql: exp.Expr) -> exp.Expr:
+        """Words and what is between them, one by one."""
+        parts = call("regexp_extract_all", sql, text(r"[\p{L}\p{N}]+|[^\p{L}\p{N}]+"))
+        word = exp.to_identifier("w")
+        first = call("upper", call("left", exp.Column(this=word.copy()), number(1)))
+        rest = call("lower", call("substring", exp.Column(this=word.copy()), number(2)))
+        changed = exp.Lambda(this=exp.DPipe(this=first, expression=rest), expressions=[word])
+        return call("array_to_string", call("list_transform", parts, changed), text(""))
+
+    def character(self, sql: exp.Expr) -> exp.Expr:
+        return call("chr", sql)
 
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
         return call("list_extract", call("string_split", sql, text(delimiter)), number(index))

@@ -211,6 +211,10 @@ _GUARDS: dict[str, Callable[[exp.Expr, Dialect], exp.Expr]] = {
     "cot": _cotangent,
     "asin": _between("asin", -1.0, 1.0),
     "acos": _between("acos", -1.0, 1.0),
+    "acosh": _between("acosh", 1.0, 1.7976931348623157e308),
+    "atanh": _between("atanh", -0.9999999999999999, 0.9999999999999999),
+    "cosh": _between("cosh", -710.0, 710.0),
+    "sinh": _between("sinh", -710.0, 710.0),
     "degrees": _between("degrees", -1e306, 1e306),
     "radians": _radians,
 }

@@ -53,12 +53,12 @@ class Postgres(GuardedDoubles, PostgresFamily):
     usual_escape = "\\"
     longest_text = 50_000_000
     own_words = frozenset(
-        """date_part date_trunc div generate_series md5 octet_length percentile_cont percentile_disc split_part to_char
-        upper""".split()
+        """chr date_part date_trunc div generate_series initcap octet_length percentile_cont percentile_disc
+        regexp_count split_part to_char upper""".split()
     )
 
     own_syntax = PostgresFamily.family_syntax | {
-        *(exp.Array, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
+        *(exp.Array, exp.BitwiseXor, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
     }
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -188,6 +188,9 @@ class Postgres(GuardedDoubles, PostgresFamily):
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("power", base, exponent)
 
+    def bitwise(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        return kind(this=left, expression=right)
+
     def round_half_even(self, sql: exp.Expr) -> exp.Expr:
         return call("round", sql)
 
@@ -202,6 +205,15 @@ class Postgres(GuardedDoubles, PostgresFamily):
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return self.date_part("epoch", sql)
+
+    def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
+        """In days and a rest: microseconds beyond 24 days are no exact seconds of an interval."""
+        step = exp.Cast(this=text("1 microsecond"), to=exp.DataType(this=exp.DType.INTERVAL))
+        days = exp.Div(this=microseconds, expression=number(_DAY), typed=True)
+        rest = exp.Mod(this=wrap(duplicate(microseconds)), expression=number(_DAY))
+        of_days = exp.Mul(this=exp.Paren(this=days), expression=self.interval(0, 1, 0))
+        start = exp.Add(this=self.cast(text("1970-01-01"), TIMESTAMP), expression=of_days)
+        return exp.Paren(this=exp.Add(this=start, expression=exp.Mul(this=exp.Paren(this=rest), expression=step)))
 
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         return call("date_part", text("epoch"), exp.Sub(this=later, expression=earlier))
@@ -257,6 +269,31 @@ class Postgres(GuardedDoubles, PostgresFamily):
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         """The first group of the pattern, NULL where it does not match."""
         return call("substring", sql, text(pattern))
+
+    def first_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("substring", sql, text(pattern))
+
+    def replace_match(
+        self, sql: exp.Expr, pattern: str, new: Sequence[str | int], *, everywhere: bool, ignore_case: bool
+    ) -> exp.Expr:
+        if ignore_case and not pattern.isascii():
+            raise refuse("the option i knows letters of ASCII alone here", "write UPPER(x), and capitals")
+        marks = {0: "\\&"}
+        spelt = "".join(
+            marks.get(one, f"\\{one}") if isinstance(one, int) else one.replace("\\", "\\\\") for one in new
+        )
+        flags = "g" * everywhere + "i" * ignore_case
+        return call("regexp_replace", sql, text(pattern), text(spelt), text(flags))
+
+    def count_matches(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("regexp_count", sql, text(pattern))
+
+    def capitalised(self, sql: exp.Expr) -> exp.Expr:
+        """The collation "C" knows the letters of ASCII alone."""
+        return _by_code_point(call("initcap", _by_language(sql)))
+
+    def character(self, sql: exp.Expr) -> exp.Expr:
+        return _by_code_point(call("chr", sql))
 
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
         return call("split_part", sql, text(delimiter), number(index))

@@ -31,6 +31,7 @@ class PostgresFamily(Dialect, family=True):
     words = {word: word for word in WORDS}  # noqa: RUF012
     family_syntax: ClassVar[frozenset[type[exp.Expr]]] = frozenset(
         {
+            *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseRightShift),
             *(exp.Div, exp.Left, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.ILike, exp.AtTimeZone),
             *(exp.LogicalAnd, exp.LogicalOr, exp.Filter, exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc),
         }

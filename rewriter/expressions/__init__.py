@@ -1,13 +1,15 @@
 """Values that never raise, whatever a row holds."""
 
 from rewriter.expressions.build import RISING, hull, is_literal
+from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
-from rewriter.expressions.scalar_functions import FUNCTIONS
-from rewriter.expressions.text_positions import keep_places, position_of, word_of
+from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
+from rewriter.expressions.text_matches import first_group, replacement_of
+from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.value import (
     DOMAIN,
@@ -23,6 +25,7 @@ from rewriter.expressions.value import (
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
+    "ANY_NUMBER",
     "CUT",
     "CYCLES",
     "DOMAIN",
@@ -39,15 +42,18 @@ __all__ = [
     "Value",
     "Values",
     "both",
+    "check_capture",
     "clipped_once",
     "clipped_steps",
     "common_type",
     "compared_as_doubles",
     "compile_expression",
+    "first_group",
     "fixed_zone",
     "floor_to",
     "held",
     "hull",
+    "in_place_of",
     "is_literal",
     "keep_places",
     "lattice",
@@ -55,6 +61,7 @@ __all__ = [
     "position_of",
     "present",
     "read_column",
+    "replacement_of",
     "stays_within",
     "text_size",
     "widen",

@@ -8,6 +8,7 @@ where PostgreSQL raises, become NULL; a result too small for a double is 0, wher
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -159,9 +160,7 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     """Of integers: truncates toward zero. NULL on zero."""
     if left.type.kind is right.type.kind is Kind.INTEGER:
         return integer_quotient(left, right, context)
-    interval = None
-    if left.interval and right.interval:
-        interval = left.interval.divide(right.interval)
+    interval = _by_whole_numbers(left, right)
     is_double = DOUBLE in (left.type, right.type)
     scale = 0 if is_double else max(_scale(left), _scale(right))
     one, other = (_whole(side, scale, context) for side in (left, right))
@@ -174,6 +173,18 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     return derive(
         quotient.sql, DOUBLE, left, right, interval=interval, magnitude=magnitude, raw=True, halves_away=exact
     )
+
+
+def _by_whole_numbers(left: Value, right: Value) -> Interval | None:
+    """Where a quotient lies. A whole number that is no 0, of which it is NULL, has a size of 1 at least."""
+    if left.interval is None or right.interval is None:
+        return None
+    if right.type.kind is not Kind.INTEGER or Fraction(0) not in right.interval:
+        return left.interval.divide(right.interval)
+    low, high = math.floor(right.interval.low), math.ceil(right.interval.high)
+    parts = [Interval(Fraction(a), Fraction(b)) for a, b in ((low, -1), (1, high)) if a <= b]
+    found = [left.interval.divide(part) for part in parts]
+    return functools.reduce(Interval.hull, [one for one in found if one is not None]) if any(found) else None
 
 
 def _scale(value: Value) -> int:
@@ -211,9 +222,7 @@ def integer_quotient(left: Value, right: Value, context: Context) -> Value:
 
 
 def _quotient(left: Value, right: Value) -> Interval | None:
-    if not left.interval or not right.interval:
-        return None
-    exact = left.interval.divide(right.interval)
+    exact = _by_whole_numbers(left, right)
     return exact.monotone(lambda end: Fraction(math.trunc(end))) if exact else None
 
 

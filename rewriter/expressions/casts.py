@@ -257,7 +257,7 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
     """An explicit conversion; NULL for rows that cannot be converted."""
     source = value.type
     if source == type_ and not is_unknown(value):
-        return replace(value, unit=False, identifies=False, halves_away=False, real=False)
+        return replace(value.unowned(), halves_away=False, real=False)
     if is_null(value) or is_unknown(value):
         return widen(value, type_, dialect)
     if is_literal(value) and type_.kind is Kind.TEXT and source.kind is Kind.TEXT:

@@ -8,8 +8,6 @@ raise. Totality rests on types alone, never on declared ranges: rows may break a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
@@ -18,7 +16,7 @@ from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
 from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
 from rewriter.expressions.syntax import SYNTAX
-from rewriter.expressions.text_positions import position_of
+from rewriter.expressions.text_positions import position_of, word_of
 from rewriter.expressions.value import Scope, Value
 from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 
@@ -82,9 +80,9 @@ def _compile(node: exp.Expr, context: Context) -> Value:
 
 def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:
     value = found.function(node, context)
-    if isinstance(node, exp.Paren):
+    if isinstance(node, exp.Paren | exp.Coalesce):
         return value
-    return replace(value, unit=False, identifies=False) if value.unit or value.identifies else value
+    return value.unowned() if value.unit or value.keys or value.ways else value
 
 
 def _check_parts(node: exp.Expr, allowed: frozenset[str]) -> None:
@@ -131,34 +129,32 @@ _VOLATILE = (
 _RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
 _RANDOM_NAMES = {"SETSEED", "GEN_RANDOM_UUID", "UUID_GENERATE_V4", "RANDOM_NORMAL", "UUIDV7"}
 _CLOCK_NAMES = {"CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
-_BITWISE = (
-    exp.BitwiseAnd,
-    exp.BitwiseOr,
-    exp.BitwiseXor,
-    exp.BitwiseNot,
-    exp.BitwiseLeftShift,
-    exp.BitwiseRightShift,
-)
+_FORMATS = "use YYYY, MM, Mon, DD, HH24, MI and SS, as in TO_DATE(x, 'YYYY-MM-DD')"
 _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
-    exp.SimilarTo: ("SIMILAR TO is not answered", "use LIKE, or a regular expression with ~", NOT_ANSWERED),
+    exp.SimilarTo: ("this SIMILAR TO is not answered", "its pattern is a literal: x SIMILAR TO '(a|b)%'", NOT_ANSWERED),
     exp.Star: ("* is not an expression", "name the columns", "42601"),
     exp.Parameter: ("a parameter has no value", "bind a value to it", "42P02"),
     exp.Placeholder: ("a parameter has no value", "bind a value to it", "42P02"),
     exp.Dot: ("functions are not named by schema", "write the name alone, as in ABS(x)", "42883"),
     exp.Tuple: ("rows of values are not answered", "compare the columns one by one with AND", NOT_ANSWERED),
+    exp.Bracket: (
+        "this subscript is not answered",
+        "of (REGEXP_MATCH(x, '…'))[1] and (STRING_TO_ARRAY(x, ','))[1] it is",
+        NOT_ANSWERED,
+    ),
     exp.Array: ("arrays are not answered", "write x IN (1, 2)", NOT_ANSWERED),
-    exp.Any: ("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)", NOT_ANSWERED),
-    exp.Collate: ("COLLATE is not answered", "texts compare byte by byte; leave COLLATE out", NOT_ANSWERED),
+    exp.Any: ("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)", NOT_ANSWERED),
+    exp.Collate: ("this COLLATE is not answered", 'texts compare byte by byte, as COLLATE "C" has it', NOT_ANSWERED),
+    exp.Overlay: ("OVERLAY needs literal places", "write OVERLAY(x PLACING 'ab' FROM 2 FOR 2)", NOT_ANSWERED),
+    exp.Format: ("FORMAT needs a literal format", "write FORMAT('%s of %s', a, b)", NOT_ANSWERED),
+    exp.StrToDate: ("this format is not answered", _FORMATS, NOT_ANSWERED),
+    exp.StrToTime: ("this format is not answered", _FORMATS, NOT_ANSWERED),
     exp.TryCast: ("there is no TRY_CAST in PostgreSQL", "CAST gives NULL where it fails", "42601"),
-    exp.MD5: ("hashes are not answered", "group by the value itself", NOT_ANSWERED),
-    exp.Initcap: ("INITCAP is not answered", "write UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x FROM 2))", NOT_ANSWERED),
-    exp.StrToDate: ("TO_DATE is not answered", "write x::date for texts like '2024-12-31'", NOT_ANSWERED),
     exp.Year: ("there is no YEAR function", "write EXTRACT(YEAR FROM x)", "42883"),
     exp.Month: ("there is no MONTH function", "write EXTRACT(MONTH FROM x)", "42883"),
     exp.Day: ("there is no DAY function", "write EXTRACT(DAY FROM x)", "42883"),
     exp.DateDiff: ("there is no DATEDIFF function", "write a::date - b::date", "42883"),
     exp.Distinct: ("DISTINCT belongs to an aggregate", "leave it out", "42601"),
-    exp.RegexpReplace: ("REGEXP_REPLACE is not answered", "use REPLACE, or CASE WHEN x ~ '…'", NOT_ANSWERED),
 }
 
 
@@ -187,11 +183,9 @@ def _refusal(node: exp.Expr) -> Refused:
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):
         return refuse(
-            "a subquery is answered only after IN and EXISTS",
+            "a subquery is answered only in parentheses, and after IN and EXISTS",
             "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
         )
-    if isinstance(node, _BITWISE):
-        return refuse("bit operators are not answered", "use / and % with powers of two")
     if type(node) in _HINTS:
         return refuse(*_HINTS[type(node)])
     if isinstance(node, exp.Func):
@@ -200,6 +194,9 @@ def _refusal(node: exp.Expr) -> Refused:
 
 
 def _name(node: exp.Expr) -> str:
+    """What a node is called: a function by the word that the analyst wrote."""
+    if (word := word_of(node)) is not None:
+        return word.upper()
     if isinstance(node, exp.Anonymous):
         return str(node.this).upper()
     if isinstance(node, exp.CurrentTimestamp):

@@ -152,8 +152,29 @@ def _timed(pattern: str, spelt: str) -> re.Match[str] | None:
     return re.match(pattern, spelt, re.ASCII) or re.match(pattern, _ZONE.sub("", spelt), re.ASCII)
 
 
+_NAMED_MONTHS = ("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d-%B-%Y")
+_OTHER_DATES = (*_NAMED_MONTHS, "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%Y%m%d", "%Y-%b-%d")
+
+
+def _other_date(spelt: str) -> str:
+    """A text that begins with a date in another of PostgreSQL's forms, with that date as 2024-12-31.
+
+    >>> _other_date("01-jan-2011"), _other_date("1/31/2024 10:00"), _other_date("31.1.2024")
+    ('2011-01-01', '2024-01-31 10:00', '31.1.2024')
+    """
+    day, between, clock = spelt.strip(), "", ""
+    if (found := re.match(r"(.*\S)([ T])(\d{1,2}:\d\d.*)$", day, re.DOTALL)) is not None:
+        day, between, clock = found.groups()
+    for form in _OTHER_DATES if day.isascii() and len(day) >= 8 else ():
+        try:
+            return datetime.datetime.strptime(day, form).date().isoformat() + between + clock
+        except ValueError:
+            continue
+    return spelt
+
+
 def _date(spelt: str, _: Type) -> Scalar:
-    found = _timed(DATE_TEXT, spelt)
+    found = _timed(DATE_TEXT, spelt) or _timed(DATE_TEXT, _other_date(spelt))
     if found is not None:
         year, month, day = (int(part) for part in found.group(1).split("-"))
         try:
@@ -164,7 +185,7 @@ def _date(spelt: str, _: Type) -> Scalar:
 
 
 def _timestamp(spelt: str, _: Type) -> Scalar:
-    found = _timed(TIMESTAMP_TEXT, spelt)
+    found = _timed(TIMESTAMP_TEXT, spelt) or _timed(TIMESTAMP_TEXT, _other_date(spelt))
     if found is not None:
         day, _sep, clock = found.group(1).replace("T", " ").partition(" ")
         year, month, date = (int(part) for part in day.split("-"))

@@ -76,7 +76,7 @@ def _any(node: exp.Expr, quantified: exp.Expr, context: Context) -> Value:
     while isinstance(array, exp.Paren):
         array = array.this
     if not isinstance(node, exp.EQ) or not isinstance(array, exp.Array):
-        raise refuse("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)")
+        raise refuse("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)")
     return membership_of_list(context.finite(node.this), array.expressions, context)
 
 
@@ -98,12 +98,17 @@ def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context
     return boolean(sql, needle, *rest)
 
 
+def scalar(node: exp.Expr, context: Context) -> Value:
+    """(SELECT …) is the scope's."""
+    return _delegate(node, context)
+
+
 def exists(node: exp.Expr, context: Context) -> Value:
     return _delegate(node, context)
 
 
 def _delegate(node: exp.Expr, context: Context) -> Value:
-    if not isinstance(node, exp.In | exp.Exists):
+    if not isinstance(node, exp.In | exp.Exists | exp.Subquery):
         raise TypeError(f"not a membership: {type(node)}")
     return context.scope.membership(node)
 
@@ -249,10 +254,8 @@ def case(node: exp.Expr, context: Context) -> Value:
             tests.append(condition(branch.this, context, "the condition of WHEN"))
         else:
             copied = replace(
-                subject,
+                subject.unowned(),
                 sql=duplicate(subject.sql),
-                unit=False,
-                identifies=False,
                 domain=None,
                 halves_away=False,
                 real=False,
@@ -273,14 +276,24 @@ def coalesce(node: exp.Expr, context: Context) -> Value:
     sql = exp.Coalesce(this=values[0].sql, expressions=[value.sql for value in values[1:]])
     chosen = _chosen(sql, type_, values, values, False)
     if all(value.nullable for value in values):
-        return chosen
+        return _owned_by(chosen, values)
     domain = listed(values, type_, False)
     if domain is not None and None in domain.values:
         domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
     limits, away = chosen.limits, chosen.halves_away
-    return derive(
+    found = derive(
         sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, limits=limits, halves_away=away
     )
+    return _owned_by(found, values)
+
+
+def _owned_by(value: Value, chosen: Sequence[Value]) -> Value:
+    """One of several keys of a row's person is one: where all of them are the same key, or the unit itself."""
+    if any(one.type != value.type for one in chosen):
+        return value
+    keys = frozenset.intersection(*(one.keys for one in chosen))
+    either = frozenset.intersection(*(one.keys | one.ways for one in chosen))
+    return replace(value, unit=all(one.unit for one in chosen), keys=keys, ways=either - keys)
 
 
 def nullif(node: exp.Expr, context: Context) -> Value:

@@ -88,6 +88,11 @@ def square_root_ends(interval: Interval) -> tuple[float, float]:
     return math.sqrt(max(0.0, float(interval.low))), math.sqrt(max(0.0, float(interval.high)))
 
 
+def hyperbolic_cosine_ends(interval: Interval) -> tuple[float, float]:
+    least = 0.0 if Fraction(0) in interval else min(abs(float(interval.low)), abs(float(interval.high)))
+    return math.cosh(least), math.cosh(float(interval.magnitude))
+
+
 def pi(_: exp.Expr, context: Context) -> Value:
     return literal(math.pi, DOUBLE, context.dialect)
 

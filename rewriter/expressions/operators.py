@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewriter.dialects import refuse
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import logic, text, time
+from rewriter.expressions import bits, logic, text, time
 from rewriter.expressions.build import Context, is_literal, scalar_of
 from rewriter.expressions.literals import interval_of
 from rewriter.expressions.value import Value
@@ -59,6 +59,11 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.Div: _arithmetic(numbers.divide, "/"),
     exp.Mod: _arithmetic(numbers.modulo, "%"),
     exp.IntDiv: _integer_division,
+    exp.BitwiseAnd: bits.bitwise(exp.BitwiseAnd, "&"),
+    exp.BitwiseOr: bits.bitwise(exp.BitwiseOr, "|"),
+    exp.BitwiseXor: bits.bitwise(exp.BitwiseXor, "#"),
+    exp.BitwiseLeftShift: bits.shifted_left,
+    exp.BitwiseRightShift: bits.shifted_right,
     exp.DPipe: text.concatenate,
 }
 """Operators with two sides. A long chain of them is compiled without recursion."""

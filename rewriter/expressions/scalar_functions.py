@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import casts, logic, text, time
+from rewriter.expressions import bits, casts, logic, made_times, text, text_forms, text_matches, time
 from rewriter.expressions import mathematics as reals
 from rewriter.expressions.build import Rule, rule
 from rewriter.expressions.operators import OPERATORS, Operator
@@ -48,6 +48,9 @@ def _named(
 ) -> ScalarFunction:
     return replace(_function(name, exp.Anonymous, compiled, examples, above=above), arguments=arguments)
 
+
+ANY_NUMBER = -1
+"""Of arguments."""
 
 FUNCTIONS: Sequence[ScalarFunction] = (
     # choices
@@ -98,8 +101,11 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("acos", exp.Acos, reals.real("acos", reals.between(0, math.pi)), "ACOS(x); ACOS(i)"),
     _function("atan", exp.Atan, reals.bounded("atan", reals.increasing(math.atan)), "ATAN(x)"),
     _function("atan2", exp.Atan2, rule(reals.arctangent2, "this", "expression"), "ATAN2(x, y); ATAN2(i, s)"),
-    _function("sinh", exp.Sinh, None, "SINH(x)"),
-    _function("cosh", exp.Cosh, None, "COSH(x)"),
+    _function("sinh", exp.Sinh, reals.real("sinh", reals.increasing(math.sinh)), "SINH(x); SINH(y)"),
+    _function("cosh", exp.Cosh, reals.real("cosh", reals.hyperbolic_cosine_ends), "COSH(x); COSH(y)"),
+    _function("asinh", exp.Asinh, reals.real("asinh", reals.increasing(math.asinh)), "ASINH(x); ASINH(b)"),
+    _function("acosh", exp.Acosh, reals.real("acosh", reals.increasing(math.acosh)), "ACOSH(x); ACOSH(i)"),
+    _function("atanh", exp.Atanh, reals.real("atanh", reals.increasing(math.atanh)), "ATANH(x); ATANH(y)"),
     _function("tanh", exp.Tanh, reals.bounded("tanh", reals.increasing(math.tanh)), "TANH(x); TANH(z); TANH(b)"),
     _function("degrees", exp.Degrees, reals.real("degrees", reals.increasing(math.degrees)), "DEGREES(x); DEGREES(y)"),
     _function("radians", exp.Radians, reals.real("radians", reals.increasing(math.radians)), "RADIANS(x); RADIANS(z)"),
@@ -110,8 +116,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "WIDTH_BUCKET(x, 0, 10, 5); WIDTH_BUCKET(z, -1, 1, 100000); WIDTH_BUCKET(m, 0.5, 99.5, 7)",
         above=False,
     ),
-    _named("gcd", 2, None, "GCD(i, 6)"),
-    _named("lcm", 2, None, "LCM(i, 6)"),
+    _named("gcd", 2, rule(bits.common("gcd"), "this", "expressions"), "GCD(i, 6); GCD(b, s); GCD(b, b)"),
+    _named("lcm", 2, rule(bits.common("lcm"), "this", "expressions"), "LCM(i, 6); LCM(b, s); LCM(i, i)"),
     # texts
     _function("upper", exp.Upper, text.in_case("upper"), "UPPER(t)"),
     _function("lower", exp.Lower, text.in_case("lower"), "LOWER(t)"),
@@ -123,7 +129,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "CHAR_LENGTH(t); CHARACTER_LENGTH(u); LENGTH(t || u)",
     ),
     _function("ascii", exp.Ascii, rule(text.ascii_code), "ASCII(t)"),
-    _function("chr", exp.Chr, None, "CHR(65)"),
+    _function("chr", exp.Chr, rule(text_forms.character, "expressions", "charset"), "CHR(65); CHR(i); CHR(s); CHR(h)"),
     _function(
         "trim btrim ltrim rtrim",
         exp.Trim,
@@ -134,7 +140,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "substring substr",
         exp.Substring,
         rule(text.substring, "this", "start", "length"),
-        "SUBSTR(t, 2, 3); SUBSTR(t, 2147483647, 2147483647); SUBSTRING(t FROM 2147483647); SUBSTRING(t FROM 0 FOR 0)",
+        "SUBSTR(t, 2, 3); SUBSTR(t, 2147483647, 2147483647); SUBSTRING(t FROM 2147483647); SUBSTRING(t FROM 0 FOR 0); "
+        "SUBSTRING(t FROM '[0-9]+'); SUBSTRING(u FROM '^.(.)'); SUBSTRING(t, 'a(?:b|c)?')",
     ),
     _function("left", exp.Left, text.side("left"), "LEFT(t, 2147483647); LEFT(t, -2147483648)"),
     _function("right", exp.Right, text.side("right"), "RIGHT(t, -2147483648); RIGHT(t, -1)"),
@@ -150,8 +157,24 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(text.translate, "this", "from_", "to"),
         "TRANSLATE(t, 'aé%', 'éb'); TRANSLATE(u, 'aab', 'xyz'); TRANSLATE(t || u, '', 'x'); TRANSLATE(t, 'a', NULL)",
     ),
+    _function(
+        "regexp_replace",
+        exp.RegexpReplace,
+        rule(text_matches.regexp_replace, "this", "expression", "replacement", "modifiers", "single_replace"),
+        r"REGEXP_REPLACE(t, 'a', 'b', 'g'); REGEXP_REPLACE(t, '^(.)(.*)$', '\2\1'); "
+        r"REGEXP_REPLACE(u, '[a-z]', 'zz', 'gi'); "
+        r"REGEXP_REPLACE(t || u, ',.*', '<\&>'); REGEXP_REPLACE(t, '[0-9]', ''); REGEXP_REPLACE(t, 'a', NULL)",
+    ),
+    _function(
+        "regexp_count",
+        exp.RegexpCount,
+        rule(text_matches.regexp_count, "this", "expression"),
+        "REGEXP_COUNT(t, 'a'); REGEXP_COUNT(u, '[0-9]+')",
+    ),
+    _function("initcap", exp.Initcap, rule(text_forms.initcap, "this", "expression"), "INITCAP(t); INITCAP(t || u)"),
+    _named("octet_length", 1, rule(text_forms.octets, "this", "expressions"), "OCTET_LENGTH(t)"),
+    _function("bit_length", exp.BitLength, rule(text_forms.bits), "BIT_LENGTH(t)"),
     _function("overlay", exp.Overlay, None, "OVERLAY(t PLACING 'x' FROM 1)"),
-    _function("regexp_replace", exp.RegexpReplace, None, "REGEXP_REPLACE(t, 'a', 'b', 'g')"),
     _function("concat", exp.Concat, rule(text.concat, "expressions", "safe", "coalesce"), "CONCAT(t, z, m, f, d, p)"),
     _function(
         "concat_ws", exp.ConcatWs, rule(text.concat_ws, "expressions", "safe", "coalesce"), "CONCAT_WS(',', t, u, x, f)"
@@ -181,7 +204,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "LPAD(t, 1000, 'é'); LPAD(t, 0, 'x'); RPAD(u, 7, 'xy')",
     ),
     _function("repeat", exp.Repeat, rule(text.repeat, "this", "times"), "REPEAT(t, 100); REPEAT('ab', 3)"),
-    _function("md5", exp.MD5, None, "MD5(t)"),
+    _function("md5", exp.MD5, rule(text_forms.md5), "MD5(t); MD5(t || u)"),
     # times
     _function(
         "date_trunc",
@@ -205,6 +228,19 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(time.make_date, "this", "expressions"),
         "MAKE_DATE(2000 + s, 2, 29); MAKE_DATE(i, s, s); MAKE_DATE(2024, s, s); MAKE_DATE(2020, s % 13, s)",
     ),
+    _function(
+        "make_timestamp",
+        exp.TimestampFromParts,
+        rule(made_times.make_timestamp, "year", "month", "day", "hour", "min", "sec"),
+        "MAKE_TIMESTAMP(i, s, s, s, s, x); MAKE_TIMESTAMP(2000 + s, 2, 29, 23, 59, 59.5); "
+        "MAKE_TIMESTAMP(2020, 1, 2, 3, 4, m)",
+    ),
+    _function(
+        "to_timestamp",
+        exp.UnixToTime,
+        rule(made_times.to_timestamp),
+        "TO_TIMESTAMP(x); TO_TIMESTAMP(b); TO_TIMESTAMP(1e9 * y); TO_TIMESTAMP(w)",
+    ),
     _named(
         "timezone",
         2,
@@ -221,6 +257,16 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
     _named("age", 2, None, "EXTRACT(EPOCH FROM AGE(p, p))"),
     _named("isfinite", 1, None, "ISFINITE(d)"),
+    # lists and JSON
+    _function("unnest", exp.Explode, None, "UNNEST(ARRAY[i])"),
+    _function("generate_series", exp.ExplodingGenerateSeries, None, "GENERATE_SERIES(1, 1)"),
+    _function("array_length", exp.ArraySize, None, "ARRAY_LENGTH(ARRAY[i, s], 1)"),
+    _named("cardinality", 1, None, "CARDINALITY(ARRAY[i, s])"),
+    _function("array_to_string", exp.ArrayToString, None, "ARRAY_TO_STRING(ARRAY[t, u], ',')"),
+    _function("string_to_array", exp.StringToArray, None, "STRING_TO_ARRAY(t, ',')"),
+    _named("to_json", 1, None, "TO_JSON(i)"),
+    _named("json_build_object", ANY_NUMBER, None, "JSON_BUILD_OBJECT('n', i)"),
+    _named("json_build_array", ANY_NUMBER, None, "JSON_BUILD_ARRAY(i, t)"),
 )
 
 RULES = {row.node: row.compiled for row in FUNCTIONS if isinstance(row.compiled, Rule) and row.arguments is None}
@@ -245,4 +291,4 @@ def nearest(name: str) -> str:
     close = difflib.get_close_matches(name.lower(), NAMES, n=2, cutoff=0.65)
     if close:
         return "did you mean " + " or ".join(close) + "?"
-    return "functions are " + ", ".join(NAMES)
+    return "the guide lists the functions that are answered, those of numbers, texts and times among them"

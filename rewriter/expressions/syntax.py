@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.expressions import arithmetic, casts, literals, logic, text, time
+from rewriter.expressions import arithmetic, bits, casts, literals, logic, text, time
 from rewriter.expressions.build import Registry, rule
 
 SYNTAX: Registry = {
@@ -33,6 +33,7 @@ SYNTAX: Registry = {
     exp.Is: rule(logic.is_test, "this", "expression", "negate"),
     exp.Between: rule(logic.between, "this", "low", "high", "symmetric"),
     exp.In: rule(logic.membership, "this", "expressions", "query"),
+    exp.Subquery: rule(logic.scalar, "this"),
     exp.Exists: rule(logic.exists),
     exp.Like: rule(logic.like, "this", "expression", "negate"),
     exp.ILike: rule(logic.like, "this", "expression", "negate"),
@@ -41,6 +42,7 @@ SYNTAX: Registry = {
     exp.RegexpILike: text.regex(ignore_case=True),
     # signs, choices and conversions
     exp.Neg: rule(arithmetic.negate),
+    exp.BitwiseNot: rule(bits.inverted),
     exp.Case: rule(logic.case, "this", "ifs", "default"),
     exp.If: rule(logic.if_function, "this", "true", "false"),
     exp.Cast: rule(casts.cast, "this", "to"),

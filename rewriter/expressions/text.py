@@ -18,6 +18,7 @@ from rewriter.expressions.build import (
     boolean,
     derive,
     finite,
+    integer_domain,
     is_literal,
     is_null,
     is_unknown,
@@ -28,7 +29,9 @@ from rewriter.expressions.casts import to_text, widen
 from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.patterns import check_pattern
+from rewriter.expressions.text_forms import some_length
 from rewriter.expressions.text_length import as_long_as, bare, grown, growth, length_of, of_length, readable
+from rewriter.expressions.text_matches import first_match
 from rewriter.expressions.value import Length, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
@@ -53,7 +56,8 @@ def in_case(name: str) -> Rule:
 
 def length(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "LENGTH")
-    return derive(context.dialect.call("length", value.sql), INTEGER, value, limits=(0, _LONGEST - 1))
+    sql, most = context.dialect.call("length", value.sql), some_length(value)
+    return derive(sql, INTEGER, value, interval=most, limits=(0, _LONGEST - 1), domain=integer_domain(most))
 
 
 def position(node: exp.Expr, context: Context) -> Value:
@@ -80,10 +84,12 @@ def trim(node: exp.Expr, context: Context) -> Value:
 
 def substring(node: exp.Expr, context: Context) -> Value:
     """SUBSTRING(x FROM start [FOR length]) with literal numbers; positions before 1 count."""
-    value = text_of(node.this, context, "SUBSTRING")
     start_value = context.compile(node.args.get("start"))
     if start_value.type == TEXT:
-        raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
+        if node.args.get("length") is not None:
+            raise refuse("SUBSTRING FROM a pattern takes no length", "write SUBSTRING(x FROM '[0-9]+')")
+        return first_match(node.this, start_value, context)
+    value = text_of(node.this, context, "SUBSTRING")
     start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
     if node.args.get("length") is None:
         return as_long_as(context.dialect.call("substring", value.sql, number(max(start, 1))), value)

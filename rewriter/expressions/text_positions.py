@@ -37,3 +37,9 @@ def word_of(node: exp.Expr) -> str | None:
     """The name that a function is called by in its text."""
     word = node.meta.get(_WORD)
     return word if isinstance(word, str) else None
+
+
+def in_place_of(node: exp.Expr, written: exp.Expr) -> exp.Expr:
+    """The node, with the place and the name in the text of the one that was written."""
+    node.meta.update(written.meta)
+    return node

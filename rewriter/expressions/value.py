@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN, Interval, Kind, Scalar, Type
+from rewriter.declared import BOOLEAN, Interval, Kind, OwnerKey, Scalar, Type
 from rewriter.dialects import Fact, Magnitude
 
 Limits = tuple[int, int]
@@ -93,10 +93,11 @@ class Value:
     ``sql`` is a tree of our own making, built only from allowed nodes. ``interval`` is where its values
     should lie by the declared ranges (None: unbounded or not a number), see :mod:`rewriter.declared.interval`.
     ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
-    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values where one follows
-    from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC, whose halves are
-    rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL, which
-    shows when it is printed or made a NUMERIC.
+    ``keys``: equal values that hold one such key belong to one unit. ``ways``: so they should, by another way to it,
+    and whoever ties rows by it compares their units as well. ``domain`` is a finite superset of its values where one
+    follows from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC, whose halves
+    are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL,
+    which shows when it is printed or made a NUMERIC.
 
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for. ``limits`` (INTEGER) and
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
@@ -113,7 +114,8 @@ class Value:
     constant: bool
     domain: Domain | None
     unit: bool = False
-    identifies: bool = False
+    keys: frozenset[OwnerKey] = frozenset()
+    ways: frozenset[OwnerKey] = frozenset()
     halves_away: bool = False
     real: bool = False
     literal: Constant | None = None
@@ -122,6 +124,15 @@ class Value:
     magnitude: Magnitude | None = None
     raw: bool = False
     size: TextSize | None = None
+
+    @property
+    def identifies(self) -> bool:
+        """Whether equal values of one relation belong to one unit, or should, also where they are NULL."""
+        return any(key.null or not self.nullable for key in self.keys | self.ways)
+
+    def unowned(self) -> Value:
+        """The value without what it says of owners: it is computed, and another unit's may be equal."""
+        return replace(self, unit=False, keys=frozenset(), ways=frozenset())
 
     @property
     def exact(self) -> bool:
@@ -171,6 +182,6 @@ class Scope(Protocol):
         """The value of a column reference. Raises :class:`rewriter.refused.Refused` (42703, 42702)."""
         ...
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
-        """``x IN (SELECT …)`` or ``EXISTS (SELECT …)`` as a boolean value, or a refusal."""
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
+        """``x IN (SELECT …)`` or ``EXISTS (SELECT …)`` as a boolean value, ``(SELECT …)`` as a value, or a refusal."""
         ...

@@ -25,6 +25,7 @@ from rewriter.measure.moments import Moments
 from rewriter.measure.moments import MomentVector as Bernstein
 from rewriter.measure.overlapping_counts import Measured, Member, OverlappingCounts, measure
 from rewriter.measure.pair_cells import Found
+from rewriter.measure.second_moments import regressions
 from rewriter.measure.summand import (
     bounded,
     is_integer,
@@ -71,6 +72,7 @@ def workload(
             found[number] = _beside(aggregate, measured, builder)
         elif (whole := moments.whole(aggregate)) is not None:
             found[number] = whole, (builder.part(whole, ONE),)
+    found |= regressions({number: one for number, one in enumerate(asked) if one.kind.regresses}, builder, norm)
 
     def rest() -> dict[int, Aggregate]:
         return {number: one for number, one in enumerate(asked) if number not in found}
@@ -120,16 +122,16 @@ def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Foun
 def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
     """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
     aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
-    means = [aggregate for aggregate in aggregates if aggregate.kind.averages or aggregate.kind.figure is not None]
+    means = [one for one in aggregates if one.kind.averages or one.kind.regresses or one.kind.figure is not None]
     sums = [aggregate for aggregate in aggregates if aggregate.kind.sums]
     lacking = [aggregate for aggregate in (*means, *sums) if range_of(aggregate, filters)[1] is None]
     if not lacking:
         return
     missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
-    text = lacking[0].wording.inner
+    tests = " AND ".join(f"{one} BETWEEN 0 AND 100" for one in lacking[0].wording.arguments)
     raise Unbounded(
         f"{lacking[0].text} has no bounds: one person could move it without limit",
-        hint=f"add WHERE {text} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        hint=f"add WHERE {tests}, say; or the owner can declare a range for the columns in it",
         # One that nothing stands for cannot be answered, whatever is known of the others.
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),
@@ -137,6 +139,8 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
 
 
 def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
+    if aggregate.kind.regresses:
+        return [replace(aggregate, argument=one, row=()) for one in (aggregate.value, *aggregate.row)]
     if aggregate.second is None:
         return [aggregate]
     return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]

@@ -301,7 +301,7 @@ def _measure(wanted: _Wanted, builder: Builder, norm: Norm, *, missing: bool) ->
         ]
     cells = []
     for terms, times, said in products:
-        addends = tuple(_addend(builder, names, factor * times, test) for names, factor in terms.items())
+        addends = tuple(addend_of(builder, names, factor * times, test) for names, factor in terms.items())
         cells.append(Cell(builder.cell(), f"Σ {said}", Fraction(1, unit * times), addends))
     l1, l2_squared = 1, 1
     for variable in variables:
@@ -349,7 +349,7 @@ def _variable(value: Value, degree: int, test: Value | None, builder: Builder, n
     declared = narrowed(value, [*builder.filters, *([] if test is None else [test])])
     if declared is None:
         raise AssertionError("a variable without a range was refused")
-    interval, granularity = _lattice(value, declared, min(bits, _EXACT_BITS))
+    interval, granularity = steps_lattice(value, declared, min(bits, _EXACT_BITS))
     low, most = int(interval.low / granularity), int(interval.width / granularity)
     column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))
     steps: exp.Expr = exp.column(column)
@@ -369,7 +369,7 @@ def _variable(value: Value, degree: int, test: Value | None, builder: Builder, n
     return _Variable(Axis(interval.low, interval.high, 2), i, most, q, fine, weights)
 
 
-def _lattice(value: Value, declared: Interval, bits: int) -> tuple[Interval, Fraction]:
+def steps_lattice(value: Value, declared: Interval, bits: int) -> tuple[Interval, Fraction]:
     """The range on a lattice of at most 2^``bits`` steps; exact for integers and decimals where they have no more."""
     learned = learned_ranges(value.sql)
     granularity = lattice(value.type, declared, declared.width, learned=learned)
@@ -393,7 +393,7 @@ def _product(one: _Terms, other: _Terms) -> _Terms:
     return found
 
 
-def _addend(builder: Builder, names: tuple[str, ...], weight: int, test: str | None) -> Addend:
+def addend_of(builder: Builder, names: tuple[str, ...], weight: int, test: str | None) -> Addend:
     if not names:
         return Addend(weight, test=test)
     if len(names) == 1:

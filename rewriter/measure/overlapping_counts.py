@@ -137,7 +137,7 @@ class _Measurement:
             addends = (self._addend(2, member), self._addend(-1, whole))
             cells.append(self._cell(name, f"2 · {member.text} - {whole.text or self.family.what}", addends, 1))
         self._add(cells, len(cells), len(cells), share, signed=True, rows=self._rows())
-        self._note("their total and how far each is from it")
+        self._note("as their total and how far each is from it")
         return self._as_parts([list(zip(names, row, strict=True)) for row in outputs], atoms)
 
     def _addend(self, weight: int, member: Member) -> Addend:
@@ -261,15 +261,15 @@ class _Measurement:
 
     def _explain(self, strategy: Strategy, outputs: int, atoms: int) -> None:
         if strategy.name == "atoms" and strategy.outputs != strategy.atoms:
-            self._note(f"{atoms} parts that share no rows, added up")
+            self._note(f"as {atoms} parts that share no rows, added up")
         elif strategy.name == "total":
             self._note("their total and how far each is from it")
         elif strategy.scale > 1:
-            self._note(f"{len(strategy.cells)} weighted sums of {atoms} parts that share no rows")
+            self._note("by sums in which some rows weigh more than others")
 
     def _note(self, how: str) -> None:
         what = f"{len(self.members)} {self.family.word} are measured together, which takes less noise"
-        self.builder.notes.append(f"{what}: as {how}")
+        self.builder.notes.append(f"{what}: {how}")
 
 
 def _overlapping(size: int, everything: int | None) -> tuple[Row, ...]:

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from rewriter.expressions import word_of
 from rewriter.outer.construct import ConstructTable, OuterFunction
 from rewriter.outer.outer_aggregates import AGGREGATES, WITHIN_GROUP
 from rewriter.outer.outer_functions import SCALARS
 from rewriter.outer.outer_syntax import SYNTAX
 from rewriter.refused import BAD_PARAMETER, NOT_ANSWERED, Refused
+from rewriter.statement import function_name
 
 OUTER_FUNCTIONS: Sequence[OuterFunction] = (*SCALARS, *AGGREGATES)
 """Every function, aggregate and window function that may appear."""
@@ -45,17 +47,24 @@ _INSTEAD: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Localtimestamp: ("LOCALTIMESTAMP is not answered", _CLOCK),
     exp.Rand: _RANDOM,
     exp.Uuid: _RANDOM,
-    exp.Lateral: ("LATERAL is not answered", _ROWS),
-    exp.Unnest: ("UNNEST is not answered", _ROWS),
+    exp.Lateral: ("this LATERAL is not answered", "write LATERAL (SELECT …) AS x"),
+    exp.Unnest: ("this UNNEST is not answered", "write UNNEST(ARRAY[1, 2]) AS x"),
     exp.TableSample: ("TABLESAMPLE is not answered", _ROWS),
     exp.Placeholder: _NO_VALUE,
     exp.Parameter: _NO_VALUE,
-    exp.Collate: ("COLLATE is not answered", "texts compare by code point; use LOWER(x)"),
-    exp.Initcap: ("INITCAP is not answered", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
-    exp.ArrayAgg: ("ARRAY_AGG is not answered", "use STRING_AGG(x, ',')"),
-    exp.SimilarTo: ("SIMILAR TO is not answered", "use LIKE, or a regular expression: x ~ '…'"),
+    exp.Collate: ("this COLLATE is not answered", 'texts compare by code point, as COLLATE "C" has it; use LOWER(x)'),
+    exp.SimilarTo: ("this SIMILAR TO is not answered", "its pattern is a literal: x SIMILAR TO '(a|b)%'"),
 }
 """What is not answered, and what would be."""
+
+
+_WORDS: Mapping[type[exp.Expr], str] = {
+    exp.Bracket: "a subscript",
+    exp.JSON: "IS JSON",
+    exp.Overlaps: "OVERLAPS",
+    exp.Qualify: "QUALIFY",
+}
+"""The words for nodes that are none of SQL's."""
 
 
 def not_answered(node: exp.Expr) -> Refused:
@@ -64,8 +73,9 @@ def not_answered(node: exp.Expr) -> Refused:
         sqlstate = BAD_PARAMETER if said is _NO_VALUE else NOT_ANSWERED
         return Refused(said[0], hint=said[1], sqlstate=sqlstate)
     if isinstance(node, exp.Func):
-        name = node.sql_names()[0]
+        name = (word_of(node) or function_name(type(node))).upper()
         return Refused(
             f"{name} is not answered above aggregates", hint="use the common functions, CASE, CAST or EXTRACT"
         )
-    return Refused(f"{type(node).__name__} is not answered above aggregates", hint="write it in plain SELECTs")
+    what = _WORDS.get(type(node)) or type(node).__name__
+    return Refused(f"{what} is not answered above aggregates", hint="write it in plain SELECTs")

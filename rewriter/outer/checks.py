@@ -7,17 +7,18 @@ could make one value grow without bound takes literals of limited size.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from rewriter.dialects import is_fact, plain_text
+from rewriter.expressions import ANY_NUMBER
 from rewriter.outer.allow_list import CONSTRUCTS, NAMED, not_answered
 from rewriter.outer.construct import Columns
 from rewriter.outer.limits import check_size
 from rewriter.outer.to_duckdb import spelled
 from rewriter.refused import UNKNOWN_TABLE, Refused
-from rewriter.statement import folded
+from rewriter.statement import folded, from_items
 
 
 def check_outer(tree: exp.Query, tables: Container[str]) -> None:
@@ -42,6 +43,7 @@ def check_outer(tree: exp.Query, tables: Container[str]) -> None:
             _check_table(node, tables)
         construct.check(node)
     _check_names(tree)
+    _check_rows(tree, tables)
     check_size(tree, tables)
 
 
@@ -72,7 +74,8 @@ def _check_function(node: exp.Expr) -> None:
         raise Refused(
             f"there is no function {name[:40]}", hint="use the common functions of PostgreSQL", sqlstate="42883"
         )
-    if len(node.expressions) != (count := NAMED[name.upper()].arguments):
+    count = NAMED[name.upper()].arguments
+    if count != ANY_NUMBER and len(node.expressions) != count:
         raise Refused(f"{name} takes {count} arguments here", hint=f"give it {count}", sqlstate="42883")
 
 
@@ -115,6 +118,35 @@ def _ctes_in_reach(table: exp.Expr) -> set[str]:
                 names.update(cte.alias.lower() for cte in with_.expressions)
         child, node = node, node.parent
     return names
+
+
+def _check_rows(tree: exp.Expr, tables: Container[str]) -> None:
+    """A name that only a table has would be a whole row of it, with columns of ours: refused."""
+    ctes = {cte.alias.lower(): _columns_of(cte.this) for cte in tree.find_all(exp.CTE)}
+    for column in tree.find_all(exp.Column):
+        select = None if column.table else column.find_ancestor(exp.Select)
+        for item in from_items(select) if select is not None else ():
+            if item.alias_or_name.lower() != column.name.lower():
+                continue
+            alias = item.args.get("alias")
+            named = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
+            if isinstance(item, exp.Subquery):
+                known = _columns_of(item.this)
+            else:
+                stored = tables.get(item.name, ()) if isinstance(tables, Mapping) else None
+                known = ctes.get(item.name.lower(), stored)
+            if known is not None and column.name.lower() not in (*named, *(one.lower() for one in known)):
+                raise Refused(
+                    f"{column.name} is a table, whose rows are no values here",
+                    hint="name its columns",
+                    sqlstate="42703",
+                )
+
+
+def _columns_of(query: exp.Expr) -> Sequence[str] | None:
+    """The names of a query's columns; None where a star hides them."""
+    names = query.named_selects if isinstance(query, exp.Query) else []
+    return None if "*" in names or not names else names
 
 
 def _check_names(tree: exp.Expr) -> None:

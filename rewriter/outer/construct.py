@@ -45,6 +45,8 @@ class Trait(Flag):
     """A boolean."""
     JOINS_TEXTS = auto()
     """Texts, one behind the other."""
+    ROWS = auto()
+    """It makes a row of each item of a list."""
     REPLACES_TEXT = auto()
     """A text of which parts are replaced, each maybe by a longer one."""
 

@@ -22,7 +22,7 @@ _PLAIN = (
     exp.AggFunc, exp.Connector, exp.Not, exp.Paren, exp.Alias, exp.Dot, exp.Exists, exp.Any, exp.All,
     exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Order, exp.PropertyEQ, exp.Array,
     exp.Interval, exp.Is, exp.Boolean, exp.Query, exp.Tuple, exp.Literal, exp.Null, exp.Column, exp.Star, exp.Distinct,
-    exp.TryCast,
+    exp.TryCast, exp.Lambda, exp.Bracket,
 )  # fmt: skip
 """What never fails itself, or is no operation on values."""
 
@@ -30,6 +30,8 @@ _OPERATIONS = (exp.Func, exp.Binary, exp.Unary, exp.Between, exp.In)
 _OUTSIDE = (exp.AggFunc, exp.Window, exp.Query, exp.Filter, exp.WithinGroup)
 _OF_CALLS = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 _ROWS = (exp.From, exp.Join, exp.CTE, exp.Exists, exp.Any, exp.All, exp.SetOperation, exp.Subquery, exp.With)
+_OWN_AGGREGATES = frozenset({"JSON_GROUP_OBJECT"})
+"""Aggregates of DuckDB that are only functions to the parser."""
 _PARAMETER = "dpsql_tried"
 _VALUE = "dpsql_value"
 
@@ -75,6 +77,8 @@ def _make_total(node: exp.Expr, *, in_doubles: bool) -> None:
 def _may_fail(node: exp.Expr) -> bool:
     if not isinstance(node, _OPERATIONS) or isinstance(node, _PLAIN):
         return False
+    if CONSTRUCTS.has(node, Trait.ROWS) or _is_own_aggregate(node):
+        return False
     if isinstance(node.parent, _OF_CALLS) and node.arg_key == "this":
         return False  # A window function is computed with its window.
     if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):
@@ -86,7 +90,7 @@ def _may_fail(node: exp.Expr) -> bool:
 
 def _try(node: exp.Expr) -> None:
     """Put the node into TRY, and beside it what may not be inside."""
-    outside = [part for part in node.iter_expressions() if any(isinstance(one, _OUTSIDE) for one in part.walk())]
+    outside = [part for part in node.iter_expressions() if any(map(_is_outside, part.walk()))]
     if outside and isinstance(node, exp.Case):
         return  # Its branches are total.
     tried = call("TRY", exp.Null())
@@ -104,6 +108,15 @@ def _try(node: exp.Expr) -> None:
     whole = exp.Bracket(this=transformed, expressions=[exp.Literal.number(1)], offset=1)
     node.replace(whole)
     tried.set("expressions", [node])
+
+
+def _is_outside(node: exp.Expr) -> bool:
+    """Whether TRY takes no such node."""
+    return isinstance(node, _OUTSIDE) or CONSTRUCTS.has(node, Trait.ROWS) or _is_own_aggregate(node)
+
+
+def _is_own_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() in _OWN_AGGREGATES
 
 
 def _raise_to(node: exp.Expr, part: str, least: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rewriter.declared import Kind
+from rewriter.dialects import call
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
 from rewriter.outer.numbers import put_under
@@ -72,6 +73,10 @@ def _mode(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     return node
 
 
+def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("JSON_GROUP_OBJECT", *node.expressions)
+
+
 def _in_doubles(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     """PERCENTILE_CONT computes in doubles."""
     if isinstance(node.parent, exp.WithinGroup):
@@ -114,23 +119,29 @@ AGGREGATES: Sequence[OuterFunction] = (
     _aggregate(exp.Min, "MIN(i)", _ONE_OF_ITS_VALUES),
     _aggregate(exp.Max, "MAX(t)", _ONE_OF_ITS_VALUES),
     _aggregate(exp.Stddev, "STDDEV(x)", _NEVER_NEGATIVE),
-    _aggregate(exp.StddevSamp, "STDDEV_SAMP(x)"),
-    _aggregate(exp.StddevPop, "STDDEV_POP(x)"),
+    _aggregate(exp.StddevSamp, "STDDEV_SAMP(x)", _NEVER_NEGATIVE),
+    _aggregate(exp.StddevPop, "STDDEV_POP(x)", _NEVER_NEGATIVE),
     _aggregate(exp.Variance, "VARIANCE(x)", _NEVER_NEGATIVE),
-    _aggregate(exp.VariancePop, "VAR_POP(x)"),
+    _aggregate(exp.VariancePop, "VAR_POP(x)", _NEVER_NEGATIVE),
     _of_two(exp.Corr, Construct(spelling=_null_for_nan)),
     _of_two(exp.CovarPop),
     _of_two(exp.CovarSamp),
     _of_two(exp.RegrSlope, Construct(spelling=_null_for_nan)),
-    _of_two(exp.RegrIntercept),
-    _of_two(exp.RegrR2),
-    _of_two(exp.RegrCount),
+    _of_two(exp.RegrIntercept, Construct(spelling=_null_for_nan)),
+    _of_two(exp.RegrR2, Construct(spelling=_null_for_nan, nonnegative=rules.always)),
+    _of_two(exp.RegrCount, _NEVER_NEGATIVE),
     _of_two(exp.RegrAvgx),
     _of_two(exp.RegrAvgy),
     _of_two(exp.RegrSxx),
     _of_two(exp.RegrSxy),
     _of_two(exp.RegrSyy),
     _aggregate(exp.GroupConcat, "STRING_AGG(t, ',')"),
+    _aggregate(
+        exp.ArrayAgg, "ARRAY_AGG(i ORDER BY t); ARRAY_AGG(i) FILTER (WHERE i > 0)", Construct(frozenset({"this"}))
+    ),
+    _aggregate(
+        exp.JSONObjectAgg, "JSON_OBJECT_AGG(t, i)", Construct(frozenset({"expressions"}), spelling=_json_object)
+    ),
     _aggregate(exp.LogicalAnd, "BOOL_AND(i > 0)", _TRUTH),
     _aggregate(exp.LogicalOr, "BOOL_OR(i > 0)", _TRUTH),
     OuterFunction(("every",), exp.Anonymous, ("EVERY(i > 0)",), Construct(spelling=_every), arguments=1),

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rewriter.expressions import FUNCTIONS
+from rewriter.dialects import DUCKDB, call, when
+from rewriter.expressions import FUNCTIONS, check_capture, first_group, replacement_of
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
@@ -19,6 +20,7 @@ from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, Refused
 
 MAX_PADDED = 1_000
 MAX_REPLACEMENT = 20
+MAX_SERIES = 100_000
 
 PARTS_OF_TIME = frozenset(
     [
@@ -30,6 +32,10 @@ PARTS_OF_TIME = frozenset(
 
 UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY"])
 """What DATE_TRUNC may take."""
+
+_SERIES = ("start", "end", "step")
+_MOMENT = ("year", "month", "day", "hour", "min", "sec")
+_MOMENT_PARTS = frozenset(_MOMENT)
 
 _FORMAT = re.compile(r"(?:%[YymdHIMSfjBbAa]|[^A-Za-z%\"])*")
 """A time format that was understood as a whole: what is left of PostgreSQL's own letters was not."""
@@ -58,8 +64,12 @@ def _check_format(node: exp.Expr) -> None:
 
 def _check_substring(node: exp.Expr) -> None:
     start = node.args.get("start")
-    if start is None or isinstance(start, exp.Neg) or (isinstance(start, exp.Literal) and start.is_string):
-        raise Refused("SUBSTRING needs a position from 1", hint="use RIGHT(x, n), or REGEXP_REPLACE")
+    if start is None or isinstance(start, exp.Neg):
+        raise Refused("SUBSTRING needs a position from 1, or a pattern", hint="use RIGHT(x, n), or '[0-9]+'")
+    if isinstance(start, exp.Literal) and start.is_string:
+        first_group(start.name)
+        if node.args.get("length") is not None:
+            raise Refused("SUBSTRING FROM a pattern takes no length", hint="write SUBSTRING(x FROM '[0-9]+')")
 
 
 def _check_repeat(node: exp.Expr) -> None:
@@ -91,15 +101,118 @@ def _check_replace(node: exp.Expr) -> None:
         )
 
 
+def _check_regexp_replace(node: exp.Expr) -> None:
+    _check_replace(node)
+    replacement_of(node)
+
+
+def _check_pattern(node: exp.Expr) -> None:
+    pattern = node.args.get("expression")
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string or check_capture(pattern.name).may_be_empty:
+        raise Refused("REGEXP_COUNT needs a literal pattern", hint="its match has one character at least")
+
+
+def _check_series(node: exp.Expr) -> None:
+    """A series is short by its text: numbers that are written out, or times that are a day apart at least."""
+    step = node.args.get("step")
+    if isinstance(step, exp.Cast) and step.to.this is exp.DType.INTERVAL:
+        step = step.this
+    if isinstance(step, exp.Interval | exp.Literal) and not (isinstance(step, exp.Literal) and not step.is_string):
+        if re.fullmatch(r"'?[1-9]\d{0,3}'?\s*(day|week|month|quarter|year)s?", _span_text(step), re.IGNORECASE):
+            return
+        raise Refused("GENERATE_SERIES of times needs days, weeks, months or years", hint="write INTERVAL '1 day'")
+    ends = [_signed(node.args.get(part)) for part in ("start", "end")]
+    size = 1 if step is None else _signed(step)
+    if size is None or not size or None in ends or abs(ends[1] - ends[0]) > MAX_SERIES * abs(size):  # type: ignore[operator]
+        raise Refused(
+            f"GENERATE_SERIES needs numbers that are written out, at most {MAX_SERIES:,} of them",
+            hint="write GENERATE_SERIES(1, 12), or times with INTERVAL '1 day'",
+            sqlstate=TOO_COMPLEX,
+        )
+
+
+def _span_text(step: exp.Expr) -> str:
+    if not isinstance(step, exp.Interval):
+        return step.name
+    unit = step.args.get("unit")
+    return step.this.name if unit is None else f"{step.this.name} {unit.name}"
+
+
+def _signed(node: exp.Expr | None) -> int | None:
+    sign = 1
+    while isinstance(node, exp.Neg | exp.Paren):
+        sign, node = -sign if isinstance(node, exp.Neg) else sign, node.this
+    number = whole_literal(node)
+    return None if number is None else sign * number
+
+
 # Spellings
 
 
 def _regexp_replace(node: exp.Expr, spelling: Spelling) -> exp.Expr:
-    """In PostgreSQL the dot matches a line's end too."""
-    flags = node.args.get("modifiers")
-    if flags is None or (isinstance(flags, exp.Literal) and not set(flags.name) - set("gi")):
-        node.set("modifiers", exp.Literal.string((flags.name if flags is not None else "") + "s"))
-    return printed_texts.limited(node, spelling)
+    pattern, pieces, flags = replacement_of(node)
+    printed_texts.limited(node, spelling)
+    return DUCKDB.replace_match(node.this, pattern, pieces, everywhere="g" in flags, ignore_case="i" in flags)
+
+
+def _substring(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    start = node.args["start"]
+    if not isinstance(start, exp.Literal) or not start.is_string:
+        return node
+    return DUCKDB.first_match(node.this, first_group(start.name))
+
+
+def _regexp_count(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.count_matches(node.this, node.expression.name)
+
+
+def _character(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("CHR", exp.Cast(this=node.expressions[0], to=exp.DataType.build("int")))
+
+
+def _initcap(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.capitalised(node.this)
+
+
+def _octets(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.bytes_of(node.expressions[0])
+
+
+def _series(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """A row each, as PostgreSQL has a series in a select list."""
+    return call("UNNEST", call("GENERATE_SERIES", *(part for part in map(node.args.get, _SERIES) if part is not None)))
+
+
+def _size(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """An array without items has no length in PostgreSQL."""
+    return call("NULLIF", call("LEN", node.this), exp.Literal.number(0))
+
+
+def _cardinality(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("LEN", *node.expressions)
+
+
+def _parts(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("STRING_SPLIT", node.this, node.expression)
+
+
+def _to_json(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """NULL is no JSON in PostgreSQL."""
+    (value,) = node.expressions
+    return when(value.copy().is_(exp.Null()).not_(), call("TO_JSON", value))
+
+
+def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    keys = [exp.cast(one, "text") if place % 2 == 0 else one for place, one in enumerate(node.expressions)]
+    return call("JSON_OBJECT", *keys)
+
+
+def _json_array(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("JSON_ARRAY", *node.expressions)
+
+
+def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("MAKE_TIMESTAMP", *(node.args[part] for part in _MOMENT))
 
 
 # The table
@@ -133,11 +246,18 @@ PARTICULAR: Mapping[str, Construct] = {
     "sqrt": _NEVER_NEGATIVE,
     "exp": _NEVER_NEGATIVE,
     "trim": Construct(frozenset({"this", "expression", "position"})),
-    "substring": Construct(check=_check_substring),
+    "substring": Construct(check=_check_substring, spelling=_substring),
+    "chr": Construct(frozenset({"expressions"}), spelling=_character),
+    "initcap": Construct(frozenset({"this", "expression"}), spelling=_initcap),
+    "octet_length": Construct(spelling=_octets, nonnegative=rules.always),
+    "regexp_count": Construct(
+        frozenset({"this", "expression"}), _check_pattern, spelling=_regexp_count, nonnegative=rules.always
+    ),
+    "make_timestamp": Construct(_MOMENT_PARTS, spelling=_make_timestamp),
     "replace": Construct(check=_check_replace, spelling=printed_texts.limited, traits=Trait.REPLACES_TEXT),
     "regexp_replace": Construct(
         frozenset({"this", "expression", "replacement", "modifiers", "single_replace"}),
-        _check_replace,
+        _check_regexp_replace,
         spelling=_regexp_replace,
         traits=Trait.REPLACES_TEXT,
     ),
@@ -151,6 +271,14 @@ PARTICULAR: Mapping[str, Construct] = {
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
     "to_char": Construct(check=_check_format),
     "to_date": Construct(check=_check_format),
+    "unnest": Construct(frozenset({"this"}), traits=Trait.ROWS),
+    "generate_series": Construct(frozenset(_SERIES), _check_series, spelling=_series, traits=Trait.ROWS),
+    "array_length": Construct(spelling=_size, repeated=frozenset({"this"})),
+    "cardinality": Construct(spelling=_cardinality),
+    "string_to_array": Construct(spelling=_parts),
+    "to_json": Construct(spelling=_to_json, repeated=frozenset({"expressions"})),
+    "json_build_object": Construct(spelling=_json_object),
+    "json_build_array": Construct(spelling=_json_array),
 }
 """What is particular to a function, by its first name in the one table of functions."""
 

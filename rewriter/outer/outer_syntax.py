@@ -206,6 +206,7 @@ _LOGIC: Mapping[type[exp.Expr], Construct] = {
     exp.Any: ORDINARY,
     exp.All: ORDINARY,
     exp.Array: ORDINARY,
+    exp.Bracket: Construct(frozenset({"this", "expressions"})),
     exp.Case: ORDINARY,
     exp.If: ORDINARY,
 }
@@ -226,6 +227,8 @@ _OPERATORS: Mapping[type[exp.Expr], Construct] = {
     exp.BitwiseOr: ORDINARY,
     exp.BitwiseXor: ORDINARY,
     exp.BitwiseNot: ORDINARY,
+    exp.BitwiseLeftShift: ORDINARY,
+    exp.BitwiseRightShift: ORDINARY,
     exp.DPipe: Construct(spelling=printed_texts.pipe, traits=Trait.JOINS_TEXTS),
     exp.AtTimeZone: Construct(check=_check_zone, spelling=_zone),
     exp.Cast: Construct(frozenset({"this", "to"}), _check_cast, rules.cast_number, rules.of_first, _cast),

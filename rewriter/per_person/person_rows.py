@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from rewriter.aggregates import Grouped
-from rewriter.columns import Computed, Origin, Source, as_column
-from rewriter.declared import ONE, Catalog
+from rewriter.columns import Computed, Origin, Source, as_column, variable_behind
+from rewriter.declared import ONE, Catalog, ContributionBound, OwnerKey
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, resolved
-from rewriter.release import aggregate_name, key_name
+from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
 
 
@@ -33,7 +34,25 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
         if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
             numbered.add(len(columns))
         columns.append((output_name(item), compile_expression(bare, block.scope, dialect)))
-    return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, frozenset(numbered))
+    kept = frozenset(numbered)
+    unique = unique_places(columns, block.scope)
+    return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, kept, unique, block.said)
+
+
+def unique_places(columns: Sequence[tuple[str, Value]], scope: BlockScope) -> tuple[frozenset[int], ...]:
+    """The places of columns that are, together, a key of the one source of a select list."""
+    if len(scope.sources) != 1:
+        return ()
+    (source,) = scope.sources
+    places = {(value.sql.text("table"), value.sql.name): place for place, (_, value) in enumerate(columns)}
+    found: list[frozenset[int]] = []
+    for key in (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys):
+        own = [source.fields[name].sql for name in key if name in source.fields]
+        at = [places.get((sql.text("table"), sql.name)) for sql in own if isinstance(sql, exp.Column)]
+        known = frozenset(place for place in at if place is not None)
+        if len(known) == len(key):
+            found.append(known)
+    return tuple(found)
 
 
 def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
@@ -45,34 +64,79 @@ def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
     return names
 
 
-def of_units(grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
-    """Aggregates whose groups each belong to one person: rows again, owned by that person."""
-    if block.unit is None:
-        raise AssertionError("a private block has an owner")
-    rows = block.rows.copy()
-    expressions: list[exp.Expr] = [exp.alias_(block.unit.copy(), UNIT)]
-    group: list[exp.Expr] = [block.unit.copy()]
+def of_units(
+    grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect, *, said: str = ""
+) -> Source:
+    """Aggregates whose groups each belong to one person: rows again, owned by that person; or groups of public rows.
+
+    ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
+    """
+    rows, owner = block.rows.copy(), block.unit
+    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
+    group: list[exp.Expr] = [] if owner is None else [owner.copy()]
     columns: list[tuple[str, Value]] = []
     for number, key in enumerate(grouped.keys):
         expressions.append(exp.alias_(key.value.sql.copy(), key_name(number)))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
         column, behind = exp.column(key_name(number), alias), Origin(key.value.sql)
-        columns.append((key_name(number), as_column(key.value, column, behind)))
+        value = as_column(key.value, column, behind)
+        if said and len(grouped.keys) == 1:
+            value = replace(value, ways=value.ways | {_key_of_groups(key.value.sql, alias)})
+        columns.append((key_name(number), value))
     for number, aggregate in enumerate(grouped.aggregates):
         value = aggregate.of_one_person(block.bound, dialect)
         expressions.append(exp.alias_(value.sql, aggregate_name(number)))
         column, lacking = exp.column(aggregate_name(number), alias), Computed(lacks_of(aggregate, block.bound))
         columns.append((aggregate_name(number), as_column(value, column, lacking)))
     rows.set("expressions", expressions)
-    rows.set("group", exp.Group(expressions=group))
+    if group:
+        rows.set("group", exp.Group(expressions=group))
     one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
     bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, catalog)
+    if owner is None:
+        bound, one_row = (block.bound if group else ContributionBound(1)), False
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name
     filters = outside(block.filters, alias)
-    return Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), filters=filters)
+    determining = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
+    unit = None if owner is None else exp.column(UNIT, alias)
+    return Source(
+        table,
+        alias,
+        item,
+        fields,
+        owner is not None,
+        bound,
+        unit=unit,
+        unique_keys=(determining,),
+        filters=filters,
+        said=said or block.said,
+    )
+
+
+def _determining(keys: Sequence[Key], scope: BlockScope) -> list[int]:
+    """The places of keys that the others follow from: of columns of one table, its own key."""
+    places = list(range(len(keys)))
+    columns = [(key.value.sql.text("table"), key.value.sql.name) for key in keys]
+    for source in scope.sources:
+        own = (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
+        there = {name for place in places for alias, name in [columns[place]] if alias == source.alias}
+        found = next((key for key in own if key <= there), None)
+        if found is not None and not source.optional:
+            places = [p for p in places if columns[p][0] != source.alias or columns[p][1] in found]
+    return places
+
+
+def _key_of_groups(key: exp.Expr, alias: str) -> OwnerKey:
+    """The key that tells groups apart, and so people: by the column of a table, where it is one."""
+    behind = variable_behind(key)
+    return (
+        OwnerKey(alias, key_name(0), null=True)
+        if behind is None
+        else OwnerKey(behind.table.name, behind.name, null=True)
+    )
 
 
 def _numbers_rows(node: exp.Column, scope: BlockScope) -> bool:

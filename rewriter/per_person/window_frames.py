@@ -37,6 +37,11 @@ class WindowFrame:
         return self.start[0] == _FIRST and self.end[0] == _LAST
 
     @property
+    def has_distance(self) -> bool:
+        """Whether it reaches so far along the values of ORDER BY: RANGE BETWEEN 6 PRECEDING AND CURRENT ROW."""
+        return not self.rows and bool({self.start[0], self.end[0]} & {_BEFORE, _AFTER})
+
+    @property
     def from_first(self) -> bool:
         return self.start[0] == _FIRST
 
@@ -83,23 +88,21 @@ def read_frame(spec: exp.Expr) -> WindowFrame:
     kind = str(spec.args.get("kind")).upper()
     if kind not in ("ROWS", "RANGE"):
         raise Refused(f"{kind} frames are not answered", hint="use ROWS BETWEEN … AND …")
-    start = _edge(spec.args.get("start"), spec.args.get("start_side"), kind)
-    end = _edge(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), kind)
+    start = _edge(spec.args.get("start"), spec.args.get("start_side"))
+    end = _edge(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
     if start[0] > end[0] or start[0] == _LAST or end[0] == _FIRST:
         raise Refused("the frame ends before it begins", hint="write ROWS BETWEEN earlier AND later", sqlstate=_FRAME)
     return WindowFrame(kind == "ROWS", start, end)
 
 
-def _edge(where: object, side: object, kind: str) -> Edge:
+def _edge(where: object, side: object) -> Edge:
     after = str(side).upper() == "FOLLOWING"
     if where == "CURRENT ROW":
         return _CURRENT, 0
     if where == "UNBOUNDED":
         return (_LAST if after else _FIRST), 0
     if not isinstance(where, exp.Literal) or not where.is_int or int(where.this) > _MOST:
-        raise Refused("a frame needs a whole number of rows", hint="write ROWS 3 PRECEDING", sqlstate=_FRAME)
-    if kind == "RANGE":
-        raise Refused("RANGE frames with a distance are not answered", hint="use ROWS 3 PRECEDING, or RANGE UNBOUNDED")
+        raise Refused("a frame needs a constant whole number", hint="write ROWS 3 PRECEDING", sqlstate=_FRAME)
     count = int(where.this)
     if count == 0:
         return _CURRENT, 0

@@ -105,6 +105,8 @@ def compile_call(node: exp.Expr, over: Over, scope: BlockScope, bound: Contribut
     if (aggregate := function_of(function)) is not None and aggregate.in_windows:
         return _aggregate(_Call(node, over, scope, bound, dialect))
     compile_ = _FUNCTIONS.get(type(node))
+    if over.frame.has_distance and compile_ in (_first, _last, _nth):
+        raise Refused("values of a RANGE frame with a distance are not answered", hint="use ROWS BETWEEN … AND …")
     if compile_ is None:
         places, picks = "ROW_NUMBER, RANK, DENSE_RANK, NTILE", "LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE"
         word = function.sql_name() if isinstance(function, exp.Func) else type(function).__name__.upper()

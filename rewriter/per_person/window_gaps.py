@@ -87,5 +87,5 @@ class _Pair:
         value = self.names[node.name]
         return replace(value, sql=value.sql.copy())
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
         raise Refused("a subquery is not answered here", hint="compute it in a subquery in FROM")

@@ -21,8 +21,10 @@ from sqlglot import exp
 
 from rewriter.aggregates import canonical, expanded
 from rewriter.columns import BEHIND, Computed, Source, Variable, as_column
+from rewriter.declared import BIGINT, Kind, decimal
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Value, compile_expression, is_literal, position_of
+from rewriter.per_person.person_rows import unique_places
 from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.per_person.window_gaps import compile_gap, gap_in
@@ -34,6 +36,7 @@ MAX_WINDOWS = 100
 _COLUMNS = (exp.Window, exp.Sub, exp.Extract)
 """What may become a column of the inner SELECT: a window, or the distance of two rows."""
 _OF_DISTINCT_ON: Fact[bool] = Fact("of distinct on")
+_EACH_ALONE = "rows in which the key of a window's PARTITION BY is missing are a partition for each person"
 _NO_NAME = "name the window in WINDOW w AS (…)"
 _WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "alias", "over"})
 
@@ -52,15 +55,15 @@ def is_distinct_on(select: exp.Select) -> bool:
 
 def windowed(
     select: exp.Select, block: SelectRows, alias: str, names: Sequence[str], dialect: Dialect
-) -> tuple[exp.Select, Source]:
-    """The SELECT over a source that has its windows as columns. ``names`` are its output columns."""
+) -> tuple[exp.Select, Source, tuple[str, ...]]:
+    """The SELECT over a source that has its windows as columns, and notices. ``names`` are its output columns."""
     named = {folded(window.this): window for window in select.args.get("windows") or ()}
     items = [unaliased(canonical(item, block.scope)) for item in expanded(select, block.scope)]
     tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
     reader = _Reader(block, named, dialect)
     reader.read([*items, *tests])
     if reader.is_ambiguous:
-        return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True)
+        return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True), ()
     expressions: list[exp.Expr] = [
         exp.alias_(reader.replaced(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(items, names, strict=True)
@@ -68,7 +71,7 @@ def windowed(
     outer = exp.Select(expressions=expressions).from_(exp.to_table("rows"), copy=False)
     if tests:
         outer.set("where", exp.Where(this=exp.and_(*map(reader.replaced, tests), copy=False)))
-    return outer, reader.source(alias)
+    return outer, reader.source(alias), tuple(reader.notes)
 
 
 # -- QUALIFY and DISTINCT ON -----------------------------------------------------------------------------------------
@@ -147,10 +150,11 @@ class _Reader:
     columns: dict[tuple[str, str], Value]
     windows: dict[exp.Expr, Value]
     numbered: set[str]
+    notes: dict[str, None]
 
     def __init__(self, block: SelectRows, named: dict[str, exp.Window], dialect: Dialect) -> None:
         self.block, self.named, self.dialect = block, named, dialect
-        self.columns, self.windows, self.numbered = {}, {}, set()
+        self.columns, self.windows, self.numbered, self.notes = {}, {}, set(), {}
 
     def read(self, expressions: Sequence[exp.Expr]) -> None:
         """The columns first: they break the ties of every window."""
@@ -209,18 +213,21 @@ class _Reader:
             partition = base.args.get("partition_by")
             order, spec = order or base.args.get("order"), spec or base.args.get("spec")
         keys = [compile_expression(key, self.block.scope, self.dialect) for key in partition or ()]
+        frame = SQL_FRAME if spec is None else read_frame(spec)
         return Over(
             partition=self._partition(keys, node),
-            order=self._order(order),
-            frame=SQL_FRAME if spec is None else read_frame(spec),
+            order=self._along(order) if frame.has_distance else self._order(order),
+            frame=frame,
             ties=self._ties(),
             one_partition=all(key.constant or (key.unit and not key.nullable) for key in keys),
         )
 
     def _partition(self, keys: Sequence[Value], node: exp.Window) -> tuple[exp.Expr, ...]:
         """The unit and the keys, which must determine it."""
-        if self.block.unit is None or not any(key.identifies for key in keys):
+        if self.block.unit is None or not any(key.keys or key.ways for key in keys):
             raise _across(self.block, node)
+        if not any(key.identifies for key in keys):
+            self.notes[_EACH_ALONE] = None
         return _partitioned(self.block.unit, keys)
 
     def _order(self, order: exp.Expr | None) -> tuple[exp.Ordered, ...]:
@@ -236,6 +243,23 @@ class _Reader:
                 down, first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
                 found.append(exp.Ordered(this=value.sql, desc=down, nulls_first=first))
         return tuple(found)
+
+    def _along(self, order: exp.Expr | None) -> tuple[exp.Ordered, ...]:
+        """The one ORDER BY of a frame that reaches so far along its values: whole numbers, in a type that has room for
+        the distance as well, so that no engine overflows."""
+        found = self._order(order)
+        value = None
+        if order is not None and len(found) == len(order.expressions) == 1:
+            value = compile_expression(order.expressions[0].this, self.block.scope, self.dialect)
+        if value is None or value.type.kind is not Kind.INTEGER or value.type.bits > 64:
+            raise Refused(
+                "RANGE with a distance needs one ORDER BY of whole numbers",
+                hint="ORDER BY seconds RANGE BETWEEN 3600 PRECEDING AND CURRENT ROW, or use ROWS",
+                sqlstate="42P20",
+            )
+        roomy = BIGINT if value.type.bits < 64 else decimal(38, 0)
+        found[0].set("this", self.dialect.cast(value.sql, roomy))
+        return found
 
     def _ties(self) -> tuple[exp.Expr, ...]:
         """The columns that break ties of ORDER BY: a key, if there is one table with a key, else all columns that are
@@ -313,7 +337,10 @@ class _Reader:
         read = [(f"f{place}", value) for place, value in enumerate(self.columns.values())]
         computed = [(f"w{place}", value) for place, value in enumerate(windows)]
         block = self.block
-        relation = Relation((*read, *computed), block.rows, block.unit, block.bound, block.filters)
+        unique = unique_places(read, block.scope)
+        relation = Relation(
+            (*read, *computed), block.rows, block.unit, block.bound, block.filters, unique=unique, said=block.said
+        )
         source = relation.source(block.scope.sources[0].name, alias)
         fields = dict(source.fields)
         for place, (name, value) in enumerate(computed, len(read)):

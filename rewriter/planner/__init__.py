@@ -7,6 +7,7 @@ from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.one_scan import OneScan, one_scans
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
+from rewriter.planner.touched_spans import in_touched_spans
 
 __all__ = [
     "SMALLER",
@@ -18,6 +19,7 @@ __all__ = [
     "families",
     "greatest",
     "histogram_plans",
+    "in_touched_spans",
     "one_scans",
     "plan",
     "plan_top",

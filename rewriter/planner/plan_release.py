@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
@@ -12,6 +14,7 @@ from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_colu
 from rewriter.measure import Workload, workload
 from rewriter.plan import KeyColumn, Plan
 from rewriter.planner.alike import alike, said
+from rewriter.planner.inhabited import inhabited
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
@@ -78,6 +81,7 @@ def plan(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
+    listed = "" if public is None else dialect.sql(public.sql)
     planned = Plan(
         sql=sql,
         dialect=dialect.name,
@@ -97,9 +101,11 @@ def plan(
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=picked.choices,
-        groups="" if public is None else dialect.sql(public.sql),
+        groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
+        inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
+        tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)

@@ -3,7 +3,7 @@
 from rewriter.relations.from_where import FIELD, BlockScope, SelectRows, build_block, condition, resolved
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Subqueries
-from rewriter.relations.relation import UNIT, Relation, outside, renamed, union_all
+from rewriter.relations.relation import UNIT, Relation, kept_of, outside, renamed, union_all
 
 __all__ = [
     "FIELD",
@@ -14,6 +14,7 @@ __all__ = [
     "Subqueries",
     "build_block",
     "condition",
+    "kept_of",
     "lacks_of",
     "learned_ranges",
     "missing_ranges",

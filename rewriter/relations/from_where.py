@@ -6,7 +6,7 @@ Guarantee: every row of a :class:`SelectRows` is owned by one unit, and no expre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -15,7 +15,7 @@ from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
-from rewriter.relations.ownership import Equality, OuterCondition, own
+from rewriter.relations.ownership import Equality, OuterCondition, Ownership, own, own_both
 from rewriter.relations.row_number_bounds import limited
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised
 
@@ -23,7 +23,7 @@ FIELD: Fact[tuple[str, str]] = Fact("field")
 """Of a resolved column reference: our alias and the column's name."""
 
 _JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
-Membership = Callable[["exp.In | exp.Exists", "BlockScope"], Value]
+Membership = Callable[["exp.In | exp.Exists | exp.Subquery", "BlockScope"], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class BlockScope:
         source, name = self.resolve(node)
         return source.reference(name)
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
         return self.membership_of(node, self)
 
     def star(self, table: str | None) -> Iterator[tuple[Source, str]]:
@@ -78,6 +78,7 @@ class SelectRows:
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
     the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
+    ``said``: how many rows there are hangs on a statement's word about whose its groups are.
     """
 
     scope: BlockScope
@@ -88,6 +89,7 @@ class SelectRows:
     conditions: int = 0
     owned: tuple[exp.Expr, ...] = ()
     everybody: exp.Expr | None = None
+    said: str = ""
 
 
 @dataclass(slots=True)
@@ -119,9 +121,13 @@ def build_block(
         # a RIGHT JOIN b is b LEFT JOIN a: the same rows, and the preserved side comes first.
         flipped = exp.Join(**{**joins[0].args, "this": first, "side": "LEFT"})
         first, joins = joins[0].this, [flipped]
-    head = resolve(first)
     where = select.args.get("where")
     asked = () if where is None else tuple(conjuncts(where.this))
+    if len(joins) == 1 and joins[0].side == "FULL":
+        first, joins = _narrower(first, joins[0], asked)
+    head = resolve(first)
+    if len(joins) == 1 and joins[0].side == "FULL":
+        return _all_of_both(head, joins[0], asked, resolve, membership, catalog, dialect)
     state = _Joined([head], set(), [], {}, [], [], [], asked)
     for join in joins:
         _join(join, resolve, membership, state, dialect)
@@ -140,9 +146,11 @@ def build_block(
     )
     inherited = [one for source in sources if not source.optional for one in source.filters]
     filters = (*conditions, *state.conditions, *inherited)
-    sources = narrowed_sources(sources, filters)
+    sources = _present(narrowed_sources(sources, filters), state, scope)
     scope = BlockScope(sources, frozenset(state.hidden), membership)
-    rows = exp.Select().from_(head.item, copy=False)
+    rows = exp.Select().from_(owner.items.get(head.alias, head.item), copy=False)
+    for source, join in zip(state.sources[1:], state.joins, strict=True):
+        _compare_owners(source, join, owner)
     rows.set("joins", [*state.joins, *owner.joins])
     owned: list[exp.Expr] = []
     if owner.unit is not None and owner.semi_join is not None:
@@ -152,7 +160,103 @@ def build_block(
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join)
+    said = next((source.said for source in sources if source.said and not source.optional), "")
+    return SelectRows(
+        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said
+    )
+
+
+def _present(sources: tuple[Source, ...], state: _Joined, scope: BlockScope) -> tuple[Source, ...]:
+    """The sources, where keys of a person that are compared on every row are never NULL."""
+    found = {column for equality in state.equalities for column in equality}
+    for test in state.tests:
+        column = _compared_column(test)
+        if column is not None:
+            source, name = scope.resolve(column)
+            found.add((source.alias, name))
+    kept = []
+    for source in sources:
+        fields = {
+            name: replace(value, nullable=False)
+            if value.nullable and (value.keys or value.ways) and (source.alias, name) in found
+            else value
+            for name, value in source.fields.items()
+        }
+        kept.append(replace(source, fields=fields) if found else source)
+    return tuple(kept)
+
+
+def _compared_column(test: exp.Expr) -> exp.Column | None:
+    """The column that is not NULL where a condition is true."""
+    node = unparenthesised(test)
+    negated = isinstance(node, exp.Not)
+    node = unparenthesised(node.this) if negated else node
+    if isinstance(node, exp.Is):
+        told = negated ^ bool(node.args.get("negate")) and isinstance(node.expression, exp.Null)
+    else:
+        told = type(node) in _STRICT and node.args.get("query") is None
+    side = unparenthesised(node.this) if told else None
+    return side if isinstance(side, exp.Column) else None
+
+
+def _narrower(first: exp.Expr, join: exp.Join, asked: Sequence[exp.Expr]) -> tuple[exp.Expr, list[exp.Join]]:
+    """A FULL JOIN as an outer or inner one, where WHERE keeps no row without a match on one side, or on either."""
+    left, right = (any(_rejects_missing(test, item.alias_or_name) for test in asked) for item in (first, join.this))
+    if left:
+        return first, [exp.Join(**{**join.args, "side": "" if right else "LEFT"})]
+    if right:
+        return join.this, [exp.Join(**{**join.args, "this": first, "side": "LEFT"})]
+    return first, [join]
+
+
+def _all_of_both(
+    head: Source,
+    join: exp.Join,
+    asked: Sequence[exp.Expr],
+    resolve: Callable[[exp.Expr], Source],
+    membership: Membership,
+    catalog: Catalog,
+    dialect: Dialect,
+) -> SelectRows:
+    """The rows of a FULL JOIN of two sources of people, which its condition ties to one owner.
+
+    A row that has a match is its owner's, on both sides; one that has none is that of its own side. So a unit's rows
+    follow from its rows alone, and there are no more of them than pairs, and rows of each side.
+    """
+    only(join, _JOIN_PARTS, "a join over people")
+    tests = list(conjuncts(join.args["on"])) if join.args.get("on") is not None else []
+    if not tests or join.method or join.args.get("using"):
+        raise Refused("a FULL JOIN needs a condition", hint="write FULL JOIN … ON a.key = b.key", sqlstate="42601")
+    other = resolve(join.this)
+    if other.name.lower() == head.name.lower():
+        raise Refused(f"{other.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
+    whole = (head, other)
+    scope = BlockScope(tuple(source.as_optional() for source in whole), frozenset(), membership)
+    on = exp.and_(*(condition(test, scope, dialect, "a join condition").sql for test in tests), copy=False)
+    equalities = [equality for test in tests for equality in _equalities(test, scope)]
+    owner = own_both(whole, equalities, catalog, dialect)
+    if (same := owner.compared.get(other.alias)) is not None:
+        on = exp.and_(on, same, copy=False)
+    items = [owner.items.get(source.alias, source.item) for source in whole]
+    rows = exp.Select().from_(items[0], copy=False)
+    rows.set("joins", [exp.Join(this=items[1], on=on, side="FULL")])
+    conditions = [condition(test, scope, dialect, "WHERE") for test in asked]
+    if owner.unit is None:
+        raise AssertionError("rows of people have an owner")
+    owned: list[exp.Expr] = [exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null()))]
+    if owner.semi_join is not None:
+        owned = [exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join.copy()))]
+    rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in conditions), *owned, copy=False)))
+    said, filters = head.said or other.said, tuple(conditions)
+    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(filters), tuple(owned), owner.semi_join, said)
+
+
+def _compare_owners(source: Source, join: exp.Join, owner: Ownership) -> None:
+    """The join of a source whose rows are to be those of the others' owner, which its condition does not say itself."""
+    join.set("this", owner.items.get(source.alias, join.this))
+    if (same := owner.compared.get(source.alias)) is not None:
+        join.set("on", same if join.args.get("on") is None else exp.and_(join.args["on"], same, copy=False))
+        join.set("kind", None)
 
 
 def _join(
@@ -164,12 +268,12 @@ def _join(
 ) -> None:
     only(join, _JOIN_PARTS, "a join over people")
     side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-    if method:
+    if method not in ("", "NATURAL"):
         raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
         raise Refused(
-            f"{' '.join(part for part in (side, kind) if part)} JOIN is not answered over people",
-            hint="use INNER JOIN, or LEFT JOIN with the people on the left",
+            f"{' '.join(part for part in (side, kind) if part)} JOIN is not answered beside other joins of people",
+            hint="put the FULL JOIN into a subquery of its own, or use LEFT JOIN with the people on the left",
         )
     source = whole = resolve(join.this)
     if any(source.name.lower() == other.name.lower() for other in state.sources):
@@ -182,8 +286,8 @@ def _join(
     state.sources.append(source)
     on = join.args.get("on")
     tests = list(conjuncts(on)) if on is not None else []
-    for identifier in join.args.get("using") or ():
-        earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    for identifier in _shared(earlier, source) if method else join.args.get("using") or ():
         left, name = earlier.resolve(exp.Column(this=identifier.copy()))
         right, other = find_field([source], exp.Column(this=identifier.copy()))
         tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
@@ -210,6 +314,12 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+def _shared(earlier: BlockScope, source: Source) -> list[exp.Identifier]:
+    """The columns by which a NATURAL JOIN joins: those that both sides have, of those that there are for an analyst."""
+    visible = {name for one, name in earlier.star(None) if (one.alias, name) not in earlier.hidden}
+    return [exp.to_identifier(name, quoted=True) for name in source.fields if name in visible]
 
 
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)

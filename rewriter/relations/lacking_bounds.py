@@ -49,9 +49,10 @@ def tables_of(query: Query) -> str:
 def unbounded_rows(bound: ContributionBound, query: Query, *, otherwise: str = "") -> Unbounded:
     """The refusal of what one person could add to with any number of rows; ``otherwise`` is what else may do."""
     missing = frozenset(Missing(table) for table in bound.undeclared)
+    tables = ", ".join(sorted(bound.undeclared)) or tables_of(query)
     return Unbounded(
         "nothing bounds how many rows one person adds to this",
-        hint=f"the owner can declare max_rows for {tables_of(query)} in the policy{otherwise}",
+        hint=f"the owner can declare max_rows for {tables} in the policy{otherwise}",
         missing=missing,
         certain=missing,
     )

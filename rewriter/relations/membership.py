@@ -1,4 +1,4 @@
-"""``x IN (SELECT …)`` and ``EXISTS (SELECT …)`` in conditions on rows of people.
+"""``x IN (SELECT …)``, ``EXISTS (SELECT …)`` and ``x = (SELECT …)`` in conditions on rows of people.
 
 Guarantee: whether such a condition keeps a row depends on that row, on rows of the same unit, and on public ones.
 
@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import LISTED_COLUMN, variable_behind
-from rewriter.declared import DOUBLE, Catalog, Kind
+from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
-from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.refused import TYPE_MISMATCH, Refused, compared_with_aggregate
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
 from rewriter.statement import conjuncts, from_items, is_grouped, walk
@@ -51,6 +51,29 @@ class Subqueries:
                 hint="use EXISTS or NOT EXISTS (SELECT 1 FROM … WHERE its key = this one)",
             )
         return value
+
+    def scalar(self, node: exp.Subquery) -> Value:
+        """``(SELECT …)`` of public rows, as one value: NULL where there is no row, and where there are several.
+
+        It reads no rows of people, so it is the same whoever comes or goes.
+        """
+        if isinstance(node.this, exp.Select):
+            tables = {item.alias_or_name.lower() for item in from_items(node.this)}
+            if any(column.table and column.table.lower() not in tables for column in _columns(node.this)):
+                raise _correlated()
+        relation = self.relation(node.this)
+        if relation.unit is not None:
+            raise compared_with_aggregate()
+        if len(relation.columns) != 1:
+            raise Refused("a subquery in an expression needs one column", hint="select one column", sqlstate="42601")
+        value = relation.columns[0][1]
+        if value.type.kind in (Kind.BOOLEAN, Kind.NULL):
+            raise Refused("a subquery of conditions is not answered", hint="write EXISTS, or compare a number")
+        rows = exp.Subquery(this=relation.select(), alias=exp.TableAlias(this=exp.to_identifier("one")))
+        one = exp.Select(expressions=[exp.Min(this=exp.column("c0", "one"))]).from_(rows, copy=False)
+        one.set("having", exp.Having(this=exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))))
+        found = value.carried_by(exp.Subquery(this=one)).unowned()
+        return replace(found, nullable=True, constant=True, domain=None)
 
     def exists(self, node: exp.Exists, scope: Scope) -> Value:
         """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""
@@ -126,22 +149,12 @@ class Subqueries:
         """Whether equal values belong to one unit: both are its key, or both hold one declared key."""
         if one.unit and other.unit:
             return True
-        key = self._key(one)
-        return key is not None and key == self._key(other)
+        return any(self._is_unique(key) for key in one.keys & other.keys)
 
-    def _key(self, value: Value) -> tuple[str, str] | None:
-        """The declared key that a column holds: its own, or the one it refers to on the way to its unit.
-
-        None unless the database keeps it unique: else two rows that share it may belong to two units.
-        """
-        column = variable_behind(value.sql) if value.identifies else None
-        if column is None or column.optional:
-            return None
-        table, name = column.table, column.name
-        if table.path and table.path[0].column == name:
-            table, name = self.catalog.tables[table.path[0].parent], table.path[0].parent_column
-        found = table.columns.get(name)
-        return (table.name, name) if found is not None and found.unique else None
+    def _is_unique(self, key: OwnerKey) -> bool:
+        """Whether the database keeps a key unique: else two rows that share it may belong to two units."""
+        found = self.catalog.tables[key.table].columns.get(key.column)
+        return found is not None and found.unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +195,7 @@ class _Tied:
         found = self.inner.get(node)
         return self.outer.column(node) if found is None else replace(found, sql=found.sql.copy())
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
         raise _correlated()
 
 

@@ -12,12 +12,12 @@ the preserved one, and nothing else to each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewriter.columns import Source, table_node
-from rewriter.declared import Catalog, ContributionBound, Hop, Repeated
+from rewriter.columns import Source, reached, table_node, way_joins
+from rewriter.declared import Catalog, ContributionBound, Hop, OwnerKey, Repeated
 from rewriter.dialects import Dialect
 from rewriter.refused import Refused
 
@@ -73,7 +73,9 @@ class Ownership:
     ``joins`` are ours, in order; ``semi_join`` is the entity's key that the unit must be found in, None where the
     database itself guarantees that or the entity table is joined anyway. ``nullable``: the unit may be NULL, in which
     case the row is nobody's.
-    ``constant`` names the sources whose columns have one value per unit.
+    ``constant`` names the sources whose columns have one value per unit. ``compared`` are conditions of joins, by the
+    alias of the source that is joined: that its unit is that of the others, where keys alone do not say so. ``items``
+    are sources that carry their unit for that.
     """
 
     unit: exp.Expr | None
@@ -82,6 +84,8 @@ class Ownership:
     nullable: bool
     bound: ContributionBound
     constant: frozenset[str]
+    compared: Mapping[str, exp.Expr] = field(default_factory=dict)
+    items: Mapping[str, exp.Expr] = field(default_factory=dict)
 
 
 def own(
@@ -103,23 +107,33 @@ def own(
     preserved = [source for source in private if not source.optional]
     constant = _constant_public(sources, private, classes, outer)
     if not private:
-        return Ownership(None, (), None, False, ContributionBound(), frozenset())
+        # Of public rows it is how many there are.
+        rows = _with_public(ContributionBound(1), set(), sources, classes, outer).rows
+        return Ownership(None, (), None, False, ContributionBound(rows), frozenset())
     if not preserved:
         raise Refused(
             f"an outer join keeps rows of {_names(sources, private=False)} that belong to nobody",
             hint="use an inner join, or put the table of people on the preserved side",
         )
     _unite(preserved, classes)
+    first: ColumnId = (preserved[0].alias, _UNIT)
+    compared: list[Source] = []
+    by_ways = _united_by_ways(preserved, classes)
     for source in preserved[1:]:
-        if not classes.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
-            raise _mixes(preserved[0], source, catalog)
+        if not classes.same((source.alias, _UNIT), first):
+            if not by_ways.same((source.alias, _UNIT), first):
+                raise _mixes(preserved[0], source, catalog)
+            compared.append(source)
+            classes.union((source.alias, _UNIT), first)
     for source in private:
         if not source.optional:
             continue
         matched = classes.united(outer[source.alias].equalities)
         _unite([*preserved, source], matched)
-        if not matched.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
-            raise _mixes(preserved[0], source, catalog)
+        if not matched.same((source.alias, _UNIT), first):
+            if not _united_by_ways([*preserved, source], matched).same((source.alias, _UNIT), first):
+                raise _mixes(preserved[0], source, catalog)
+            compared.append(source)
         # The source's unit is the common one, or NULL on unmatched rows. Nothing else of its condition may be kept:
         # on unmatched rows the condition does not hold between columns of the preserved side.
         classes.union((source.alias, _UNIT), (preserved[0].alias, _UNIT))
@@ -128,8 +142,49 @@ def own(
     kept = [source for source in preserved if not source.optional]
     bound = _row_bound(sources, preserved, classes, outer, unmatched)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
+    carrying = {one.alias: reached(one, catalog, dialect) for one in (kept[0], *compared)} if compared else {}
+    kept = [carrying.get(source.alias, source) for source in kept]
     unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
-    return Ownership(unit, joins, semi_join, nullable, bound, names)
+    conditions = {one.alias: _same_owner(kept[0], carrying[one.alias]) for one in compared}
+    items = {alias: one.item for alias, one in carrying.items()}
+    return Ownership(unit, joins, semi_join, nullable, bound, names, conditions, items)
+
+
+def own_both(
+    sources: tuple[Source, Source], equalities: Sequence[Equality], catalog: Catalog, dialect: Dialect
+) -> Ownership:
+    """Decide who owns the rows of a FULL JOIN. Raises :class:`Refused` where two people's rows may be one."""
+    if not all(source.private for source in sources):
+        raise Refused(
+            f"a FULL JOIN keeps rows of {_names(sources, private=False)} that belong to nobody",
+            hint="use LEFT JOIN, with the people on the left",
+        )
+    one, other = sources
+    classes = _Classes(equalities)
+    _unite(sources, classes)
+    tied = classes.same((one.alias, _UNIT), (other.alias, _UNIT))
+    if not tied and not _united_by_ways(sources, classes).same((one.alias, _UNIT), (other.alias, _UNIT)):
+        raise _mixes(one, other, catalog)
+    one, other = (reached(source, catalog, dialect) for source in sources)
+    compared = {} if tied else {other.alias: _same_owner(one, other)}
+    once = any(_meets_by_key(a, classes, [b]) for a, b in (sources, sources[::-1]))
+    bound = one.bound.plus(other.bound)
+    if not once:
+        bound = one.bound.times(other.bound.rows, other.bound.undeclared).plus(bound)
+    if one.unit is None or other.unit is None:
+        raise AssertionError("owners are read of sources that carry their unit")
+    unit = exp.Coalesce(this=one.unit.copy(), expressions=[other.unit.copy()])
+    known = catalog.unit is None or all(source.table is None for source in (one, other))
+    items = {source.alias: source.item for source in (one, other)}
+    everybody = None if known else _entity_key(catalog, dialect)
+    return Ownership(unit, (), everybody, True, bound, frozenset(), compared, items)
+
+
+def _same_owner(one: Source, other: Source) -> exp.Expr:
+    """That the rows of two sources, each of which carries its unit, belong to one."""
+    if one.unit is None or other.unit is None:
+        raise AssertionError("owners are compared of sources that carry their unit")
+    return exp.EQ(this=one.unit.copy(), expression=other.unit.copy())
 
 
 def _hop(source: Source) -> Hop | None:
@@ -137,28 +192,36 @@ def _hop(source: Source) -> Hop | None:
     return source.table.path[0] if source.table is not None and source.table.path else None
 
 
-def _unite(private: Sequence[Source], classes: _Classes) -> None:
-    """Merge the units that equal columns imply to be the same."""
+def _unite(private: Sequence[Source], classes: _Classes, *, by_ways: bool = False) -> None:
+    """Merge the units that equal columns imply to be the same: both hold one key of a person.
+
+    A row's value of such a key belongs to the row's own unit, so equal values belong to one. NULL equals nothing.
+    """
+    held: list[tuple[ColumnId, ColumnId, frozenset[OwnerKey]]] = []
     for source in private:
         unit: ColumnId = (source.alias, _UNIT)
         for name, value in source.fields.items():
             if value.unit:
                 classes.union(unit, (source.alias, name))
-    for source in private:
-        hop = _hop(source)
-        if hop is None:
-            continue
-        unit, column = (source.alias, _UNIT), (source.alias, hop.column)
-        for other in private:
-            if other is source:
-                continue
-            theirs = _hop(other)
-            is_parent = other.table is not None and other.table.name == hop.parent
-            is_sibling = theirs is not None and (theirs.parent, theirs.parent_column) == (hop.parent, hop.parent_column)
-            same_parent = is_parent and classes.same(column, (other.alias, hop.parent_column))
-            same_key = is_sibling and theirs is not None and classes.same(column, (other.alias, theirs.column))
-            if same_parent or same_key:
-                classes.union(unit, (other.alias, _UNIT))
+            if keys := value.keys | value.ways if by_ways else value.keys:
+                held.append((unit, (source.alias, name), keys))
+    merged = True
+    while merged:
+        merged = False
+        owners: dict[tuple[ColumnId, OwnerKey], ColumnId] = {}
+        for unit, column, keys in held:
+            for key in keys:
+                other = owners.setdefault((classes.find(column), key), unit)
+                if not classes.same(unit, other):
+                    classes.union(unit, other)
+                    merged = True
+
+
+def _united_by_ways(private: Sequence[Source], classes: _Classes) -> _Classes:
+    """A copy in which the units are merged that other ways to a person say to be the same. They have to be compared."""
+    united = classes.united(())
+    _unite(private, united, by_ways=True)
+    return united
 
 
 def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
@@ -286,15 +349,28 @@ def _multiplied(
             theirs = source.bound
             bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
         counted.add(source.alias)
+    return _with_public(bound, counted, sources, classes, outer)
+
+
+def _with_public(
+    bound: ContributionBound,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> ContributionBound:
+    """The bound with the public sources that are not ``counted`` yet: as many rows as each has, if it is not met once
+    by a key."""
     waiting = [source for source in sources if not source.private and source.alias not in counted]
     while waiting:
         once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
         for source in once or waiting[:1]:
             if not once:
-                bound = bound.times(None if source.table is None else source.table.rows)
+                rows = source.bound.rows if source.table is None else source.table.rows
+                bound = bound.times(rows)
                 here = classes.united(outer[source.alias].equalities if source.optional else ())
                 met = [other for other in sources if other.alias in counted]
-                bound = _repeated(bound, source, None if source.table is None else source.table.rows, here, met)
+                bound = _repeated(bound, source, rows, here, met)
             counted.add(source.alias)
         waiting = [source for source in waiting if source.alias not in counted]
     return bound
@@ -352,9 +428,8 @@ def _refers_to(
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
 ) -> bool:
-    """Whether a null-supplying source is joined by its own foreign key to a unique key of a counted source."""
-    hop = _hop(source)
-    if hop is None:
+    """Whether a null-supplying source is joined by a foreign key of its own to a unique key of a counted source."""
+    if source.table is None:
         return False
     here = classes.united(outer[source.alias].equalities)
     return any(
@@ -362,6 +437,7 @@ def _refers_to(
         and other.table.name == hop.parent
         and hop.parent_column in other.unique_columns
         and here.same((source.alias, hop.column), (other.alias, hop.parent_column))
+        for hop in (*source.table.path[:1], *source.table.ways)
         for other in sources
         if other.alias in counted
     )
@@ -403,25 +479,20 @@ def _reach(
         hop = _hop(direct)
         dangles = hop is not None and not hop.enforced
         nullable = False
-        if direct.table is not None and catalog.unit is not None:
+        if direct.reached and direct.table is not None:
+            # The last step of the way is joined already; where it ends at may be missing or not exist.
+            dangles, nullable = not direct.table.path[-1].enforced, True
+        elif direct.table is not None and catalog.unit is not None:
             nullable = direct.table.columns[catalog.unit[1] if hop is None else hop.column].nullable
         return direct.unit.copy(), (), _entity_key(catalog, dialect) if dangles else None, nullable
     source = kept[0]
     if source.table is None:
         raise AssertionError("a private subquery always carries its unit")
-    joins: list[exp.Join] = []
-    alias, nullable = source.alias, True
-    for number, (hop, after) in enumerate(zip(source.table.path, source.table.path[1:], strict=False)):
-        parent = catalog.tables[hop.parent]
-        next_alias = f"{source.alias}_{number}"
-        item = exp.alias_(table_node(parent, dialect), next_alias, table=True)
-        condition = exp.EQ(this=_column(alias, hop.column), expression=_column(next_alias, hop.parent_column))
-        joins.append(exp.Join(this=item, on=condition))
-        alias = next_alias
-        nullable = parent.columns[after.column].nullable
+    joins, unit = way_joins(source.table, source.alias, catalog, dialect)
     last = source.table.path[-1]
+    holder = catalog.tables[source.table.path[-2].parent]
     key = None if last.enforced else _entity_key(catalog, dialect)
-    return _column(alias, last.column), tuple(joins), key, nullable
+    return unit, tuple(joins), key, holder.columns[last.column].nullable
 
 
 def _entity_key(catalog: Catalog, dialect: Dialect) -> exp.Expr:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
-from rewriter.declared import DOUBLE, ContributionBound, Kind, Type, decimal
+from rewriter.declared import DOUBLE, ContributionBound, Kind, OwnerKey, Type, decimal
 from rewriter.dialects import Dialect
 from rewriter.expressions import DOMAIN, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -24,7 +24,8 @@ class Relation:
 
     ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
     names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row. ``numbered``
-    are the places of columns that give each row of one unit another number.
+    are the places of columns that give each row of one unit another number. ``unique`` are places of columns that no
+    two rows of one unit share all values of. ``said``: its rows are groups of which a statement says whose they are.
     """
 
     columns: tuple[tuple[str, Value], ...]
@@ -33,6 +34,8 @@ class Relation:
     bound: ContributionBound
     filters: tuple[Value, ...] = ()
     numbered: frozenset[int] = frozenset()
+    unique: tuple[frozenset[int], ...] = ()
+    said: str = ""
 
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
@@ -60,10 +63,16 @@ class Relation:
             item=exp.Subquery(this=self.select(), alias=exp.TableAlias(this=exp.to_identifier(alias))),
             fields=fields,
             private=self.unit is not None,
-            bound=self.bound,
+            bound=self.bound.inside(alias),
             unit=None if self.unit is None else exp.column(UNIT, alias),
             filters=outside(self.filters, alias),
             numbered=frozenset(renamed[place] for place in self.numbered) & fields.keys(),
+            said=self.said,
+            unique_keys=tuple(
+                frozenset(renamed[place] for place in key)
+                for key in self.unique
+                if all(renamed[place] in fields for place in key)
+            ),
         )
 
 
@@ -90,18 +99,49 @@ def renamed(relation: Relation, names: list[str]) -> Relation:
 
 def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
     """The rows of both: each is still owned by its one unit."""
+    return _combined(exp.Union, one, other, alias, dialect)
+
+
+def kept_of(kind: type[exp.SetOperation], one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
+    """INTERSECT and EXCEPT of rows of people: the rows of one, once each, that another has, or has not.
+
+    A column holds a key of the person on both sides, so that equal rows are of one unit: what others have changes
+    nothing of a unit's rows, and comparing the units as well changes nothing of the meaning. A unit has no more rows
+    than it has on the left. Raises :class:`Refused` where no column tells people apart.
+    """
+    found = _combined(kind, one, other, alias, dialect, distinct=True)
+    if not any(value.identifies for _, value in found.columns):
+        raise Refused(
+            f"{kind.__name__.upper()} compares rows of people with each other",
+            hint="select the key of the person on both sides, or SELECT DISTINCT on each side to compare groups",
+        )
+    return replace(found, bound=replace(one.bound, apart=()))
+
+
+def _combined(
+    kind: type[exp.SetOperation],
+    one: Relation,
+    other: Relation,
+    alias: str,
+    dialect: Dialect,
+    *,
+    distinct: bool = False,
+) -> Relation:
+    word = "UNION ALL" if not distinct else kind.__name__.upper()
     if len(one.columns) != len(other.columns):
-        raise Refused("each side of UNION ALL must have as many columns", hint="align the columns", sqlstate="42601")
+        raise Refused(f"each side of {word} must have as many columns", hint="align the columns", sqlstate="42601")
     if (one.unit is None) != (other.unit is None):
-        raise Refused("UNION ALL mixes rows of people with public rows", hint="aggregate each side first")
+        raise Refused(f"{word} mixes rows of people with public rows", hint="aggregate each side first")
     types = [_common(a.type, b.type) for (_, a), (_, b) in zip(one.columns, other.columns, strict=True)]
-    both = exp.union(
-        _cast(one, types, dialect).select(), _cast(other, types, dialect).select(), distinct=False, copy=False
-    )
+    sides = [_cast(side, types, dialect).select() for side in (one, other)]
+    both = kind(this=sides[0], expression=sides[1], distinct=distinct)
     columns = []
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
         column = BEHIND.on(exp.column(f"c{index}", alias), Computed(range_lacks(a.sql) | range_lacks(b.sql)))
+        alike = types[index] == a.type == b.type
+        keys = a.keys & b.keys if alike else frozenset[OwnerKey]()
+        either = (a.keys | a.ways) & (b.keys | b.ways) if alike else frozenset[OwnerKey]()
         columns.append(
             (
                 name,
@@ -112,7 +152,8 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     nullable=a.nullable or b.nullable,
                     constant=False,
                     unit=a.unit and b.unit,
-                    identifies=a.unit and b.unit and a.identifies and b.identifies,
+                    keys=keys,
+                    ways=either - keys,
                     domain=_listed(a, b),
                     halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
                     real=a.real and b.real,
@@ -122,7 +163,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
         )
     rows = exp.Select().from_(exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias))), copy=False)
     unit = None if one.unit is None else exp.column(UNIT, alias)
-    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound))
+    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound), said=one.said or other.said)
 
 
 def _cast(relation: Relation, types: Sequence[Type], dialect: Dialect) -> Relation:

@@ -13,7 +13,7 @@ as if it had been asked like that; ownership, bounds and facts are those of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -79,11 +79,13 @@ class Merged:
         return outer
 
 
-def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
-    """The releases, those over the same rows as one. Sites whose release is not among them are passed over."""
-    several = len(releases) > 1
-    known = {id(query) for query in releases if several}
-    kept = {_name(query) for query in releases if query.keys and several}
+def merged(releases: Sequence[Query], sites: Sequence[Site], read: Container[str]) -> Merged:
+    """The releases whose tables are ``read``, those over the same rows as one. Sites whose release is not among them
+    are passed over."""
+    numbered = [(number, query) for number, query in enumerate(releases) if release_name(number) in read]
+    several = len(numbered) > 1
+    known = {id(query) for _, query in numbered if several}
+    kept = {_name(query) for _, query in numbered if query.keys and several}
     groups: dict[str, list[Site]] = {}
     for site in sites:
         # A total is made to agree with its parts where both are asked for.
@@ -96,7 +98,7 @@ def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
             together |= {id(site.query): (query, own) for site, own in zip(members, columns, strict=True)}
     found: list[Query] = []
     tables: dict[str, tuple[str, Mapping[int, int]]] = {}
-    for number, query in enumerate(releases):
+    for number, query in numbered:
         one_, kept_ = together.get(id(query), (query, range(len(query.aggregates))))
         at = next((place for place, other in enumerate(found) if other is one_), len(found))
         if at == len(found):
@@ -231,4 +233,4 @@ def _spelt(query: Query, one: Aggregate) -> str:
     """An aggregate as a text, whatever the aliases are."""
     values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
     spelt = canonical([query.rows, query.unit], values)[1]
-    return "\n".join([one.kind.node.__name__, str((one.distinct, one.fraction)), *spelt])
+    return "\n".join([one.kind.node.__name__, str((one.distinct, one.fraction, one.regression)), *spelt])

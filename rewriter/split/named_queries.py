@@ -16,7 +16,7 @@ from rewriter.statement import folded, only
 
 _VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
 
-MAX_EXPANDED = 20_000
+MAX_EXPANDED = 400_000
 """Syntax nodes that WITH queries over people become where they are named, together."""
 
 
@@ -77,13 +77,9 @@ class NamedQueries:
         return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
 
     def defined(self, cte: exp.Expr) -> str:
-        """The folded name that a WITH query gives; it may hide no table, and be none of ours."""
+        """The folded name that a WITH query gives; it is none of ours."""
         only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
         name = cte.args["alias"].this
-        if self._catalog.find(name.name) is not None:
-            raise Refused(
-                f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
-            )
         known_as = folded(name)
         if known_as.startswith(RESERVED):
             raise Refused(f"names that begin with {RESERVED} are taken", hint="choose another name", sqlstate="42939")

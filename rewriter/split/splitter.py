@@ -8,7 +8,8 @@ would need to be both is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,35 +27,45 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm
+from rewriter.declared import Catalog, Norm, Table
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
-from rewriter.release import Query, Split, release_name
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
+from rewriter.split.own_names import with_own_names
+from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
+from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
+from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
     from_items,
     is_grouped,
     only,
     output_name,
+    plain_conditions,
     plain_constants,
+    plain_functions,
     plain_names,
     plain_quantiles,
+    plain_regressions,
     star_of,
 )
 
+_BOTH = f"{RESERVED}both"
+"""The name under which SELECT DISTINCT reads the rows of a UNION."""
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -75,16 +86,83 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
+    catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
-    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(tree, database)))))
+    plain = plain_every(plain_constants(worded))
+    plain, notes = plain_ranks(with_own_names(plain, catalog))
+    splitter.notes |= dict.fromkeys(notes)
+    try:
+        resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    except LimitedRows:
+        rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
+        if rows is None:
+            raise
+        return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    one = merged(splitter.releases, splitter.sites)
-    outer = flattened(one.renamed(resolved.tree), single(one.releases))
+    tree = _without_unread(resolved.tree)
+    one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
+    outer = flattened(one.renamed(tree), single(one.releases))
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
+
+
+def _named_person(grouped: Grouped) -> str | None:
+    """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
+
+    ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
+    as well, which adds nothing where that is so, and keeps people apart where it is not. Only what is known of a person
+    is read of such groups, by a LEFT JOIN of them: how many there are would hang on the statement's word.
+    """
+    for one in grouped.aggregates:
+        named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
+        if grouped.keys and named and one.condition is None and not one.value.nullable:
+            return one.text
+    return None
+
+
+def _once_each(rows: Relation) -> tuple[exp.Select, Relation]:
+    """SELECT DISTINCT of all columns of a relation, and the relation under the names that it reads."""
+    places = [f"c{place}" for place, _ in enumerate(rows.columns)]
+    columns: list[exp.Expr] = [
+        exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
+        for place, (column, _) in zip(places, rows.columns, strict=True)
+    ]
+    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(_BOTH), copy=False)
+    return select, renamed(rows, places)
+
+
+def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
+    raise AssertionError("a SELECT of our own making has no subqueries")
+
+
+def _is_cut(node: exp.SetOperation) -> bool:
+    """Whether a set operation has parts of its own that its rows depend on."""
+    return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
+
+
+def _without_unread(tree: exp.Query) -> exp.Query:
+    """The outer SELECT without WITH queries over releases that nothing reads: they are not bought. Changes ``tree``."""
+    pruned = True
+    while pruned:
+        pruned = False
+        read = Counter(table.name.lower() for table in tree.find_all(exp.Table))
+        for cte in list(tree.find_all(exp.CTE)):
+            released = any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table))
+            if released and not read[cte.alias.lower()] and (with_ := cte.parent) is not None:
+                cte.pop()
+                pruned = True
+                if not with_.expressions:
+                    with_.pop()
+    return tree
+
+
+def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
+    """The rows of people that a query selects a few of; None where it selects something else."""
+    resolved = _Splitter(catalog, dialect, with_others=False).query(unlimited(tree), {})
+    return resolved if isinstance(resolved, Relation) else None
 
 
 class _Splitter:
@@ -141,14 +219,22 @@ class _Splitter:
             known[known_as] = resolved
         return known, kept
 
-    def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:
+    def _set_operation(
+        self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr], *, repeats: bool = False
+    ) -> Resolved:
+        """``repeats``: it does not matter whether rows are repeated, since they are made distinct above."""
         only(
             node,
             frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
             type(node).__name__.upper(),
         )
-        left, right = self.query(node.this, names), self.query(node.expression, names)
         word = type(node).__name__.upper()
+        distinct = bool(node.args.get("distinct"))
+        if isinstance(node.this, exp.Union) and word == "UNION" and (distinct or repeats) and not _is_cut(node.this):
+            left = self._set_operation(node.this, names, [], repeats=True)
+        else:
+            left = self.query(node.this, names)
+        right = self.query(node.expression, names)
         if isinstance(left, Outer) and isinstance(right, Outer):
             tree = type(node)(
                 this=parenthesised(left.tree),
@@ -162,14 +248,20 @@ class _Splitter:
                 tree.set("with_", exp.With(expressions=ctes))
             return Outer(tree, left.releases or right.releases, node, names)
         if isinstance(left, Relation) and isinstance(right, Relation):
-            if word != "UNION" or node.args.get("distinct"):
-                raise Refused(
-                    f"{word} compares rows of people with each other", hint="use UNION ALL, or COUNT each side"
-                )
             if node.args.get("limit") or node.args.get("offset"):
                 raise limited_rows()
-            return union_all(left, right, self._alias(), self._dialect)
+            if word == "UNION":
+                both = union_all(left, right, self._alias(), self._dialect)
+                return self._distinct(both) if distinct and not repeats else both
+            if not distinct:
+                raise Refused(f"{word} ALL is not answered over people", hint=f"use {word} without ALL")
+            return kept_of(type(node), left, right, self._alias(), self._dialect)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
+
+    def _distinct(self, rows: Relation) -> Resolved:
+        """The rows of a relation once each: UNION is SELECT DISTINCT over UNION ALL."""
+        select, named = _once_each(rows)
+        return self._select(select, {_BOTH: named}, [])
 
     # SELECT
 
@@ -178,16 +270,27 @@ class _Splitter:
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
         private = False
+        laterals: list[exp.Lateral] = []
         for item in items:
-            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            is_named = isinstance(item, exp.Table) and made_rows(item) is None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) and is_named else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
-            elif isinstance(item, exp.Table):
+            elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+                laterals.append(item)
+            elif is_named:
                 private = private or (table is not None and not table.public)
         private = private or any(isinstance(source, Relation) for source in sources.values())
+        for item in laterals:
+            if private or isinstance(found := self.query(item.this, names), Relation):
+                raise Refused(
+                    "LATERAL over rows of people is not answered",
+                    hint="join the subquery: JOIN (SELECT …) AS x ON x.id = p.id",
+                )
+            sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -195,6 +298,13 @@ class _Splitter:
             moved = joins_as_having(
                 select, {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}, answers
             )
+            if moved is None:
+                moved = with_own_values(
+                    select,
+                    {n: (s.source, self._tables_in(s.names)) for n, s in sources.items() if isinstance(s, Outer)},
+                    answers,
+                    self._tables_in(names),
+                )
             if moved is not None:
                 del self.releases[before:]
                 self.notes = told
@@ -204,6 +314,15 @@ class _Splitter:
                 hint="aggregate the rows first, then join the aggregated subqueries",
             )
         return self._private(select, names, ctes, sources)
+
+    def _tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
+        """What items of FROM mean where these names are in reach."""
+
+        def table_of(item: exp.Expr) -> Table | None:
+            found = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            return found if isinstance(found, Table) else None
+
+        return table_of
 
     # The public side
 
@@ -219,6 +338,10 @@ class _Splitter:
                 if isinstance(resolved, Relation):
                     raise AssertionError("a private source in a public query")
                 copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Lateral) and isinstance(found := sources.get(id(item)), Outer):
+                copy.replace(exp.Subquery(this=found.tree, alias=item.args["alias"].copy()))
+            elif (made := made_rows(item)) is not None:
+                copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
         self._subqueries(tree, names)
@@ -263,7 +386,7 @@ class _Splitter:
         def resolve(item: exp.Expr) -> Source:
             return self._source(item, names, sources)
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
         return build_block(select, resolve, membership, self._catalog, self._dialect)
@@ -278,6 +401,8 @@ class _Splitter:
                 raise Refused("dpsql's own relations are not joined with people", hint="query them alone")
             if not isinstance(table, Relation | Outer):
                 source = base_table(table, name, self._alias(), self._catalog, self._dialect)
+                if table.repeats_unit is not None and table.columns[table.repeats_unit].nullable:
+                    self.notes[f"rows of {table.name} without {table.repeats_unit} are nobody's here"] = None
                 if columns:
                     raise Refused("column names after a table's alias are not answered", hint="rename in a subquery")
                 return source
@@ -295,15 +420,49 @@ class _Splitter:
         node = outer.source
         if isinstance(node, exp.Subquery):
             node = node.this
-        if not isinstance(node, exp.Select) or not node.args.get("from_") or is_grouped(node):
+        if outer.releases:
+            raise compared_with_aggregate()
+        if isinstance(node, exp.SetOperation):
+            return self._public_rows_of_both(node, outer.names)
+        if not isinstance(node, exp.Select) or not node.args.get("from_"):
             raise Refused(
                 "this public subquery cannot be joined with rows of people",
-                hint="select plain columns of one public table in it",
+                hint="select from public tables in it, with joins, DISTINCT, GROUP BY or UNION",
             )
         sources = {
             id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
         }
-        return self._projection(node, outer.names, sources)
+        if not is_grouped(node):
+            return self._projection(node, outer.names, sources)
+        check_select(node)
+        if node.args.get("limit") or node.args.get("offset"):
+            raise Refused("LIMIT of public groups is not answered beside people", hint="write HAVING, or the values")
+        return self._public_groups(node, self._block(node, outer.names, sources))
+
+    def _public_groups(self, select: exp.Select, block: SelectRows) -> Relation:
+        """Groups of public rows, exact: nobody's rows are among them."""
+        outputs = output_names(select, block.scope)
+        grouped = take_apart(select, block.scope, self._dialect, "rows", outputs)
+        if grouped.sets:
+            raise Refused("grouping sets of public rows are not joined with people", hint="use one GROUP BY")
+        source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+        grouped.outer.set("distinct", None)
+        return self._projection_of(grouped.outer, source, {})
+
+    def _public_rows_of_both(self, node: exp.SetOperation, names: Names) -> Relation:
+        """UNION ALL and UNION of public rows."""
+        only(node, frozenset({"this", "expression", "distinct"}), type(node).__name__.upper())
+        if not isinstance(node, exp.Union):
+            raise Refused("only UNION of public rows is joined with people", hint="use IN or NOT IN")
+        sides = [self.query(side, names) for side in (node.this, node.expression)]
+        left, right = (side if isinstance(side, Relation) else self._public_relation(side) for side in sides)
+        both = union_all(left, right, self._alias(), self._dialect)
+        if not node.args.get("distinct"):
+            return both
+        select, rows = _once_each(both)
+        source = rows.source("rows", self._alias(), [])
+        block = build_block(select, lambda _: source, _no_subqueries, self._catalog, self._dialect)
+        return self._public_groups(select, block)
 
     def _private(
         self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved]
@@ -324,11 +483,19 @@ class _Splitter:
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
-        if any(key.value.identifies for key in grouped.keys):
+        person = None if any(key.value.identifies for key in grouped.keys) else _named_person(grouped)
+        if person is not None:
+            self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
+        if person is not None or any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
-            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=person or "")
             return self._projection_of(grouped.outer, source, {})
+        if block.said:
+            raise Refused(
+                f"groups of which {block.said} says whose they are may be several people's, and are counted here",
+                hint="GROUP BY the person as well, so that rows of several people are several groups",
+            )
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
@@ -377,17 +544,17 @@ class _Splitter:
     def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
         """Rows in, rows out: a select list without aggregates."""
         check_select(select)
+        block = self._block(select, names, sources)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = self._block(select, names, sources)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
         outputs = output_names(select, block.scope)
-        outer, source = windowed(select, block, self._alias(), outputs, self._dialect)
+        outer, source, notes = windowed(select, block, self._alias(), outputs, self._dialect)
+        self.notes |= dict.fromkeys(notes)
         return self._projection_of(outer, source, names)
 
     def _projection_of(self, select: exp.Select, source: Source, names: Names) -> Relation:
@@ -396,15 +563,14 @@ class _Splitter:
         if select.args.get("distinct"):
             raise Refused("DISTINCT over a person's aggregates is not answered", hint="leave DISTINCT out")
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
+        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
@@ -420,7 +586,7 @@ class _Splitter:
 
     # IN and EXISTS
 
-    def _membership(self, node: exp.In | exp.Exists, scope: BlockScope, names: Names) -> Value:
+    def _membership(self, node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope, names: Names) -> Value:
         def relation(query: exp.Expr) -> Relation:
             before = len(self.releases)
             found = self.query(query, names)
@@ -429,4 +595,6 @@ class _Splitter:
             return found if isinstance(found, Relation) else self._public_relation(found)
 
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
+        if isinstance(node, exp.Subquery):
+            return subqueries.scalar(node)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)

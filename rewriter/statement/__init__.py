@@ -8,9 +8,11 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
+from rewriter.statement.interval_columns import Shown, without_ends
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -32,18 +34,25 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
+from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
     "MAX_BYTES",
+    "REGRESSION",
+    "WATCHED_FORM",
     "Explain",
     "Parameters",
     "Select",
     "SetSetting",
     "ShowSetting",
+    "Shown",
     "Transaction",
+    "WatchedComparison",
     "alias_columns",
     "at_instant",
     "branches",
@@ -61,16 +70,22 @@ __all__ = [
     "is_window_function",
     "listed_items",
     "nodes_of",
+    "number_of",
     "only",
     "output_name",
     "parse",
+    "plain_conditions",
     "plain_constants",
+    "plain_functions",
     "plain_names",
     "plain_quantiles",
+    "plain_regressions",
     "star_of",
     "tested_for_null",
     "unaliased",
     "unparenthesised",
     "walk",
+    "watched_comparison",
+    "without_ends",
     "written",
 ]

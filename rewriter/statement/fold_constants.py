@@ -9,10 +9,14 @@ Guarantee: nothing but constants is computed; where a text does not follow its f
 from __future__ import annotations
 
 import datetime
+import re
 
 from sqlglot import exp
 
-_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery)
+from rewriter.statement.time_formats import python_format
+
+_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ)
+_TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
 
 
 def plain_constants(tree: exp.Query) -> exp.Query:
@@ -36,7 +40,80 @@ def plain_constants(tree: exp.Query) -> exp.Query:
 def _folded(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.StrToDate | exp.StrToTime):
         return _formatted(node)
+    if isinstance(node, exp.EQ | exp.NEQ):
+        return _listed(node)
     return _selected(node)
+
+
+def _listed(node: exp.Expr) -> exp.Expr | None:
+    """``x = ANY('{a,b}')`` and ``x <> ALL(ARRAY[…]::text[])`` as lists; None where the array is not written out."""
+    array = _quantified(node.args["expression"], "any" if isinstance(node, exp.EQ) else "all")
+    if array is None or (items := _elements(array)) is None:
+        return None
+    if not items:
+        return exp.Boolean(this=isinstance(node, exp.NEQ))
+    found = exp.In(this=node.this.copy(), expressions=items)
+    return found if isinstance(node, exp.EQ) else exp.Paren(this=exp.Not(this=found))
+
+
+def _quantified(node: exp.Expr, word: str) -> exp.Expr | None:
+    """The array of ``ANY(array)`` or of ``ALL(array)``, which the parser may take for a function."""
+    if type(node) is (exp.Any if word == "any" else exp.All):
+        array: exp.Expr = node.this
+        return array
+    called = isinstance(node, exp.Anonymous) and str(node.this).lower() == word and len(node.expressions) == 1
+    return node.expressions[0] if called else None
+
+
+def _elements(array: exp.Expr) -> list[exp.Expr] | None:
+    """The elements of an array of constants, each cast to the type that the array is."""
+    kind: exp.DataType | None = None
+    while isinstance(array, exp.Paren | exp.Cast):
+        if isinstance(array, exp.Cast):
+            if array.to.this != exp.DType.ARRAY or len(array.to.expressions) != 1:
+                return None
+            kind = array.to.expressions[0] if kind is None else kind
+        array = array.this
+    if isinstance(array, exp.Array):
+        items = [item.copy() for item in array.expressions]
+    elif isinstance(array, exp.Literal) and array.is_string and (texts := array_texts(array.name)) is not None:
+        items = [exp.Null() if text is None else exp.Literal.string(text) for text in texts]
+    else:
+        return None
+    if kind is None or kind.this in _TEXTS:
+        return items
+    return [exp.Cast(this=item, to=kind.copy()) for item in items]
+
+
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^{}",\\\s]|\\.)(?:(?:[^{}",\\]|\\.)*(?:[^{}",\\\s]|\\.))?))\s*')
+
+
+def array_texts(spelt: str) -> list[str | None] | None:
+    """The elements of an array as PostgreSQL writes it, in one dimension; None where it is not one.
+
+    >>> array_texts('{a, "b, c", NULL, "NULL"}'), array_texts("{}"), array_texts("{a,}"), array_texts("{{a}}")
+    (['a', 'b, c', None, 'NULL'], [], None, None)
+    """
+    inner = spelt.strip()
+    if not (inner.startswith("{") and inner.endswith("}")) or len(inner) < 2:
+        return None
+    inner = inner[1:-1]
+    found: list[str | None] = []
+    position = 0
+    while inner.strip():
+        element = _ELEMENT.match(inner, position)
+        if element is None:
+            return None
+        quoted, bare = element.groups()
+        text = re.sub(r"\\(.)", r"\1", bare if quoted is None else quoted, flags=re.DOTALL)
+        found.append(None if quoted is None and bare.upper() == "NULL" else text)
+        position = element.end()
+        if position == len(inner):
+            break
+        if inner[position] != ",":
+            return None
+        position += 1
+    return found
 
 
 def _formatted(node: exp.Expr) -> exp.Expr | None:
@@ -44,7 +121,7 @@ def _formatted(node: exp.Expr) -> exp.Expr | None:
     if not (isinstance(text, exp.Literal) and text.is_string and isinstance(pattern, exp.Literal)):
         return None
     try:
-        found = datetime.datetime.strptime(text.name, pattern.name)
+        found = datetime.datetime.strptime(text.name, python_format(pattern.name))
     except ValueError:
         return None
     if isinstance(node, exp.StrToDate):

@@ -37,7 +37,7 @@ def output_name(node: exp.Expr) -> str:
         return folded(alias)
     if isinstance(node, exp.Column):
         return folded(node)
-    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
+    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup | exp.Bracket | exp.Collate):
         return output_name(node.this)
     if isinstance(node, exp.Cast):
         return _of_cast(node)

@@ -25,7 +25,7 @@ from rewriter.statement.placeholders import apart
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
-MAX_NODES = 5_000
+MAX_NODES = 30_000
 MAX_DEPTH = 200
 MAX_DIGITS = 1_000
 """Of one number, and as far as its exponent may go."""
@@ -48,9 +48,10 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN of a query: answered from the plan, free."""
+    """EXPLAIN of a query: answered from the plan, free. ``as_json``: in a form for programs."""
 
     query: Select
+    as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,11 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
     )
 
 
-_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "("})
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 _WRITES = frozenset(
     """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
     PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
-    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE TABLE FROM PIVOT
+    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE FROM PIVOT
     UNPIVOT""".split()
 )
 
@@ -210,6 +211,8 @@ def _check_interval(token: Token, *, of_zone: bool) -> None:
 
 
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
+    if (quoted := _with_quoted_labels(text, tokens)) != text:
+        text, tokens = quoted, _tokenize(quoted)
     source, literals = _bind(text, tokens, parameters)
     try:
         trees = sqlglot.parse(source, read="postgres")
@@ -219,7 +222,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise _too_deep() from None
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError):
         raise Refused("the query is not understood", hint="check its syntax", sqlstate=SYNTAX) from None
-    found = [tree for tree in trees if tree is not None]
+    found = [_rows(tree) for tree in trees if tree is not None]
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
@@ -238,6 +241,39 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     return Select(tree)
 
 
+def _rows(tree: exp.Expr) -> exp.Expr:
+    """VALUES alone, as the rows of a table whose columns have PostgreSQL's names for them."""
+    if not isinstance(tree, exp.Values) or not tree.expressions:
+        return tree
+    width = len(tree.expressions[0].expressions) or 1
+    names = [exp.to_identifier(f"column{place}") for place in range(1, width + 1)]
+    tree.set("alias", exp.TableAlias(this=exp.to_identifier("rows"), columns=names))
+    around = {part: tree.args.pop(part) for part in ("order", "limit", "offset") if tree.args.get(part)}
+    return exp.Select(expressions=[exp.Star()], **around).from_(tree, copy=False)
+
+
+_LABELS = frozenset({"SELECT", "NOT"})
+"""The words that PostgreSQL takes after AS, and the parser does not."""
+
+
+def _with_quoted_labels(text: str, tokens: list[Token]) -> str:
+    """The text, with quotes around what is a name by its place alone.
+
+    >>> text = "SELECT a AS select, b AS not"
+    >>> _with_quoted_labels(text, _tokenize(text))
+    'SELECT a AS"select", b AS"not"'
+    """
+    pieces: list[str] = []
+    position = 0
+    for before, token, following in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        is_label = before.text.upper() == "AS" and token.text.upper() in _LABELS
+        of_cte = following is not None and following.text.upper() == "MATERIALIZED"
+        if is_label and token.token_type is not TokenType.IDENTIFIER and not of_cte:
+            pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
+            position = token.end + 1
+    return "".join([*pieces, text[position:]])
+
+
 def _check_size(tree: exp.Expr) -> None:
     """Bound the number of nodes and their depth, without recursion."""
     nodes = 0
@@ -249,6 +285,9 @@ def _check_size(tree: exp.Expr) -> None:
             raise Refused(f"the query has more than {MAX_NODES} parts", hint="shorten its lists", sqlstate=TOO_COMPLEX)
         if depth > MAX_DEPTH:
             raise _too_deep()
+        if isinstance(node, exp.Cast) and node.args.get("this") is None:
+            # Calls that the parser spells by a cast, without the argument that they need.
+            raise Refused("a function lacks its argument", hint="give it one", sqlstate="42883")
         for child in node.iter_expressions():
             stack.append((child, depth + 1))
 
@@ -276,6 +315,7 @@ def _syntax_error(error: ParseError, source: str) -> Refused:
 
 def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, Mapping[str, exp.Expression]]:
     """Give every ``?`` a name of our own, and every parameter its literal."""
+    text, tokens = _tables(text, tokens)
     marks = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER and token.text == "?"]
     if isinstance(parameters, Mapping):
         if marks:
@@ -297,6 +337,28 @@ def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, 
         position = token.start + 1
     pieces.append(text[position:])
     return "".join(pieces), {f"dpsql_{number}": literal(value) for number, value in enumerate(values)}
+
+
+_BEFORE_TABLE = frozenset({"(", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT"})
+
+
+def _tables(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
+    """``TABLE t`` is ``SELECT * FROM t``, at the beginning of a query."""
+    found = [
+        token
+        for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False)
+        if token.token_type is TokenType.TABLE
+        and (before is None or before.text.upper() in _BEFORE_TABLE or before.text == ")")
+        and after.text[:1].isidentifier()
+    ]
+    if not found:
+        return text, tokens
+    pieces, position = [], 0
+    for token in found:
+        pieces += [text[position : token.start], "SELECT * FROM"]
+        position = token.end + 1
+    spelt = "".join([*pieces, text[position:]])
+    return spelt, _tokenize(spelt)
 
 
 def literal(value: object) -> exp.Expression:
@@ -367,14 +429,19 @@ def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
     # Places in the query are those in the whole text.
     text = " " * (first.end + 1) + text[first.end + 1 :]
     tokens = _tokenize(text)
+    words = [token.text.upper() for token in tokens[:5]]
+    as_json = words[:4] == ["(", "FORMAT", "JSON", ")"]
+    if as_json:
+        text = " " * (tokens[3].end + 1) + text[tokens[3].end + 1 :]
+        tokens = _tokenize(text)
     words = [token.text.upper() for token in tokens[:2]]
     if not words or words[0] not in _QUERY_WORDS or (words[0] == "(" and words[-1] not in _QUERY_WORDS):
         raise Refused(
-            "EXPLAIN takes no options here",
-            hint="write EXPLAIN SELECT …; it shows plan, price and expected error",
+            "EXPLAIN takes a SELECT, since dpsql only reads, and no option but FORMAT JSON",
+            hint="write EXPLAIN SELECT …; it shows expected error, price and plan",
             sqlstate=NOT_ANSWERED,
         )
-    return Explain(_select(text, tokens, parameters))
+    return Explain(_select(text, tokens, parameters), as_json)
 
 
 def _set(tokens: list[Token]) -> SetSetting:

@@ -39,7 +39,7 @@ def plain_quantiles(tree: exp.Query) -> exp.Query:
             continue
         whole = node.parent if isinstance(node.parent, exp.Filter) and node.parent.this is node else node
         quantiles = _apart(_within_group(node, name), whole)
-        plain = _array(quantiles) if len(quantiles) > 1 or _listed(_fraction(node)) is not None else quantiles[0]
+        plain = array_text(quantiles) if len(quantiles) > 1 or _listed(_fraction(node)) is not None else quantiles[0]
         subscript = _subscript(whole)
         if subscript is not None:
             whole, place = subscript
@@ -93,7 +93,7 @@ def _apart(one: exp.WithinGroup, whole: exp.Expr) -> list[exp.Expr]:
     return quantiles
 
 
-def _array(quantiles: list[exp.Expr]) -> exp.Expr:
+def array_text(quantiles: list[exp.Expr]) -> exp.Expr:
     """The text of an array."""
     text: exp.Expr = exp.Literal.string("{")
     for place, quantile in enumerate(quantiles):
@@ -114,7 +114,7 @@ def listed_items(node: exp.Expr) -> list[exp.Expr] | None:
     """
     parts = list(node.this.flatten()) if _is_braced(node) else []
     items = [part.this.this for part in parts[1::2] if isinstance(part, exp.Coalesce)]
-    return items if items and node == _array([item.copy() for item in items]) else None
+    return items if items and node == array_text([item.copy() for item in items]) else None
 
 
 def _is_braced(node: exp.Expr) -> bool:

@@ -61,11 +61,11 @@ def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str) -> exp.Qu
     "SELECT CAST('2026-11-22 12:00:00+00:00' AS TIMESTAMPTZ) AS n, CAST('2026-11-23' AS DATE) AS d WHERE \
 CAST('2026-11-22' AS DATE) > x"
     """
-    copy = tree.copy()
     moment = _Moment(instant, zone)
-    found = [(node, literal) for node in copy.walk() if (literal := _reading(node, moment)) is not None]
-    if not found:
+    if all(_reading(node, moment) is None for node in tree.walk()):
         return None
+    copy = tree.copy()
+    found = [(node, literal) for node in copy.walk() if (literal := _reading(node, moment)) is not None]
     named = [(item, output_name(item)) for select in copy.find_all(exp.Select) for item in select.expressions]
     for node, literal in found:
         node.replace(literal)

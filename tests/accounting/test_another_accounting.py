@@ -108,7 +108,7 @@ def test_an_accounting_that_only_its_own_file_knows_answers_explains_and_adds_up
         ((name, spent, left),) = cursor.fetchall()
         assert (name, left) == ("hundredths", (Fraction(10) - Fraction(str(spent))) // Fraction(51, 100))
         told = str(connection.explain("SELECT COUNT(*) FROM person WHERE age > 50"))
-    assert "Price: ε = 0.51" in told
+    assert "of the total budget (ε = 0.51)." in told
     assert "By itself this statement is (0.510, 0)-differentially private." in told
 
     def run(*arguments: str) -> str:

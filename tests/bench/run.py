@@ -7,7 +7,6 @@ one process, on one DuckDB instance, with reuse of releases off and the plan rem
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import tempfile
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dpsql.proxy import Proxy
+from dpsql.server.collector import settled
 
 from .measured import Result, measured
 from .queries import QUESTIONS
@@ -29,8 +29,7 @@ _FIXED_REPETITIONS = 200
 def main() -> None:
     options = _options()
     console = Console()
-    gc.freeze()  # as a server would: the collector shall not walk what stays anyway
-    with tempfile.TemporaryDirectory() as folder:
+    with settled(), tempfile.TemporaryDirectory() as folder:
         costs = fixed_costs(Path(folder), _FIXED_REPETITIONS)
         show_fixed_costs(costs, console)
         scales = {}
@@ -41,7 +40,6 @@ def main() -> None:
     if options.json is not None:
         report = {"repetitions": options.repetitions, "fixed": [asdict(cost) for cost in costs], "tpch": scales}
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    gc.unfreeze()
 
 
 def _at_scale(scale: float, options: argparse.Namespace, folder: Path, console: Console) -> list[Result]:

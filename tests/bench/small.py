@@ -6,7 +6,6 @@ bought again, *repeated* one that is answered by what was released before.
 
 from __future__ import annotations
 
-import gc
 import resource
 import tempfile
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import duckdb
 import numpy as np
 
 from dpsql.proxy import Proxy, Session
+from dpsql.server.collector import settled
 
 from .stages import shares
 
@@ -88,8 +88,7 @@ def main() -> None:
 
     from .report import show_fixed_costs
 
-    gc.freeze()  # as a server would
-    with tempfile.TemporaryDirectory() as folder:
+    with settled(), tempfile.TemporaryDirectory() as folder:
         show_fixed_costs(fixed_costs(Path(folder), 60), Console())
 
 

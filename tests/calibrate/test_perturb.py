@@ -17,6 +17,7 @@ from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.mechanism import Draws
 from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
+from dpsql.releases import IntegerColumn
 from dpsql.releases.tables import ExactTable
 from rewriter.plan import Selection
 from tests.calibrate.plans import block, plan
@@ -38,11 +39,11 @@ class Counting:
         assert isinstance(law, Draws)
         return self._draw(law.mechanism.name, law.mechanism.scale, law.count)
 
-    def _draw(self, kind: str, scale: Fraction, count: int) -> list[int]:
+    def _draw(self, kind: str, scale: Fraction, count: int) -> IntegerColumn:
         self.asked.append((kind, scale, count))
         self.log.append("draw")
         self.next += count
-        return list(range(self.next - count, self.next))
+        return IntegerColumn.of(range(self.next - count, self.next))
 
 
 class Watched(Mapping[str, tuple[int, ...]]):
@@ -107,8 +108,8 @@ def test_what_is_released_is_the_integer_and_its_noise_whatever_either_is(value:
     """Nothing is rounded, cut off or left out by what the integer is: that would be seen through the noise."""
 
     class Falling(Counting):
-        def _draw(self, kind: str, scale: Fraction, count: int) -> list[int]:
-            return [-draw for draw in super()._draw(kind, scale, count)]
+        def _draw(self, kind: str, scale: Fraction, count: int) -> IntegerColumn:
+            return IntegerColumn.of([-draw for draw in super()._draw(kind, scale, count)])
 
     for sampler, sign in ((Counting(), 1), (Falling(), -1)):
         noisy = perturb(table(3, "a", "b", "c", value=value), pure(), sampler)

@@ -43,10 +43,14 @@ class Served:
 
 
 @contextmanager
-def served(built: Path, folder: Path, epsilon: str = "100000") -> Iterator[Served]:
-    """The clinic that was built in ``built``, copied to ``folder``, with a budget for as much as tests ask."""
+def served(built: Path, folder: Path, epsilon: str = "100000", each: str = "1") -> Iterator[Served]:
+    """The clinic that was built in ``built``, copied to ``folder``, with a budget for as much as tests ask.
+
+    A statement costs ``each``: at the demo's price the rows of a single day would not show that the day is there.
+    """
     shutil.copy(built / clinic.DATABASE, folder)
     policy = (built / clinic.POLICY).read_text().replace("epsilon: 10,", f"epsilon: {epsilon},")
+    policy = policy.replace("statement: {epsilon: 0.25,", f"statement: {{epsilon: {each},")
     (folder / clinic.POLICY).write_text(policy)
     command = [sys.executable, "-m", "dpsql", "serve", str(folder / clinic.POLICY), "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

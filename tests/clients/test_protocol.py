@@ -318,7 +318,7 @@ def test_an_error_has_its_place_in_the_whole_message(client: Client) -> None:
     ("sql", "sqlstate"),
     [
         ("SELECT * FROM patient", "42501"),
-        ("SELECT * FROM patient LIMIT 1", "42501"),
+        ("SELECT * FROM patient WHERE id = 1", "42501"),
         ("COPY patient TO STDOUT", "42501"),
         ("INSERT INTO patient VALUES (1)", "42501"),
         ("SELECT pg_sleep(10)", "42501"),
@@ -352,7 +352,7 @@ def test_no_error_of_a_client_can_make_the_session_fail(client: Client) -> None:
 def test_a_notice_tells_the_price_and_can_be_turned_off(client: Client) -> None:
     fresh = "SELECT COUNT(*) FROM patient WHERE birth_year > 1961"
     first = [one.fields["M"] for one in client.send(query(fresh)) if one.kind == "N"]
-    assert any(one.startswith("Paid: ε = 0.25") for one in first)
+    assert any(one.startswith("Paid: ") and "(ε = 0.25)." in one for one in first)
     again = [one.fields["M"] for one in client.send(query(fresh)) if one.kind == "N"]
     assert any(one.startswith("Free.") for one in again)
     client.send(query("SET dpsql.notices = off"))

@@ -36,7 +36,7 @@ def test_an_aggregate_and_its_price(server: Served) -> None:
     counts = dict(re.findall(r"^ ([FM])   \| +(\d+)$", shown, re.MULTILINE))
     assert abs(int(counts["F"]) - 5170) < 100
     assert abs(int(counts["M"]) - 4830) < 100
-    assert re.search(r"NOTICE:  (Paid: ε = 0.25|Free)", shown)
+    assert re.search(r"NOTICE:  (Paid: .*\(ε = 1\)|Free)", shown)
     assert "(2 rows)" in shown
 
 
@@ -64,9 +64,7 @@ def test_an_error_has_its_place_and_a_hint(server: Served) -> None:
 
 
 def test_rows_of_people_are_refused_and_the_session_goes_on(server: Served) -> None:
-    shown = psql(
-        server, "\\set VERBOSITY verbose\nSELECT * FROM patient LIMIT 10;\nSELECT 41 + 1 AS answer;\n", check=False
-    )
+    shown = psql(server, "\\set VERBOSITY verbose\nSELECT * FROM patient;\nSELECT 41 + 1 AS answer;\n", check=False)
     assert "ERROR:  42501: " in shown
     assert "42\n(1 row)" in shown
 
@@ -100,14 +98,14 @@ def test_transactions_and_settings(server: Served) -> None:
         "SET dpsql.epsilon = 0.125;\nRESET dpsql.epsilon;\nSHOW dpsql.epsilon;\n",
         "-At",
     )
-    assert [line for line in shown.splitlines() if line[:1].isdigit()] == ["0.5", "0.25", "0.25"]
+    assert [line for line in shown.splitlines() if line[:1].isdigit()] == ["0.5", "1", "1"]
 
 
 def test_explain_can_be_read(server: Served) -> None:
     shown = psql(server, "EXPLAIN SELECT region, AVG(height_cm) FROM patient GROUP BY region;\n")
     assert "QUERY PLAN" in shown
     assert "What one person can move" in shown
-    assert re.search(r"Price: ε = 0\.25|at no price|only the rest of the price is paid", shown)
+    assert re.search(r"Price: ε = 1|at no price|only the rest of the price is paid", shown)
 
 
 def test_the_budget_is_a_table(server: Served) -> None:

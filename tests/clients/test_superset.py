@@ -62,7 +62,10 @@ class Face:
 @pytest.fixture(scope="module")
 def face(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
     folder = tmp_path_factory.mktemp("superset")
-    with served(built_clinic, folder, epsilon="10") as server, superset_server.running(folder, PASSWORD) as url:
+    with (
+        served(built_clinic, folder, epsilon="10", each="0.25") as server,
+        superset_server.running(folder, PASSWORD) as url,
+    ):
         superset = Superset.log_in(url, "admin", PASSWORD)
         charts = dashboard.build(superset, f"postgresql+psycopg2://ana@127.0.0.1:{server.port}/clinic")
         database = superset.find("database", database_name=dashboard.DATABASE)

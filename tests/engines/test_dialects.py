@@ -134,6 +134,9 @@ def catalogs() -> dict[str, Catalog]:
 def test_a_plan_has_the_same_shape_in_every_dialect(pair: Pair, catalogs: dict[str, Catalog]) -> None:
     found = {name: plans_of(pair, dialect, catalogs[name]) for name, dialect in DIALECTS.items()}
     for name, dialect in DIALECTS.items():
+        refused = found[name]
+        if name == "spark" and isinstance(refused, Refused) and refused.message.endswith("on Spark"):
+            continue
         comparable = moved if pair.path.stem in ORDERED_BY_TEXT else shape
         assert comparable(found[name]) == comparable(found["duckdb"]), name
         plans = found[name]

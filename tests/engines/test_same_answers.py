@@ -18,7 +18,7 @@ from dpsql.engines.engine import Engine
 from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.interfaces.commands.demo import STEPS
-from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
 from dpsql.releases.tables import ExactTable
 from rewriter.declared.catalog import Catalog
@@ -33,7 +33,7 @@ from tests.doubles import open_without_noise
 from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
 
-TABLES = ("region", "patient", "visit", "prescription")
+TABLES = ("region", "patient", "visit", "prescription", "sample", "referral")
 SCANS: list[str] = []
 """The queries of which several plans were read together."""
 ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7e308, None)
@@ -80,7 +80,25 @@ def fill(connection: duckdb.DuckDBPyConnection) -> None:
         )
         for _ in range(3000)
     ]
-    for name, rows in (("patient", patients), ("visit", visits), ("prescription", prescriptions)):
+    # Both ways of these lead to the same person, as the golden catalog has seen.
+    samples = [
+        (
+            n,
+            visit,
+            visits[visit][1],
+            maybe(random.randrange(40)),
+            random.choice(ODD) if n % 5 == 0 else random.uniform(-9, 120),
+        )
+        for n, visit in enumerate(random.choices(range(len(visits)), k=2000))
+    ]
+    referrals = [
+        (n, visits[visit][1], maybe(visit), date(2019, 11, 1) + timedelta(days=random.randrange(2400)))
+        for n, visit in enumerate(random.choices(range(len(visits)), k=900))
+    ]
+    filled = {
+        "patient": patients, "visit": visits, "prescription": prescriptions, "sample": samples, "referral": referrals,
+    }  # fmt: skip
+    for name, rows in filled.items():
         columns = [pa.array(column) for column in zip(*rows, strict=True)]
         connection.register("incoming", pa.table(columns, names=[f"c{place}" for place, _ in enumerate(columns)]))
         connection.execute(f"INSERT INTO {name} SELECT * FROM incoming")
@@ -129,6 +147,13 @@ def postgres() -> Server:
     return shared_server()
 
 
+def _agreeing(policy: Policy, engine: Engine) -> Catalog:
+    """The catalog of rows that lead to one person by every way."""
+    schema, public = engine.schema(), {"region": engine.public_profile("region")}
+    agreed = dict.fromkeys(fit(policy, schema, public).agreements, True)
+    return catalog(policy, schema, public, agreed=agreed)
+
+
 @pytest.fixture(scope="module")
 def known(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Known]]:
     path = tmp_path_factory.mktemp("same") / "clinic.duckdb"
@@ -140,10 +165,7 @@ def known(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             copy_tables(connection, target, TABLES)
     engines: tuple[Engine, Engine] = (DuckDBEngine.open(path), PostgresEngine.open(postgres.url(name)))
     policy = Policy.load(FOLDER / "clinic.yaml")
-    duck, elephant = (
-        Known(engine, catalog(policy, engine.schema(), {"region": engine.public_profile("region")}))
-        for engine in engines
-    )
+    duck, elephant = (Known(engine, _agreeing(policy, engine)) for engine in engines)
     yield duck, elephant
     for engine in engines:
         engine.close()

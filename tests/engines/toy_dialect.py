@@ -37,9 +37,9 @@ class Toy(IeeeDoubles):
     longest_text = None
     words = {word: f"toy_{word}" for word in WORDS}  # noqa: RUF012
     own_words = frozenset(
-        """date_format toy_begin toy_between toy_bytes toy_days toy_digits toy_divide toy_double toy_epoch toy_even
-        toy_field toy_find toy_instant toy_later toy_log2 toy_lower toy_match toy_micros toy_over toy_pick toy_power toy_real
-        toy_row toy_seconds toy_series toy_span toy_spread toy_upper toy_zone try_cast""".split()
+        """date_format toy_begin toy_between toy_bits toy_bytes toy_capitals toy_character toy_days toy_digits toy_divide toy_double toy_epoch toy_even
+        toy_field toy_find toy_first toy_instant toy_later toy_log2 toy_lower toy_match toy_matches toy_micros toy_over toy_pick toy_power toy_real toy_replace
+        toy_row toy_seconds toy_series toy_since toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
 
     own_syntax = frozenset(
@@ -103,6 +103,9 @@ class Toy(IeeeDoubles):
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("toy_power", base, exponent)
 
+    def bitwise(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        return call("toy_bits", text(kind.__name__), left, right)
+
     def round_half_even(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_even", sql)
 
@@ -125,6 +128,9 @@ class Toy(IeeeDoubles):
 
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_micros", sql)
+
+    def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
+        return call("toy_since", microseconds)
 
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         return call("toy_seconds", earlier, later)
@@ -162,6 +168,23 @@ class Toy(IeeeDoubles):
 
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return call("toy_find", sql, text(pattern))
+
+    def first_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("toy_first", sql, text(pattern))
+
+    def replace_match(
+        self, sql: exp.Expr, pattern: str, new: Sequence[str | int], *, everywhere: bool, ignore_case: bool
+    ) -> exp.Expr:
+        return call("toy_replace", sql, text(pattern), text(repr(new)), text(f"{everywhere} {ignore_case}"))
+
+    def count_matches(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("toy_matches", sql, text(pattern))
+
+    def capitalised(self, sql: exp.Expr) -> exp.Expr:
+        return call("toy_capitals", sql)
+
+    def character(self, sql: exp.Expr) -> exp.Expr:
+        return call("toy_character", sql)
 
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
         return call("toy_pick", sql, text(delimiter), number(index))

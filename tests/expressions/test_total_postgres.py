@@ -19,6 +19,7 @@ from rewriter.declared.types import TEXT, Scalar
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.nodes import text
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.patterns import check_pattern
 from rewriter.expressions.value_lattice import clipped_steps, lattice
@@ -183,6 +184,48 @@ def test_a_pattern_matches_the_same_lines_as_in_duckdb(twins: Twins) -> None:
         lines = ", ".join(f"({text(line).sql('postgres')})" for line in LINES)
         ours = twins.postgres.execute(f"SELECT {matching} FROM (VALUES {lines}) AS v(line)").fetchall()  # type: ignore[arg-type]
         assert ours == theirs, pattern
+
+
+PARTS = [
+    *"ab1., ", *("[ab]", "[^a]", r"\d", r"\w", ".", "é"), *("(a)", "(b|1)", "(?:ab)", "([^,]*)", "(a|b1)", "(.)"),
+]  # fmt: skip
+
+
+def test_a_pattern_takes_the_same_part_as_in_duckdb(twins: Twins) -> None:
+    """Whatever passes has one match and one way to match it, whichever engine looks for it."""
+    chance = random.Random(5)
+    compared = captured = 0
+    lines = ["".join(chance.choice("aab1,. é\n") for _ in range(chance.randint(0, 7))) for _ in range(60)]
+    values = ", ".join(f"({text(line).sql('postgres')})" for line in lines)
+    while compared < 400:
+        parts = (
+            chance.choice(PARTS) + chance.choice(["", "", "", *"*+?", "{2}", "{1,2}"])
+            for _ in range(chance.randint(1, 5))
+        )
+        pattern = chance.choice(["", "^"]) + "".join(parts) + chance.choice(["", "$"])
+        try:
+            found = check_capture(pattern)
+        except Refused:
+            continue
+        compared += 1
+        new: list[str | int] = ["<", *(n + 1 for n in range(len(found.groups))), "|", 0, ">"]
+        whole = pattern if found.groups else f"({pattern})"
+        captures = found.groups[:1] != (False,)
+        captured += captures
+        column = exp.column("line")
+        texts = []
+        for dialect, sql in ((POSTGRES, POSTGRES.cast(column, TEXT)), (DUCKDB, column)):
+            spelt = [dialect.replace_match(sql, pattern, new, everywhere=False, ignore_case=False)]
+            if not found.may_be_empty:
+                spelt.append(dialect.count_matches(sql, pattern))
+                spelt.append(dialect.replace_match(sql, pattern, new, everywhere=True, ignore_case=False))
+            if captures:
+                spelt.append(dialect.first_match(sql, whole))
+            texts.append(", ".join(one.sql(dialect.name) for one in spelt))
+        rows = twins.postgres.execute(f"SELECT {texts[0]} FROM (VALUES {values}) AS v(line)").fetchall()  # type: ignore[arg-type]
+        theirs = twins.duckdb.execute(f"SELECT {texts[1]} FROM (SELECT UNNEST(?) AS line)", [lines]).fetchall()
+        assert rows == theirs, pattern
+    assert captured > 200
 
 
 @pytest.mark.parametrize(

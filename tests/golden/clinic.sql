@@ -4,4 +4,8 @@ CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, birth_year S
 CREATE TABLE visit (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id), day DATE NOT NULL,
     cost DECIMAL(8, 2), reason VARCHAR);
 CREATE TABLE prescription (visit_id INTEGER, drug VARCHAR, dose DOUBLE, note VARCHAR, score BIGINT);
+CREATE TABLE sample (id INTEGER PRIMARY KEY, visit_id INTEGER NOT NULL REFERENCES visit (id),
+    patient_id INTEGER NOT NULL REFERENCES patient (id), batch_id INTEGER, result DOUBLE);
+CREATE TABLE referral (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id),
+    visit_id INTEGER REFERENCES visit (id), day DATE NOT NULL);
 INSERT INTO region VALUES ('north', 'X', 100), ('south', 'X', 200), ('east', 'Y', 300);

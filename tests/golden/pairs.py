@@ -16,7 +16,7 @@ import sqlglot
 
 from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
-from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
@@ -25,6 +25,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
 from rewriter.refused import Refused
+from rewriter.regression import Regression
 from rewriter.statement.parser import Explain, Select, parse
 
 FOLDER = Path(__file__).parent
@@ -82,7 +83,10 @@ def clinic() -> Catalog:
     connection.execute((FOLDER / "clinic.sql").read_text(encoding="utf-8"))
     policy = Policy.load(FOLDER / "clinic.yaml")
     region = Profile(3, frozenset({"name", "population"}))
-    return catalog(policy, read_schema(connection), {"region": region})
+    schema = read_schema(connection)
+    # The rows that are there lead to one person by every way.
+    agreed = dict.fromkeys(fit(policy, schema, {"region": region}).agreements, True)
+    return catalog(policy, schema, {"region": region}, agreed=agreed)
 
 
 def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone: str = UTC) -> str:
@@ -166,6 +170,9 @@ def _finished(output: Output) -> str:
     if isinstance(how, Moment):
         ranges = [f"[{axis.low}, {axis.high}] in degree {axis.degree}" for axis in (how.x, how.y) if axis.degree]
         return f"{how.figure} over {' and '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
+    if isinstance(how, Regression):
+        ranges = [f"[{low}, {high}]" for low, high in how.ranges]
+        return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
     assert isinstance(how, Linear)

@@ -18,12 +18,19 @@ EXPECTED = FOLDER / "postgres"
 SHOWN = [
     "avg_per_visit",
     "division_is_total",
+    "except_people",
+    "full_join_per_person",
     "group_by_month",
     "group_by_selected_visits",
     "per_person",
+    "scalar_public",
     "sum",
+    "sum_distinct_per_person",
     "sum_double",
+    "way_join",
+    "way_repeats_unit",
     "where_everything",
+    "window_range_distance",
 ]
 TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "FLOAT": "real"}
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from dpsql.interfaces.commands.commands import parser
+from dpsql.interfaces.commands.command_line import parser
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
@@ -24,6 +24,9 @@ from rewriter.outer.outer_functions import SCALARS
 NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
 
 FORMS: Mapping[Callable[..., Any], str] = {
+    fields.most_rows: "whole number, from 1, and `per month` or another span",
+    fields.refresh: "`1 hour`, `1 day at 02:00`, `1 week`, … or `never`",
+    fields.per: "`day`, `week`, `month`, `quarter` or `year`",
     fields.epsilon: "number above 0 (ε)",
     fields.delta: "probability, below 1 (δ)",
     fields.positive: "number above 0, in the column's unit",
@@ -62,6 +65,7 @@ SECTIONS = (
     ("`budget:`", declared.BudgetSection, "budget."),
     ("`statement:`", declared.StatementSection, "statement."),
     ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
+    ("`owners:`, for each NAME", declared.OwnerOfData, "owners.NAME."),
     ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),
     ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
     ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),
@@ -183,10 +187,17 @@ def functions() -> str:
             " 0.9)` is `PERCENTILE_CONT`).\n",
             "\n## Functions of a row\n\nOver rows of people, and above [releases](glossary.md#release).\n\n",
             lines(sorted(map(str.upper, below))),
-            "\nBeside them: `+ - * / %`, `||`, comparisons, `AND OR NOT`, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `IS NULL`,"
-            " `CASE`, `CAST` and `::`.\n",
+            "\nBeside them: `+ - * / %`, `& | # ~ << >>`, `||`, comparisons, also of rows `(a, b) < (1, 2)`, `AND OR NOT`, `IN`,"
+            ' `ANY` and `ALL`\nof lists, `BETWEEN`, `LIKE`, `ILIKE`, `SIMILAR TO`, `~`, `IS NULL`, `COLLATE "C"`, `CASE`, `CAST`'
+            " and `::`; and by other\nwords for these `FORMAT`, `OVERLAY`, `REGEXP_MATCH(…)[1]`, `REGEXP_SUBSTR`, `TO_DATE`,"
+            " `NUM_NULLS`, `STRING_TO_ARRAY(…)[1]` and `x = ANY(STRING_TO_ARRAY(…))`.\n\nA regular expression that takes a text"
+            " apart (`SUBSTRING(x FROM '…')`, `REGEXP_REPLACE`) is a literal that can match in one way\nonly: the next"
+            " character tells how to go on, as in `[^/]*/`, or it ends with `$`. `TO_DATE` of a column reads texts that\nfollow"
+            " their format; all else is `NULL`.\n",
             "\n## Functions above releases alone\n\n",
             lines(sorted(map(str.upper, above))),
+            "\nArrays and JSON are shown as their texts: `{1,2}`, `[1,2]`. PostgreSQL's JSON has other blanks, and JSONB another"
+            " order of keys.\nIn `FROM` above releases stand `LATERAL (SELECT …)`, `UNNEST` and `GENERATE_SERIES`, too.\n",
             "\n## Aggregates and windows above releases\n\n",
             lines(sorted({name.upper() for function in OUTER_AGGREGATES for name in function.names})),
         ]

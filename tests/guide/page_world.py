@@ -22,13 +22,15 @@ from typing import Any
 import yaml
 
 import dpsql
-from dpsql.interfaces.commands.commands import _certificate, main, parser
+from dpsql.console import console_beside
+from dpsql.interfaces.commands.command_line import parser
+from dpsql.interfaces.commands.commands import _certificate, main
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.server.door import Door
 from dpsql.server.operations import logs
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.start import Serving, _announce, analysts, made, monitor_of
+from dpsql.server.start import Listening, Serving, _announce, all_problems, analysts, made, monitor_of
 from tests.engines.postgres_server import Server, start
 from tests.guide.blocks import ROOT, Block, alike, shape
 from tests.operations.operated import eventually
@@ -169,9 +171,18 @@ class World:
         door, catalog = Door(served.host, served.port, proxy.policy.limits), catalog_of(proxy)
         parts = made(served, proxy, catalog, log, self._stack, door)
         registry, alive = parts.metrics.registry, parts.server.alive
-        monitor = monitor_of(served, proxy.ledger, catalog, proxy.policy, registry, alive, parts.problems, self._stack)
+        problems = all_problems(parts.problems, proxy.ledger, catalog)
+        monitor = monitor_of(served, proxy.ledger, proxy.policy, registry, alive, problems, self._stack)
+        beside = None
+        if options.console_port is not None:
+            host, number = door.address
+            listening = Listening(proxy.policy, proxy.ledger, host, number, "clinic", None, problems, ())
+            beside = console_beside(options.console_host, 0)(listening)
+            self._stack.callback(beside.close)
+            self._ports[options.console_port] = beside.address[1]
         thread = threading.Thread(
-            target=parts.server.run, args=(lambda: _announce(served, proxy.policy, "clinic", door, monitor, log),)
+            target=parts.server.run,
+            args=(lambda: _announce(served, proxy.policy, "clinic", door, monitor, log, beside),),
         )
         thread.start()
         self._stack.callback(thread.join, PATIENCE)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from dpsql.accounting import PURE, ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.ledger.charges import EVERYBODY, NOTHING, Admitted, Charge, Total
+from dpsql.ledger.charges import EVERYBODY, NOTHING, Admitted, Charge, Standing, Total
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 
@@ -340,13 +340,13 @@ def test_it_admits_what_a_list_and_a_sum_admit(
 @given(st.lists(st.tuples(st.fractions(0, Fraction(1, 50)), st.fractions(0, MILLIONTH / 9)), max_size=12))
 def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -> None:
     accountant = Accountant(ZCDP, Fraction(1), MILLIONTH)
-    admission = Admitted(lambda name: NOTHING, {EVERYBODY: accountant})
+    admission = Admitted(lambda name: NOTHING, {EVERYBODY: (accountant,)})
     spent = PrivacyLoss()
     for rho, delta in [*losses, (Fraction(1, 10**40), Fraction(0))]:
         loss = recorded(PrivacyLoss(rho=rho, delta=delta))
         (refused,) = admission.decide([[Charge("", datetime.now(UTC), "ana", loss, "", ())]])
         assert (refused is None) == accountant.fits(spent, loss)
-        assert refused in (None, {EVERYBODY: spent, "ana": spent})
+        assert refused in (None, (Standing(EVERYBODY, accountant, spent),))
         spent = spent if refused else spent + loss
     assert admission.totals()["ana"] == admission.totals()[EVERYBODY] == Total(spent, len(admission.admitted))
 
@@ -368,7 +368,7 @@ def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -
 def test_what_waits_together_is_decided_as_one_after_the_other(
     batches: list[list[tuple[list[Fraction], str]]],
 ) -> None:
-    limits = {EVERYBODY: pure(1), "ana": pure("0.4")}
+    limits = {EVERYBODY: (pure(1),), "ana": (pure("0.4"),)}
     together, apart = (Admitted(lambda name: NOTHING, limits) for _ in range(2))
     spent = dict.fromkeys((EVERYBODY, "ana", "bob"), PrivacyLoss())
     for batch in batches:
@@ -382,7 +382,7 @@ def test_what_waits_together_is_decided_as_one_after_the_other(
         for group, refused in zip(groups, decided, strict=True):
             concerned = (EVERYBODY, group[0].analyst)
             more = sum((charge.loss for charge in group), PrivacyLoss())
-            fits = all(limits[name].fits(spent[name], more) for name in concerned if name in limits)
+            fits = all(one.fits(spent[name], more) for name in concerned for one in limits.get(name, ()))
             assert fits == (refused is None)
             spent |= {name: spent[name] + more for name in concerned} if fits else {}
         # Who has asked and was refused has a total, and it is the one that was there.

@@ -13,6 +13,7 @@ import pytest
 import dpsql
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms import NOISES, Laplace
+from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
 
 PEOPLE = 3_000
@@ -30,8 +31,8 @@ class Careful(Laplace):
         enough = Laplace.affordable(sensitivity, loss)
         return None if enough is None else cls(enough.scale * 2)
 
-    def draws(self, count: int) -> list[int]:
-        return [2 * draw for draw in Laplace(self.scale / 2).draws(count)]
+    def draws(self, count: int) -> IntegerColumn:
+        return IntegerColumn.of([2 * draw for draw in Laplace(self.scale / 2).draws(count)])
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ WIDE = Fraction(2**49)
 
 
 def sample(kind: str, scale: Fraction, count: int) -> list[int]:
-    return ExactSampler().draw(draws_of(kind, scale, count))
+    return list(ExactSampler().draw(draws_of(kind, scale, count)))
 
 
 def draws_of(kind: str, scale: Fraction, count: int) -> Draws:

@@ -13,6 +13,7 @@ from dpsql.mechanisms.gaussian import Gaussian, normal_distance
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.mechanisms.threshold import Threshold, threshold_steps
+from dpsql.releases import IntegerColumn
 from rewriter.plan import Selection
 from tests.mechanisms.laws import laplace_tail, log_gaussian_tail
 
@@ -130,14 +131,14 @@ def test_a_lone_person_is_named_as_often_as_delta_allows_and_not_more(t: int) ->
     rule = Threshold(Selection("w", Fraction(1, whole), t), Gaussian(Fraction(2 * whole)), delta)
     weight = math.isqrt(whole * whole // t)
     noise = rule.mechanism.sample(ExactSampler(), t * people)
-    named = {place // t for place in rule.named([weight] * (t * people), noise)}
+    named = {place // t for place in rule.named(IntegerColumn.of([weight] * (t * people)), noise).tolist()}
     deviation = math.sqrt(people * delta)
     assert people * delta * 0.6 - 6 * deviation < len(named) < people * delta + 6 * deviation
 
 
 def test_a_key_without_weight_is_never_named() -> None:
     rule = Threshold(Selection("w", Fraction(1), 1), Laplace(Fraction(1)), Fraction(1, 10**6))
-    assert rule.named([0, -1, 1], [10**6, 10**6, 10**6]) == [2]
+    assert rule.named(IntegerColumn.of([0, -1, 1]), IntegerColumn.of([10**6] * 3)).tolist() == [2]
 
 
 def test_laplace_noise_serves_one_group_per_unit_alone() -> None:

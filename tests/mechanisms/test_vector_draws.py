@@ -15,8 +15,8 @@ from scipy.stats import ks_2samp
 
 from dpsql.mechanisms import gaussian, laplace
 from dpsql.mechanisms.sampling import vector_draws
-from dpsql.mechanisms.sampling.exponential import exp_bounds
-from dpsql.mechanisms.sampling.vector_draws import exp_near, first_bits, gaussian_draws, happened, laplace_draws
+from dpsql.mechanisms.sampling.exponential import exp_bounds, is_below
+from dpsql.mechanisms.sampling.vector_draws import exp_near, first_bits, gaussian_draws, laplace_draws
 from tests.mechanisms.laws import agreement, chi_square, masses
 
 DRAWS = 40_000
@@ -117,7 +117,7 @@ def _tie_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
         for digit in range(len(law.words) - 1):
             for row in range(rows):
                 word = int.from_bytes(os.urandom(2), "little")
-                total[row] += happened(partial(law.digit_bounds, digit), word, 16) << digit
+                total[row] += is_below(partial(law.digit_bounds, digit), word, 16) << digit
         return total
 
     monkeypatch.setattr(vector_draws._Geometric, "draw", draw)
@@ -156,8 +156,8 @@ def test_first_bits_need_as_many_digits_as_it_takes() -> None:
             )
             == first
         )
-    assert happened(lambda digits: (Fraction(0), Fraction(1, 10**digits)), 1, 16) is False
-    assert happened(lambda digits: (1 - Fraction(1, 10**digits), Fraction(1)), 0, 16) is True
+    assert is_below(lambda digits: (Fraction(0), Fraction(1, 10**digits)), 1, 16) is False
+    assert is_below(lambda digits: (1 - Fraction(1, 10**digits), Fraction(1)), 0, 16) is True
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])

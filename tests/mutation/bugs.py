@@ -8,6 +8,7 @@ from tests.mutation import (
     bugs_mechanisms,
     bugs_policy,
     bugs_presence,
+    bugs_relations,
     bugs_rewriter,
     bugs_server,
     bugs_workers,
@@ -16,6 +17,7 @@ from tests.mutation.bug import Bug
 
 AREAS: dict[str, tuple[Bug, ...]] = {
     "rewriter": bugs_rewriter.BUGS,
+    "relations": bugs_relations.BUGS,
     "mechanisms": bugs_mechanisms.BUGS,
     "policy": bugs_policy.BUGS,
     "presence": bugs_presence.BUGS,

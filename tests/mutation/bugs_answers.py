@@ -13,7 +13,83 @@ TOTAL = "tests/expressions/test_total.py"
 FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
+REFRESH = "tests/answer/test_refresh.py"
+WATCHES = "tests/answer/test_watches.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Watches
+    bug(
+        "a threshold is drawn anew for each answer",
+        "dpsql.watched:Watching.answer",
+        "mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)",
+        "mechanism.above(watched.sign * int(exact), mechanism.noisy(watched.least, self._sampler), self._sampler)",
+        f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
+    ),
+    bug(
+        "a watch goes on after TRUE",
+        "dpsql.watched:Watching.answer",
+        "if state is None or state.answer:",
+        "if state is None:",
+        f"{WATCHES}::test_the_first_true_ends_it",
+    ),
+    bug(
+        "a threshold is drawn and not kept",
+        "dpsql.watched:Watching.answer",
+        "                        if not states.change(key, state, begun):\n"
+        "                            continue  # another proxy has paid for it, too\n",
+        "",
+        f"{WATCHES}::test_false_is_free_for_years",
+    ),
+    bug(
+        "an answer is given though another one was first",
+        "dpsql.watched:Watching.answer",
+        "                if states.change(key, state, after):\n                    state = after\n                    break\n",
+        "                states.change(key, state, after)\n                state = after\n                break\n",
+        f"{WATCHES}::test_an_answer_that_came_late_is_thrown_away",
+    ),
+    bug(
+        "noise of answers as if only one side moved",
+        "dpsql.mechanisms.above_threshold:AboveThreshold.of",
+        "for times in (1, 2))",
+        "for times in (1, 1))",
+        f"{WATCHES}::test_the_noise_is_that_of_the_proof",
+    ),
+    bug(
+        "watches of one name share a threshold whatever they compare",
+        "dpsql.watched:Watching._key",
+        "facts = (name, watched.plan.identity, watched.sign, watched.least, watched.sensitivity, epsilon)",
+        "facts = (name, watched.plan.identity, watched.sign, watched.sensitivity, epsilon)",
+        f"{WATCHES}::test_another_name_comparison_or_price_is_another_watch",
+    ),
+    # Releases that age
+    bug(
+        "an answer stands for ever though its table refreshes",
+        "dpsql.opened:Opened.version",
+        'return " ".join((self.policy.data_version, *numbers))',
+        "return self.policy.data_version",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is asked in a period is bought anew at each tick",
+        "dpsql.opened:Opened.version",
+        "refresh.number(at or self.clock.read())",
+        "(at or self.clock.read()).isoformat()",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is read in one period is kept under the next",
+        "dpsql.answer:Answering.released",
+        "*kept[one.plan.identity])",
+        "opened.version(one.plan), self.reuse.facts(one.plan))",
+        f"{REFRESH}::test_what_is_read_in_one_period_is_kept_under_it",
+    ),
+    bug(
+        "coarser answers are made of earlier periods",
+        "dpsql.reuse.offers:Reuse.offer",
+        "opened.store.related(sorted(families), opened.version(plan),",
+        "opened.store.related(sorted(families), f'{opened.policy.data_version} patient: {opened.policy.refresh_of(\"patient\").number(opened.clock.read()) - 1}',",
+        f"{REFRESH}::test_a_coarser_answer_is_made_of_its_own_period_alone",
+    ),
     # What was released before
     bug(
         "a release of older data is given again",
@@ -181,6 +257,27 @@ BUGS: tuple[Bug, ...] = (
         "cancellation.watching(lambda: [one.interrupt() for one in self._idle] and None),",
         "tests/engines/test_contract.py::TestTime::test_a_release_is_cancelled_from_another_thread",
     ),
+    bug(
+        "groups of another type are looked up as if they were alike",
+        "dpsql.engines.known_groups:inhabited_table",
+        "    if _types(described[:width]) != known.types:\n        return None\n",
+        "",
+        "tests/engines/test_known_groups.py::test_groups_of_another_type_are_read_by_the_whole_sql",
+    ),
+    bug(
+        "the groups of a view are listed once for all",
+        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._known_groups",
+        "                if not table.view\n",
+        "",
+        "tests/engines/test_known_groups.py::test_the_table_is_that_of_the_whole_sql",
+    ),
+    bug(
+        "what is read without empty groups is that of another SQL",
+        "dpsql.engines.known_groups:can_be_known",
+        "plan.inhabited is not None and plan.inhabited.whole == plan.sql",
+        "plan.inhabited is not None",
+        "tests/engines/test_known_groups.py::test_what_is_not_the_plans_own_sql_is_not_read_in_its_place",
+    ),
     # The sandbox
     bug(
         "a sandbox that reads files",
@@ -191,7 +288,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a sandbox that has four times as long",
-        "dpsql.sandbox.sandbox:Sandbox._cursor",
+        "dpsql.sandbox.sandbox:Sandbox._new_cursor",
         "max_execution_time = {int(self._seconds * 1000)}",
         "max_execution_time = {int(self._seconds * 4000)}",
         f"{SANDBOX}::test_the_engine_has_the_limit_that_was_asked_for",
@@ -205,12 +302,25 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "tables of a statement stay for the next one",
-        "dpsql.sandbox.sandbox:Sandbox._rows",
-        "                cursor.register(name, _arrow_table(table))\n            cursor.execute(sql)",
-        "                cursor.register(name, _arrow_table(table))\n"
-        '                cursor.execute(f\'CREATE OR REPLACE TABLE main."{name}" AS SELECT * FROM "{name}"\')\n'
-        "            cursor.execute(sql)",
+        "dpsql.sandbox.prepared_selects:PreparedSelect.run",
+        "            self.places[name].table = table\n",
+        "            self.places[name].table = table\n"
+        '            self.cursor.execute(f\'CREATE OR REPLACE TABLE main."{name}" AS SELECT * FROM "{name}"\')\n',
         f"{SANDBOX}::test_tables_of_one_statement_are_not_seen_by_another",
+    ),
+    bug(
+        "a prepared SELECT reads the tables of the last run",
+        "dpsql.sandbox.prepared_selects:PreparedSelect.run",
+        "            self.places[name].table = table\n",
+        "            self.places[name].table = self.places[name].table or table\n",
+        f"{SANDBOX}::test_a_select_that_comes_again_reads_the_tables_that_come_with_it",
+    ),
+    bug(
+        "what a prepared SELECT has read stays with it",
+        "dpsql.sandbox.prepared_selects:PreparedSelects.keep",
+        "        select.clear()\n",
+        "",
+        f"{SANDBOX}::test_a_select_that_is_kept_holds_no_table",
     ),
     # Finishing
     bug(

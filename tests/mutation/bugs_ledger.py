@@ -11,7 +11,67 @@ POSTGRES = "tests/ledger/test_postgres_ledger.py"
 ANSWER = "tests/answer/test_answer.py"
 BOUNDS = "tests/price/test_bounds.py"
 
+WINDOWS = "tests/ledger/test_budget_windows.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Windows
+    bug(
+        "a clock that goes back opens a window again",
+        "dpsql.ledger.tally:Tally.at",
+        "return max(time, self.latest)",
+        "return time",
+        f"{WINDOWS}::test_a_clock_that_goes_back_opens_no_window_twice",
+    ),
+    bug(
+        "a charge is counted in a window and recorded in another",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
+        "self.add([replace(charge, time=at) for charge in admission.admitted], admission.totals())",
+        "self.add(admission.admitted, admission.totals())",
+        f"{WINDOWS}::test_it_admits_what_a_list_and_sums_admit",
+        f"{WINDOWS}::test_a_clock_that_goes_back_opens_no_window_twice",
+    ),
+    bug(
+        "a window that has ended is still counted",
+        "dpsql.ledger.tally:Tally.count",
+        "            if began > since:\n",
+        "            if began > since and not sums:\n",
+        f"{WINDOWS}::test_a_window_renews_and_all_time_does_not",
+    ),
+    bug(
+        "a budget that renews forgets its lifetime",
+        "dpsql.ledger.charges:_Sums.admits",
+        "all(one.admits(more) for _, one in self.filtered)",
+        "all(one.admits(more) for _, one in self.filtered[:1])",
+        f"{WINDOWS}::test_a_window_renews_and_all_time_does_not",
+    ),
+    bug(
+        "charges that wait together are held to a window one by one",
+        "dpsql.ledger.charges:_Sums.add",
+        "for one in (self.ever, *windows):",
+        "for one in (self.ever, *windows[1:]):",
+        f"{WINDOWS}::test_charges_that_wait_together_are_held_to_their_window",
+    ),
+    bug(
+        "what is charged while a window is open is counted from the last start of its proxy",
+        "dpsql.ledger.tally:Tally.follow",
+        "            for charge in newer(self.number, since):\n",
+        "            for charge in newer(self.number, latest) if self.number == 0 else newer(self.number, since):\n",
+        f"{WINDOWS}::test_windows_begin_with_what_is_in_the_ledger",
+    ),
+    bug(
+        "a proxy on a server counts its own charges of a window alone",
+        "dpsql.ledger.postgres_sql:",
+        "        epsilon + coalesce((SELECT sum(newer.epsilon) FROM newer\n            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS epsilon,\n",
+        "        epsilon AS epsilon,\n",
+        f"{WINDOWS}::test_windows_hold_when_proxies_are_killed_at_their_ends",
+    ),
+    bug(
+        "a charge that arrives in a later window is held to the one before",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add_at",
+        "        if not known and late:\n            raise _Late\n",
+        "",
+        f"{WINDOWS}::test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives",
+    ),
     # The filter
     bug(
         "delta is never compared with its limit",
@@ -80,8 +140,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a running total that is remembered and not read",
         "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
-        "            admission = Admitted(self.total, limits)\n",
-        "            self._known = getattr(self, '_known', None) or Admission(self.total, limits)\n"
+        "            admission = Admitted(self.total, self._limits, lambda period, name: self._tally.spent(period, name, at), at)\n",
+        "            self._known = getattr(self, '_known', None) or Admitted(self.total, self._limits)\n"
         "            admission = self._known\n            admission.admitted.clear()\n",
         f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
     ),
@@ -124,8 +184,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an answer before the commit",
         "dpsql.ledger.group_commit:GroupCommit._commit",
-        "        refusals = self._journal.append(groups, self._limits)\n",
-        "        threading.Timer(0.2, self._journal.append, (groups, self._limits)).start()\n"
+        "        refusals = self._journal.append(groups)\n",
+        "        threading.Timer(0.2, self._journal.append, (groups,)).start()\n"
         "        refusals: list[Spent | None] = [None] * len(groups)\n",
         f"{LEDGER}::test_a_charge_is_in_the_files_when_it_returns",
     ),
@@ -153,16 +213,16 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a message that comes twice is charged twice",
-        "dpsql.ledger.postgres_journal:PostgresJournal._add",
-        "        identity, before, known, fits, spent = self._submit(message)\n",
-        "        identity, before, known, fits, spent = self._submit(message)\n        known = 0\n",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add_at",
+        "= self._repeated(lambda writer: _ask(writer, message))\n",
+        "= self._repeated(lambda writer: _ask(writer, message))\n        known = 0\n",
         f"{POSTGRES}::test_an_unknown_outcome_is_found_out_and_nothing_is_charged_twice",
     ),
     bug(
         "an outcome that is not known is taken for a charge",
-        "dpsql.ledger.postgres_journal:PostgresJournal._submit",
+        "dpsql.ledger.postgres_journal:PostgresJournal._repeated",
         "                    problem = (Lost if sent else Failed)(reason(self._url, error))\n                    break\n",
-        "                    return self.identity, self._last, 0, True, {}\n",
+        "                    return self.identity, self._last, 0, False, True, {}, []  # type: ignore\n",
         f"{POSTGRES}::test_a_server_that_stays_away_is_told_and_its_return_is_noticed",
     ),
     bug(
@@ -174,7 +234,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a server that has lost charges is believed",
-        "dpsql.ledger.postgres_journal:PostgresJournal._add",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add_at",
         "if identity != self.identity or before < self._last or known not in (0, len(charges)):",
         "if known not in (0, len(charges)):",
         f"{POSTGRES}::test_a_ledger_that_changes_under_us_stops",
@@ -202,7 +262,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.answer:Answering._with_bounds",
         "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         "            for one in settled.purchase.all:\n"
-        "                self._measured(one, self.reader.reading((), patience, turn))\n"
+        "                self._measured(one, reading.table(one.plan, patience, turn))\n"
         "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),

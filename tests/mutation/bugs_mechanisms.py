@@ -46,8 +46,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "noise is drawn once and remembered",
         "dpsql.mechanisms.laplace:Laplace.draws",
-        "    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
-        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
+        "    def draws(self, count: int) -> IntegerColumn:\n        return IntegerColumn.of(laplace_draws",
+        "    @functools.lru_cache\n    def draws(self, count: int) -> IntegerColumn:\n        return IntegerColumn.of(laplace_draws",
         f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
     ),
     bug(
@@ -67,8 +67,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a comparison that is near is decided the wrong way round",
         "dpsql.mechanisms.sampling.vector_draws:_kept",
-        "kept[row] = happened(",
-        "kept[row] = not happened(",
+        "kept[row] = is_below(",
+        "kept[row] = not is_below(",
         f"{VECTORS}::test_comparisons_that_are_not_decided_at_once_are_decided_exactly",
     ),
     bug(
@@ -96,7 +96,7 @@ BUGS: tuple[Bug, ...] = (
         "groups share their noise",
         "dpsql.perturb:perturb",
         "one.mechanism.sample(sampler, size * len(one.block.statistics))",
-        "list(one.mechanism.sample(sampler, 1)) * size * len(one.block.statistics)",
+        "IntegerColumn.of(list(one.mechanism.sample(sampler, 1)) * size * len(one.block.statistics))",
         EVERY_CELL,
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
     ),
@@ -212,8 +212,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a group of nobody is named by noise",
         "dpsql.mechanisms.threshold:Threshold.named",
-        "if x >= 1 and x + n >= steps",
-        "if x + n >= steps",
+        "(exact.array >= 1) & (noisy.array >= self.steps)",
+        "noisy.array >= self.steps",
         f"{PERTURB}::test_a_key_without_weight_is_not_named_by_any_noise",
     ),
     bug(

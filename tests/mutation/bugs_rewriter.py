@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 
 HUNT = "tests/mutation/hunting.py"
 MOMENTS = "tests/aggregates/test_moments.py"
+REGRESSIONS = "tests/aggregates/test_regressions.py"
 LARGEST = "tests/planner/test_largest.py"
 DISTINCT = "tests/aggregates/test_distinct.py"
 RANKS = "tests/bound/test_ranks.py"
@@ -25,7 +26,31 @@ MOVING = "tests/strategies/test_moving_windows.py"
 ALIKE = "tests/properties/test_alike.py"
 ONCE = "tests/planner/test_once.py"
 
+SPANS = "tests/planner/test_spans.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Bounds in spans of time
+    bug(
+        "thirty days are one month",
+        "rewriter.declared.spans:Spans.touched",
+        "_number(last, self.unit) - _number(first, self.unit) + 1)",
+        "_number(last, self.unit) - _number(first, self.unit))",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
+    bug(
+        "a bound in spans is clipped for one and declared for another",
+        "rewriter.planner.plan_release:plan",
+        "    unique = query.bound.unique\n",
+        "    unique = query.bound.unique\n    contribution = replace(contribution, rows=contribution.rows and max(1, contribution.rows // 2))\n",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
+    bug(
+        "conditions on other tables' times say which spans are touched",
+        "rewriter.planner.touched_spans:in_touched_spans",
+        "if (variable.alias, variable.name) == (spans.alias, spans.column)",
+        "if variable.column.type.temporal",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
     # What is found once of each tree
     bug(
         "what one tree is spelt as, given for another",
@@ -206,6 +231,44 @@ BUGS: tuple[Bug, ...] = (
         " granularity, builder.dialect))",
         f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
     ),
+    # Regressions
+    bug(
+        "squares of a regression counted more finely than the norm has room for",
+        "rewriter.measure.second_moments:_finer_squares",
+        "(size + 1) // 2",
+        "(size + 1) * 4",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "the products of a regression are not in its norm",
+        "rewriter.measure.second_moments:_measured",
+        "largest = 1 + size * (size + 1) // 2",
+        "largest = 1 + size",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "a regressor that is not clipped",
+        "rewriter.measure.second_moments:_variable",
+        "clipped_steps(value, interval, granularity, builder.dialect)",
+        "clipped_steps(value, Interval(interval.low * 9 - 9, interval.high * 9 + 9), granularity, builder.dialect)",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "rows that lack a regressor are in some of the sums",
+        "rewriter.measure.second_moments:regressions",
+        "*map(present, values)",
+        "present(values[-1])",
+        f"{REGRESSIONS}::test_coefficients_are_those_of_least_squares",
+    ),
+    Bug(
+        "two numbers of a regression are taken for one",
+        "rewriter.split.merged_releases:_place",
+        (
+            ("replace(one, wording=_UNWRITTEN)", "replace(one, wording=_UNWRITTEN, regression=None)"),
+            ("replace(aggregate, wording=_UNWRITTEN)", "replace(aggregate, wording=_UNWRITTEN, regression=None)"),
+        ),
+        (f"{REGRESSIONS}::test_numbers_of_one_regression_in_two_subqueries_are_two",),
+    ),
     # Quantiles
     bug(
         "people with too many rows weigh all of them in a quantile",
@@ -335,7 +398,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.per_person.windows:",
         (
             (
-                "if self.block.unit is None or not any(key.identifies for key in keys):",
+                "if self.block.unit is None or not any(key.keys or key.ways for key in keys):",
                 "if self.block.unit is None:",
             ),
             (
@@ -650,6 +713,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
     ),
     bug(
+        "a regression's interval leaves out the noise of its matrix",
+        "dpsql.inference.estimates.regression_figures:_coefficient",
+        "cells.forms(rows[:, place], fit.residual)",
+        "cells.forms(rows[:, place], fit.explained)",
+        f"{REGRESSIONS}::test_intervals_cover",
+    ),
+    bug(
+        "a regression that noise alone made has an interval",
+        "dpsql.inference.estimates.regression_figures:_least_squares",
+        "tau = (2 * math.sqrt(size) + 2) * spread",
+        "tau = 0 * spread",
+        f"{REGRESSIONS}::test_where_noise_is_larger_than_the_spread_there_is_a_ridge_and_no_interval",
+    ),
+    bug(
         "a correlation beyond 1 is certain",
         "dpsql.inference.estimates.moment_figures:_ends",
         "np.where(low >= 1, 1 - half, low)",
@@ -662,5 +739,55 @@ BUGS: tuple[Bug, ...] = (
         "np.maximum(numbers - down, least)",
         "(numbers - down)",
         "tests/finish/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
+    ),
+    # Functions and conditions in other words
+    bug(
+        "a pattern with several ways to match taken for one with one",
+        "rewriter.expressions.capture_patterns:_Reader._sequence",
+        "if overlaps and not (ends or fixed_behind):",
+        "if overlaps and not (ends or fixed_behind or part):",
+        "tests/expressions/test_total_postgres.py::test_a_pattern_takes_the_same_part_as_in_duckdb",
+    ),
+    bug(
+        "a character asked for by a number that has none",
+        "rewriter.expressions.text_forms:character",
+        "sql = when(known, context.dialect.character(context.dialect.cast(value.sql, INTEGER)))",
+        "sql = context.dialect.character(context.dialect.cast(value.sql, INTEGER))",
+        f"{TOTAL}::test_no_row_makes_an_expression_raise",
+    ),
+    bug(
+        "seconds since 1970 beyond the calendar",
+        "rewriter.expressions.made_times:to_timestamp",
+        "sql = when(inside, context.dialect.moment_after_epoch(micros))",
+        "sql = context.dialect.moment_after_epoch(micros)",
+        f"{TOTAL}::test_no_row_makes_an_expression_raise",
+    ),
+    bug(
+        "bits of negative numbers taken to reach no further than those of others",
+        "rewriter.expressions.bits:_combined",
+        "if one[0] >= 0 and other[0] >= 0:",
+        "if one[0] >= 0 or other[0] >= 0:",
+        f"{TOTAL}::test_results_lie_in_the_interval_and_in_the_domain",
+    ),
+    bug(
+        "a quotient by a whole number bounded as if it were never negative",
+        "rewriter.expressions.arithmetic:_by_whole_numbers",
+        "for a, b in ((low, -1), (1, high)) if a <= b]",
+        "for a, b in ((1, high),) if a <= b]",
+        f"{TOTAL}::test_declared_ranges_propagate",
+    ),
+    bug(
+        "rows of values compared by their first value alone where it is equal",
+        "rewriter.statement.spell_conditions",
+        "exp.LTE: exp.LT, exp.GT: exp.GT",
+        "exp.LTE: exp.LTE, exp.GT: exp.GT",
+        "tests/properties/test_meaning_functions.py::test_a_condition_holds_for_as_many_people",
+    ),
+    bug(
+        "a row of a table, with columns of ours, as a value",
+        "rewriter.outer.checks:check_outer",
+        "    _check_rows(tree, tables)\n",
+        "",
+        "tests/outer/test_outer.py::test_what_reads_more_than_its_inputs_is_refused_with_a_hint",
     ),
 )

@@ -20,8 +20,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "the foreman answers before the charge is on the disk",
         "dpsql.ledger.group_commit:GroupCommit._commit",
-        "        refusals = self._journal.append(groups, self._limits)\n",
-        "        threading.Thread(target=self._journal.append, args=(groups, self._limits)).start()\n"
+        "        refusals = self._journal.append(groups)\n",
+        "        threading.Thread(target=self._journal.append, args=(groups,)).start()\n"
         "        refusals: list[Spent | None] = [None] * len(groups)\n",
         f"{WORKERS}::test_nothing_is_read_before_the_charge_is_durable",
     ),
@@ -32,7 +32,7 @@ BUGS: tuple[Bug, ...] = (
         "                from dpsql.errors import BudgetExceeded\n"
         "                from dpsql.ledger.charges import NOTHING, Admitted\n"
         "                known = self.__dict__.setdefault('known', {})\n"
-        "                limits, self._ledger._writer._limits = self._ledger.limits, {}\n"
+        "                limits, self._ledger._writer._journal._limits = self._ledger.limits, {}\n"
         "                spent = known.setdefault(hand.process, Admitted(lambda name: NOTHING, limits))\n"
         "                if spent.decide([charges])[0] is not None:\n"
         "                    raise BudgetExceeded('spent', sqlstate='53400')\n"

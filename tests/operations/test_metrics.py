@@ -45,7 +45,7 @@ def test_the_budget_is_the_ledgers(server: Operated) -> None:
     with server.connect() as connection:
         connection.execute(COUNT + "10")
         ledger = server.proxy.ledger
-        limit = ledger.limits[""]
+        limit = ledger.limits[""][0]
         assert server.figure("dpsql_budget_rho", analyst="", part="spent") == float(ledger.spent().rho) > 0
         assert server.figure("dpsql_budget_rho", analyst="ana", part="spent") == float(ledger.spent("ana").rho)
         assert server.figure("dpsql_budget_epsilon", analyst="", part="spent") == pytest.approx(

@@ -255,9 +255,18 @@ class Expressions:
             return ""
         if self._maybe(0.5):
             return f"{self.random.choice(OF_ONE)}({x})"
+        if not self.tame and self._maybe(0.3):
+            return self._regression(fields, y, x)
         self._has("two variables")
         # What divides by a variance is as exact as that variance is large; tests/aggregates/test_moments.py has it.
         return f"{self.random.choice(OF_TWO if self.tame else (*OF_TWO, *QUOTIENTS))}({y}, {x})"
+
+    def _regression(self, fields: Sequence[Field], y: str, x: str) -> str:
+        """The coefficients of a regression, whose values tests/aggregates/test_regressions.py has."""
+        self._has("regression")
+        more = self._number(fields, 0) if self._maybe(0.5) else None
+        elements = [one for one in ("1" if self._maybe(0.7) else None, x, more) if one is not None]
+        return f"LINREGR({y}, ARRAY[{', '.join(elements)}])"
 
     def _quantile(self, fields: Sequence[Field]) -> str:
         """A quantile, whose value two engines agree on where it is one of the column's."""

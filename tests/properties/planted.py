@@ -57,7 +57,7 @@ def case(
 
 def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
     """The rows of an answer, with numbers as floats, days as midnights, and in an order of their own."""
-    return sorted((tuple(map(_plain, row)) for row in session.execute(sql).rows), key=str)
+    return sorted((tuple(map(plain, row)) for row in session.execute(sql).rows), key=str)
 
 
 def numbers(session: Session, sql: str) -> list[float]:
@@ -72,7 +72,7 @@ def expected(session: Session, sql: str) -> list[float]:
     return [one for one in found if one is not None]
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float | Decimal):

@@ -25,6 +25,7 @@ from dpsql.mechanisms import Gaussian
 from dpsql.mechanisms.mechanism import Draws
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy
+from dpsql.releases import IntegerColumn
 from dpsql.releases.tables import ExactTable, NoisyTable
 from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
@@ -356,9 +357,9 @@ class Fast:
         assert isinstance(law, Draws)
         name, scale = law.mechanism.name, law.mechanism.scale
         if name == "laplace":
-            return [int(n) for n in draw(self._rng, name, float(scale), law.count)]
+            return IntegerColumn.of([int(n) for n in draw(self._rng, name, float(scale), law.count)])
         assert scale > 1000
-        return [round(n) for n in self._rng.normal(0, float(scale), law.count).tolist()]
+        return IntegerColumn.nearest_to(self._rng.normal(0, float(scale), law.count))
 
 
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:

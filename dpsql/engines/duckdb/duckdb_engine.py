@@ -14,7 +14,7 @@ import tempfile
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -25,12 +25,14 @@ from sqlglot import exp
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.duckdb.file_views import readable_rows, write_views
-from dpsql.engines.exact_table import read_table, read_tables
+from dpsql.engines.exact_table import read_table, read_tables, with_ranks
+from dpsql.engines.known_groups import KnownGroups, can_be_known, inhabited_table, known_groups
 from dpsql.engines.listed_files import ListedFiles, WatchedFiles
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
+from dpsql.memory import Memory
 from dpsql.releases import ExactTable
 from rewriter.declared import Kind
 from rewriter.dialects import DUCKDB
@@ -63,12 +65,13 @@ LOCKED = {
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 _PREPARED = 64
+_LISTED = 256
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
 
 
 @dataclass(slots=True)
 class _Cursor:
-    """A cursor with the plans that it was asked before, by identity: True where it holds a prepared statement.
+    """A cursor with the plans that it was asked before, by name: True where it holds a prepared statement.
 
     Only one that has ``finished`` a plan, and answered all of it, is used again.
     """
@@ -86,27 +89,35 @@ class _Cursor:
     def run(self, work: Callable[[_Cursor], _R]) -> _R:
         return work(self)
 
-    def answer(self, plan: Plan) -> ExactTable:
-        exact = read_table(lambda sql: self._planned(plan) if sql is plan.sql else self.execute(sql), plan)
+    def answer(self, plan: Plan, known: KnownGroups | None) -> ExactTable:
+        exact = None
+        if known is not None and plan.inhabited is not None:
+            exact = inhabited_table(self._planned(plan, plan.inhabited.sql), known, plan)
+        if exact is None:
+            exact = read_table(lambda sql: self._planned(plan, sql) if sql is plan.sql else self.execute(sql), plan)
+        else:
+            exact = with_ranks(exact, self.execute, plan)
         self.finished = True
         return exact
 
     def answers(self, scan: OneScan) -> tuple[ExactTable, ...]:
-        exact = read_tables(lambda sql: self._planned(scan) if sql is scan.sql else self.execute(sql), scan)
+        exact = read_tables(lambda sql: self._planned(scan, sql) if sql is scan.sql else self.execute(sql), scan)
         self.finished = True
         return exact
 
-    def _planned(self, plan: Plan | OneScan) -> duckdb.DuckDBPyConnection:
-        """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
-        name = f"dpsql_{plan.identity}"
-        prepared = self.plans.get(plan.identity)
+    def _planned(self, plan: Plan | OneScan, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run a plan's SQL, the same each time: what comes again is prepared, since DuckDB takes longer to plan a small
+        release than to run it."""
+        which = plan.identity if sql is plan.sql else f"{plan.identity}_inhabited"
+        name = f"dpsql_{which}"
+        prepared = self.plans.get(which)
         if prepared is None:
-            self._only_reads(plan.sql)
-            self._remember(plan.identity, prepared=False)
-            return self.cursor.execute(plan.sql)
+            self._only_reads(sql)
+            self._remember(which, prepared=False)
+            return self.cursor.execute(sql)
         if not prepared:
-            self.cursor.execute(f"PREPARE {name} AS {plan.sql}")
-            self._remember(plan.identity, prepared=True)
+            self.cursor.execute(f"PREPARE {name} AS {sql}")
+            self._remember(which, prepared=True)
         return self.cursor.execute(f"EXECUTE {name}")
 
     def _only_reads(self, sql: str) -> None:
@@ -141,6 +152,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         self._own = own
         self._lock = threading.Lock()
         self._idle: list[_Cursor] = []
+        self._groups: Memory[Hashable, KnownGroups | None] = Memory("public groups", _LISTED)
 
     @classmethod
     def open(
@@ -232,7 +244,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation, turn)
+        known = self._known_groups(plan, plan.inhabited.tables) if plan.inhabited and can_be_known(plan) else None
+        return self._call(lambda cursor: cursor.answer(plan, known), timeout, cancellation, turn)
 
     def run_together(
         self,
@@ -243,6 +256,19 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     ) -> tuple[ExactTable, ...]:
         """The same of several plans."""
         return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn)
+
+    def _known_groups(self, plan: Plan, tables: frozenset[tuple[str, str]]) -> KnownGroups | None:
+        """The groups of a public key set, listed once: nobody writes to the file. A view may change all the same."""
+
+        def listed() -> KnownGroups | None:
+            lasting = {
+                (table.schema or self.dialect.default_schema, table.name)
+                for table in self.schema().tables.values()
+                if not table.view
+            }
+            return self._call(lambda cursor: known_groups(cursor.execute, plan)) if tables <= lasting else None
+
+        return self._groups.get((plan.groups, tuple(key.type for key in plan.keys)), listed)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""

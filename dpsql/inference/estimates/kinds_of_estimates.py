@@ -9,14 +9,17 @@ from dpsql.inference.estimates.estimate import Estimate
 from dpsql.inference.estimates.mean_share import MeanEstimate
 from dpsql.inference.estimates.moment_figures import MomentEstimate
 from dpsql.inference.estimates.picked_quantiles import PickEstimate
+from dpsql.inference.estimates.regression_figures import RegressionEstimate
 from dpsql.inference.estimates.weighted_sums import SumEstimate
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Ratio
+from rewriter.regression import Regression
 
 _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Linear: SumEstimate,
     Ratio: MeanEstimate,
     Moment: MomentEstimate,
     Chosen: PickEstimate,
+    Regression: RegressionEstimate,
 }
 
 

@@ -297,7 +297,7 @@ def _inverted(
     parts = spreads * slope * slope
     total = parts.sum(axis=0)
     kurtosis = heavy * (parts * parts).sum(axis=0) / np.where(total > 0, total * total, 1.0)
-    z2 = _quantile(kurtosis) ** 2
+    z2 = normal_point(kurtosis) ** 2
     a = below * below - z2 * vdd
     b = above * below - z2 * vad
     c = above * above - z2 * vaa
@@ -307,7 +307,7 @@ def _inverted(
     return np.where(known, (b - root) / safe, -np.inf), np.where(known, (b + root) / safe, np.inf)
 
 
-def _quantile(kurtosis: FloatArray) -> FloatArray:
+def normal_point(kurtosis: FloatArray) -> FloatArray:
     """The 97.5 % point, in standard deviations, of a sum of Laplace noises with this excess kurtosis, 0 to 3.
 
     A parabola through that of a Gaussian, of two equal Laplace noises (3/2), and of one (3).

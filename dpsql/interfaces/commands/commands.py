@@ -9,17 +9,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsql import __version__
 from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
+from dpsql.interfaces.commands.command_line import parser
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dpsql.engines import Schema
+    from dpsql.policy import OwnerAnswers
     from dpsql.server.certificate import Certificate
+    from dpsql.server.start import Beside, Listening
 
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
@@ -47,112 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(OperationalError(reason, sqlstate="58030"), options, FAILED)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Every command and option there is."""
-    from dpsql.engines import ENGINES
-
-    top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
-    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
-    demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
-
-    init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    places = ", ".join(str(kind.address) for kind in ENGINES.values())
-    init.add_argument(
-        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
-    )
-    init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
-
-    check = commands.add_parser("check", help="compare a policy with its database and list every problem")
-    _policy(check)
-
-    query = commands.add_parser("query", help="answer one statement, and charge for it")
-    _statement(query)
-    query.add_argument(
-        "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
-    )
-    query.add_argument(
-        "--other", action="store_true", help="add the groups that are not shown up in a row of their own"
-    )
-    query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
-
-    explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
-    _statement(explain)
-    explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
-
-    serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
-    _policy(serve)
-    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
-    serve.add_argument("--port", type=int, default=5433, help="the port to listen on; 0 chooses one (%(default)s)")
-    serve.add_argument("--tls-certificate", type=Path, metavar="FILE", help="PEM file; or in DPSQL_TLS_CERTIFICATE")
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file of its key; or in DPSQL_TLS_KEY")
-    serve.add_argument("--without-tls", action="store_true", help="let other machines connect in clear")
-    serve.add_argument(
-        "--without-passwords", action="store_true", help="serve other machines though some analysts have no password"
-    )
-    serve.add_argument(
-        "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
-    )
-    serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
-    serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
-    serve.add_argument(
-        "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"
-    )
-    serve.add_argument(
-        "--log-engine-errors", action="store_true", help="log what the database says of errors, with values of rows"
-    )
-    serve.add_argument(
-        "--workers",
-        type=_count,
-        metavar="N",
-        help="how many processes answer; by itself one for each core, 4 at most",
-    )
-    serve.add_argument(
-        "--grace",
-        type=_seconds,
-        default=5.0,
-        metavar="S",
-        help="how long statements may go on at the end (%(default)s)",
-    )
-
-    passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
-    passwd.add_argument("name", metavar="NAME", help="the analyst")
-
-    budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
-    _policy(budget)
-
-    ledger = commands.add_parser("ledger", help="verify what was charged, or export it")
-    acts = ledger.add_subparsers(dest="act", required=True, metavar="ACT")
-    _policy(acts.add_parser("verify", help="read every charge, and compare them with totals and policy"))
-    export = acts.add_parser("export", help="every charge, the oldest first, with all digits")
-    _policy(export)
-    export.add_argument(
-        "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
-    )
-
-    guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
-    guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
-    return top
-
-
-def _policy(command: argparse.ArgumentParser) -> None:
-    command.add_argument("policy", metavar="POLICY", type=Path, help="the policy file")
-
-
-def _statement(command: argparse.ArgumentParser) -> None:
-    _policy(command)
-    command.add_argument("sql", metavar="SQL", help="one statement; - reads it from stdin")
-    command.add_argument(
-        "--epsilon", metavar="E", help="the price of the statement; the policy has a default and a cap"
-    )
-    command.add_argument(
-        "--target-error", metavar="E", help="the 95 %% error to pay for: a number, or a percentage such as 5%%"
-    )
-    command.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
-
-
 def _demo(options: argparse.Namespace) -> int:
     from dpsql.interfaces.commands.demo import run
 
@@ -171,7 +70,8 @@ def _init(options: argparse.Namespace) -> int:
     database = database_to_write(options.database, output.parent if output is not None else Path())
     engine = open_engine(database.place, files=database.files)
     try:
-        text = first_policy(engine.schema(), database.written, database.named)
+        schema = engine.schema()
+        text = first_policy(schema, database.written, database.named, _answers(options, schema, database.named))
     finally:
         engine.close()
     if output is None:
@@ -182,6 +82,30 @@ def _init(options: argparse.Namespace) -> int:
     if database.place.address.is_server and database.written != database.place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
+
+
+def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
+    """What the owner says of a first policy: on the command line, and at a terminal when asked."""
+    from dpsql.policy import OwnerAnswers, asked_bounds, asked_unit, people_tables, units
+
+    unit: tuple[str, str] | None = None
+    if options.unit is not None:
+        table, _, column = options.unit.partition(".")
+        if column not in (schema.tables[table].columns if table in schema.tables else ()):
+            raise DataError(f"there is no column {options.unit}", sqlstate="42703", hint="--unit TABLE.COLUMN")
+        unit = table, column
+    if options.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return OwnerAnswers(unit)
+
+    def ask(question: str, proposal: str) -> str:
+        sys.stderr.write(f"{question}{f' [{proposal}]' if proposal else ''}: ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip() or proposal
+
+    unit = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
+    if unit is None:
+        return OwnerAnswers()
+    return replace(asked_bounds(people_tables(schema, unit, files), schema, ask), unit=unit)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -209,21 +133,29 @@ def _check(options: argparse.Namespace) -> int:
     errors = sum(problem.severity == "error" for problem in found)
     if not found:
         print(f"{options.policy}: no problems found")
+    if options.data and not errors:
+        from dpsql.interfaces.commands.data_check import check_data
+
+        check_data(policy, _console())
     return FAILED if errors else DONE
 
 
 def _query(options: argparse.Namespace) -> int:
-    from dpsql.display import answer_table, as_csv, as_json, rows_line
+    from dpsql.display import answer_table, as_csv, as_json, chart_lines, rows_line
+    from dpsql.interfaces.commands.waiting import waiting
     from dpsql.interfaces.python import connect
     from dpsql.price_text import price_line
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        answer = connection.answer(_sql(options))
+        with waiting(_console()):
+            answer = connection.answer(_sql(options))
         if options.format != "table":
             sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
         elif answer.columns:
             console = _console()
             console.print(answer_table(answer))
+            if options.plot:
+                console.print("\n".join(chart_lines(answer, min(console.width, 120))), highlight=False, markup=False)
             console.print(rows_line(answer), highlight=False)
             console.print(price_line(answer), highlight=False)
         else:
@@ -233,12 +165,24 @@ def _query(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _shell(options: argparse.Namespace) -> int:
+    from dpsql.interfaces.commands.shell import Shell, prompt, words
+    from dpsql.interfaces.python import connect
+
+    with connect(options.policy, options.analyst) as connection:
+        console = _console()
+        if sys.stdin.isatty():
+            console.print(f"dpsql {__version__}: you ask as {connection.analyst}; \\? for help", highlight=False)
+        Shell(connection, console, plot=options.plot).run(prompt(words(connection)))
+    return DONE
+
+
 def _explain(options: argparse.Namespace) -> int:
     from dpsql.display import explanation
     from dpsql.interfaces.python import connect
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        _console().print(explanation(connection.explain(_sql(options))), highlight=False)
+        _console().print(explanation(connection.explain(_sql(options)), sql=options.computed), highlight=False)
     return DONE
 
 
@@ -260,9 +204,23 @@ def _serve(options: argparse.Namespace) -> int:
             log_engine_errors=options.log_engine_errors,
             grace=options.grace,
             workers=options.workers or usual_workers(),
+            beside=_console_of(options),
         )
     )
     return DONE
+
+
+def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | None:
+    """What starts the console, where it was asked for. Raises where its packages are not installed."""
+    if options.console_port is None:
+        return None
+    try:
+        from dpsql.console import console_beside
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        hint = "pip install 'dpsql[console]'"
+        raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=hint) from None
+    return console_beside(options.console_host, options.console_port)
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
@@ -274,20 +232,6 @@ def _certificate(options: argparse.Namespace) -> Certificate | None:
     if (certificate is None) != (key is None):
         raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
     return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 256:
-        raise ValueError
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 3600:
-        raise ValueError
-    return value
 
 
 def _passwd(options: argparse.Namespace) -> int:
@@ -309,21 +253,26 @@ def _passwd(options: argparse.Namespace) -> int:
 
 
 def _budget(options: argparse.Namespace) -> int:
+    from dpsql.accounting import PrivacyLoss
     from dpsql.display import budget
-    from dpsql.ledger import Charge, NoLedger
-    from dpsql.opened import open_ledger
+    from dpsql.ledger import EVERYBODY, Charge, NoLedger, Standing
+    from dpsql.opened import accountants, open_ledger
     from dpsql.policy import Policy
 
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
+    total, shares = accountants(policy)
+    unspent = {name: tuple(Standing(name, one, PrivacyLoss()) for one in some) for name, some in shares.items()}
+    standings = unspent | {EVERYBODY: tuple(Standing(EVERYBODY, one, PrivacyLoss()) for one in total)}
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
+            standings = {name: ledger.standings(name or None) for name in standings}
     except OperationalError as problem:
         if not isinstance(problem.__cause__, NoLedger):
             raise
-    _console().print(budget(policy, charges), highlight=False)
+    _console().print(budget(policy, charges, standings), highlight=False)
     return DONE
 
 
@@ -366,6 +315,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "init": _init,
     "check": _check,
     "query": _query,
+    "shell": _shell,
     "explain": _explain,
     "serve": _serve,
     "passwd": _passwd,
@@ -376,7 +326,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    given = {"epsilon": options.epsilon, "target_error": options.target_error}
+    given = {
+        "epsilon": options.epsilon,
+        "target_error": options.target_error,
+        "watch": getattr(options, "watch", None),
+    }
     if getattr(options, "intervals", False):
         given["intervals"] = "on"
     if options.other:

@@ -34,7 +34,8 @@ Row = tuple[Scalar | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One statement of the walk. The first ``keys`` columns of its answer name a group."""
+    """One statement of the walk. The first ``keys`` columns of its answer name a group. ``truth`` is the SQL of the
+    true answer, where DuckDB has another word for what is asked."""
 
     title: str
     text: str
@@ -42,6 +43,7 @@ class Step:
     keys: int = 0
     analyst: str = "ana"
     refused: bool = False
+    truth: str = ""
 
 
 FOUR_COUNTS = Step(
@@ -132,6 +134,20 @@ FROM patient GROUP BY smoker ORDER BY patients DESC""",
         analyst="guest",
         refused=True,
     ),
+    Step(
+        "A regression",
+        "Learning is SQL, too: what a centimetre weighs, how much of the weight it explains, and what somebody of "
+        "180 cm weighs. One vector of second moments is measured, and the error bars follow from its noise.",
+        """\
+SELECT (LINREGR(weight_kg, ARRAY[1, height_cm])).coef[2] AS kg_per_cm,
+       (LINREGR(weight_kg, ARRAY[1, height_cm])).r2,
+       dpsql.predict(LINREGR(weight_kg, ARRAY[1, height_cm]), ARRAY[1, 180]) AS kg_at_180
+FROM patient""",
+        truth="""\
+SELECT REGR_SLOPE(weight_kg, height_cm), REGR_R2(weight_kg, height_cm),
+       REGR_INTERCEPT(weight_kg, height_cm) + 180 * REGR_SLOPE(weight_kg, height_cm)
+FROM patient""",
+    ),
 )
 
 
@@ -199,7 +215,9 @@ def read_truths(folder: Path) -> Mapping[str, tuple[Row, ...]]:
     """The exact answer of every step that is answered, by its SQL."""
     connection = duckdb.connect(str(folder / clinic.DATABASE), read_only=True)
     try:
-        return {step.sql: tuple(connection.execute(step.sql).fetchall()) for step in STEPS if not step.refused}
+        return {
+            step.sql: tuple(connection.execute(step.truth or step.sql).fetchall()) for step in STEPS if not step.refused
+        }
     finally:
         connection.close()
 

@@ -92,7 +92,8 @@ budget: {{epsilon: 10, delta: 1e-6, accounting: zcdp}}
 # What one statement costs, and the most that an analyst may choose with SET dpsql.epsilon.
 statement: {{epsilon: 0.25, max_epsilon: 1}}
 
-# MIN and MAX of a column over people are the ends of what is declared of it, for free. Without this they are refused.
+# MIN and MAX of a column over people are the ends of what is declared of it, for free. Without this they are
+# picked from the data, approximately, at a price.
 minmax: declared
 
 # Without a password they may connect from this machine only. A share also counts against the total.

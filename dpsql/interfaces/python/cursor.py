@@ -84,9 +84,34 @@ class Cursor:
         ]
         return pyarrow.Table.from_arrays(arrays, names=[column.name for column in columns])
 
-    def df(self) -> Any:
-        """The rows not fetched yet as a ``pandas.DataFrame``."""
-        return self.arrow().to_pandas()
+    def df(self, *, margins: bool = False) -> Any:
+        """The rows not fetched yet as a ``pandas.DataFrame``; with ``margins``, the half-width of each number's 95 %
+        interval in a column ``NAME_margin`` beside it."""
+        first = self._next
+        found = self.arrow().to_pandas()
+        if margins:
+            self._with_margins(found, first)
+        return found
+
+    def _with_margins(self, frame: Any, first: int) -> None:
+        known = list(self._result().margins)[first:]
+        for at in reversed(range(len(self._result().columns))):
+            widths = [row[at] for row in known]
+            if any(width is not None for width in widths):
+                name = f"{self._result().columns[at].name}_margin"
+                frame.insert(at + 1, name, [float("nan") if one is None else one for one in widths], True)
+
+    def plot(self, axes: Any = None) -> Any:
+        """A chart of the whole answer with its error bars: matplotlib's ``Axes``, on ``axes`` where they are given."""
+        from dpsql.interfaces.python.plots import plotted
+
+        return plotted(self._result(), axes)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the whole answer, its error bars and its price. No row is fetched by that."""
+        from dpsql.display import answer_html
+
+        return answer_html(self._last())
 
     def pl(self) -> Any:
         """The rows not fetched yet as a ``polars.DataFrame``."""

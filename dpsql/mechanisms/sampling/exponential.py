@@ -32,6 +32,9 @@ from dpsql.mechanisms.sampling.law import Law
 BITS = 128
 SLACK = 64
 
+Bounds = Callable[[int], tuple[Fraction, Fraction]]
+"""Rationals below and above a number, by how many digits of it are computed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExponentialPick(Law[tuple[int, int]]):
@@ -67,7 +70,7 @@ def pick(counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tup
         place = bisect_right(ends, drawn)
         offset = drawn - (ends[place - 1] if place else 0)
         count = counts[place]
-        if offset < count * weights[place] or _is_below(offset, count, rate * (distances[place] - nearest)):
+        if offset < count * weights[place] or _accepted(offset, count, rate * (distances[place] - nearest)):
             return place, secrets.randbelow(count)
 
 
@@ -93,7 +96,7 @@ def least_first(
         if distance < least[place]:
             raise AssertionError("a candidate is nearer than its stretch")
         weight = powers.at(distance - nearest)
-        if offset < weight or (offset < weight + SLACK and _is_below(offset, 1, rate * (distance - nearest))):
+        if offset < weight or (offset < weight + SLACK and _accepted(offset, 1, rate * (distance - nearest))):
             return found
 
 
@@ -136,18 +139,14 @@ def _powers(rate: Fraction) -> Powers:
     return Powers(rate)
 
 
-def _is_below(offset: int, count: int, exponent: Fraction) -> bool:
+def _accepted(offset: int, count: int, exponent: Fraction) -> bool:
     """Whether offset + V < count · 2¹²⁸ · exp(-exponent), for V uniform in [0, 1): with exactly that probability."""
-    bits, drawn = 0, 0
-    while True:
-        drawn = (drawn << 64) | secrets.randbits(64)
-        bits += 64
-        least, most = exp_bounds(exponent, 60 + len(str(count)) + bits)
-        low, high = offset + Fraction(drawn, 1 << bits), offset + Fraction(drawn + 1, 1 << bits)
-        if high <= count * (1 << BITS) * least:
-            return True
-        if low >= count * (1 << BITS) * most:
-            return False
+
+    def bounds(digits: int) -> tuple[Fraction, Fraction]:
+        least, most = exp_bounds(exponent, digits + 40 + len(str(count)))
+        return count * (1 << BITS) * least - offset, count * (1 << BITS) * most - offset
+
+    return is_below(bounds, secrets.randbits(64), 64)
 
 
 def happens(factor: Fraction, exponent: Fraction) -> bool:
@@ -156,17 +155,31 @@ def happens(factor: Fraction, exponent: Fraction) -> bool:
     >>> happens(Fraction(1), Fraction(0)), happens(Fraction(1, 2), Fraction(10**6))
     (True, False)
     """
-    bits, drawn = 0, 0
-    while True:
-        drawn = (drawn << 64) | secrets.randbits(64)
-        bits += 64
-        least, most = exp_bounds(exponent, 40 + bits)
+
+    def bounds(digits: int) -> tuple[Fraction, Fraction]:
+        least, most = exp_bounds(exponent, digits + 20)
         if factor * least > 1:
             raise ValueError("a probability above 1")
-        if drawn + 1 <= factor * least * (1 << bits):
+        return factor * least, factor * most
+
+    return is_below(bounds, secrets.randbits(64), 64)
+
+
+def is_below(bounds: Bounds, drawn: int, bits: int) -> bool:
+    """Whether a uniform number in [0, 1), the first ``bits`` bits of which are ``drawn``, is below another number.
+
+    Exactly: further bits are drawn, and further digits of the other number computed, until that shows.
+
+    >>> is_below(lambda digits: (Fraction(1, 4), Fraction(1, 4)), 0, 2)
+    True
+    """
+    while True:
+        least, most = bounds(20 + bits)
+        if drawn + 1 <= least * (1 << bits):
             return True
-        if drawn >= factor * most * (1 << bits):
+        if drawn >= most * (1 << bits):
             return False
+        drawn, bits = (drawn << 64) | secrets.randbits(64), bits + 64
 
 
 def exp_bounds(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:

@@ -17,13 +17,14 @@ has ε²/8. At the same ρ the latter has twice the exponent, and is never worse
 
 from __future__ import annotations
 
+import functools
 import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.mechanisms.sampling.exponential import exp_bounds
+from dpsql.mechanisms.sampling.exponential import exp_bounds, is_below
 from dpsql.mechanisms.sampling.law import Law
 
 _DOUBT = 1e-9
@@ -67,14 +68,8 @@ def flip(exponent: Fraction) -> bool:
     """
     if not exponent:
         return True
-    drawn, bits = secrets.randbits(64), 64
+    drawn = secrets.randbits(64)
     near = math.exp(-float(exponent)) if exponent < 700 else 0.0
     if abs(drawn / 2.0**64 - near) > _DOUBT:
         return drawn / 2.0**64 < near
-    while True:
-        least, most = exp_bounds(exponent, 20 + bits)
-        if Fraction(drawn + 1, 1 << bits) <= least:
-            return True
-        if Fraction(drawn, 1 << bits) >= most:
-            return False
-        drawn, bits = (drawn << 64) | secrets.randbits(64), bits + 64
+    return is_below(functools.partial(exp_bounds, exponent), drawn, 64)

@@ -24,7 +24,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,16 +32,14 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.mechanisms.sampling.exponential import exp_bounds
+from dpsql.mechanisms.sampling.exponential import Bounds, exp_bounds, is_below
 from dpsql.mechanisms.sampling.permute_and_flip import flip
 from dpsql.mechanisms.sampling.sampler import float_at_least
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Bounds = Callable[[int], tuple[Fraction, Fraction]]
-"""Rationals below and above a probability, by the number of digits to which it is computed."""
 
-MANY = 50
+MANY = 8
 """From so many draws on, they are made as a column: fewer are sooner made one by one."""
 _ROWS = 1 << 14
 """Draws that are made at once: their words stay in the processor's cache."""
@@ -105,7 +102,7 @@ class _Geometric:
         for digit, (word, limit) in enumerate(zip(drawn[:-1], self.words, strict=False)):
             one = word < limit
             for row in np.flatnonzero(word == limit):
-                one[row] = happened(functools.partial(self.digit_bounds, digit), int(limit), _WORD)
+                one[row] = is_below(functools.partial(self.digit_bounds, digit), int(limit), _WORD)
             total += one.astype(np.int64) << digit
         for row in np.flatnonzero(drawn[-1] == self.words[-1]):
             total[row] += self._beyond() << (len(self.words) - 1)
@@ -125,7 +122,7 @@ class _Geometric:
         """The number above the digits, given that the first word of its comparison, of exp(-2^I/scale), is 0."""
         exponent = (1 << len(self.words) - 1) / self.scale
         number = 0
-        more = happened(functools.partial(exp_bounds, exponent), 0, _WORD)
+        more = is_below(functools.partial(exp_bounds, exponent), 0, _WORD)
         while more:
             number += 1
             more = flip(exponent)
@@ -164,7 +161,7 @@ def _kept(sigma: Fraction, scale: int, drawn: Integers, band: float = _BAND) -> 
     kept = distance > 0
     for row in np.flatnonzero(np.abs(distance) <= band + 2.0**-_UNIFORM):
         exponent = (abs(int(drawn[row])) - sigma**2 / scale) ** 2 / (2 * sigma**2)
-        kept[row] = happened(functools.partial(exp_bounds, exponent), int(uniform[row]), _UNIFORM)
+        kept[row] = is_below(functools.partial(exp_bounds, exponent), int(uniform[row]), _UNIFORM)
     return kept
 
 
@@ -182,24 +179,7 @@ def exp_near(exponents: Floats) -> Floats:
     return np.ldexp(total, -halvings.astype(np.int64))
 
 
-# Exact comparisons
-
-
-def happened(bounds: Bounds, drawn: int, bits: int) -> bool:
-    """Whether a uniform number, the first ``bits`` bits of which are ``drawn``, is below a probability.
-
-    Further bits are drawn until that shows.
-
-    >>> happened(lambda digits: (Fraction(1, 4), Fraction(1, 4)), 0, 1 << 2)
-    True
-    """
-    while True:
-        least, most = bounds(20 + bits)
-        if Fraction(drawn + 1, 1 << bits) <= least:
-            return True
-        if Fraction(drawn, 1 << bits) >= most:
-            return False
-        drawn, bits = (drawn << 64) | secrets.randbits(64), bits + 64
+# Digits of irrational numbers
 
 
 def first_bits(bounds: Bounds, bits: int) -> int:

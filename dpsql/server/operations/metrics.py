@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dpsql.accounting import Accountant
 from dpsql.engines import Load
 from dpsql.errors import Error
 from dpsql.ledger import Ledger
@@ -127,8 +126,10 @@ class BudgetFigures(Collector):
         readable = not ledger.stopped
         try:
             for name in self._names:
-                spent = ledger.spent(name or None)
-                limit: Accountant | None = ledger.limits.get(name)
+                standings = ledger.standings(name or None)
+                # The window's where there is one: what is left of it is what analysts have.
+                limit = standings[0].accountant if standings else None
+                spent = standings[0].spent if standings else ledger.spent(name or None)
                 rho.add_metric([name, "spent"], float(spent.rho))
                 if limit is not None:
                     used = limit.epsilon_of(spent)

@@ -15,14 +15,15 @@ from dpsql.engines import Cancellation
 from dpsql.error_border import translated
 from dpsql.errors import Error, error
 from dpsql.ledger import Receipt
-from dpsql.price_text import price_line
-from dpsql.reply import AnswerColumn
+from dpsql.price_text import errors_line, price_line
+from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, decoded, samples
 from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.session.route import Route
+from dpsql.server.session.shown_digits import meaningful
 from dpsql.server.session.transaction import Status, TransactionBlock
 from dpsql.server.session.wire_settings import check_spoken, is_spoken
 from dpsql.server.shadow import ShadowAnswer as Answered
@@ -263,11 +264,22 @@ class WireSession:
         fields = _fields(answer.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
-        notices: tuple[Notice, ...] = ()
-        if self.settings.notices and (answer.price or answer.notices):
-            notices = (*(Notice(text) for text in answer.notices), Notice(" ".join(price_line(answer).split("\n"))))
-        rows = ReleasedRows(fields, answer.rows)
-        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), notices)
+        shown = answer.rows if self.settings.every_digit else meaningful(answer, intervals=self.settings.intervals)
+        rows = ReleasedRows(fields, shown)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), self._notices(answer))
+
+    def _notices(self, answer: Answer) -> tuple[Notice, ...]:
+        """What was done, how far off the numbers are, and what was paid."""
+        settings = self.settings
+        if not settings.notices:
+            return ()
+        told = list(answer.notices)
+        # Beside columns of ends, and a price that came from an error, it would be told twice.
+        if not settings.intervals and settings.target_error is None and (errors := errors_line(answer)):
+            told.append(f"{errors} (SET dpsql.intervals = on for columns)")
+        if answer.price or answer.notices:
+            told.append(" ".join(price_line(answer).split("\n")))
+        return tuple(map(Notice, told))
 
     def _shadow(self, bound: BoundStatement, text: str) -> Outcome:
         types = bound.statement.types or bound.statement.given

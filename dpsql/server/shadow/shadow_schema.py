@@ -58,6 +58,10 @@ def statements(catalog: Catalog) -> Iterator[str]:
         short = name.removeprefix(f"{SCHEMA}_")
         yield _create(SCHEMA, short, [f"{quoted(column)} {type_name(type_)}" for column, type_ in columns.items()], ())
         yield f"COMMENT ON TABLE {SCHEMA}.{quoted(short)} IS {literal(VIRTUAL_COMMENTS.get(short, ''))}"
+    for end in ("low", "high", "margin"):
+        # Here so that a client finds them, and a statement that is only described has its types.
+        result, body = ("float8", "SELECT 0::float8") if end == "margin" else ("anyelement", "SELECT $1")
+        yield f"CREATE FUNCTION {SCHEMA}.{end}(anyelement) RETURNS {result} LANGUAGE sql IMMUTABLE AS '{body}'"
 
 
 def tables(catalog: Catalog) -> Iterator[str]:

@@ -53,6 +53,16 @@ class Verifier:
             raise ValueError("a broken SCRAM-SHA-256 verifier")
         return cls(int(iterations), salt, stored, server)
 
+    def fits(self, password: str) -> bool:
+        """Whether it is the verifier of a password that was sent as it is, as to a web page over TLS.
+
+        >>> Verifier.read(make_verifier("rose")).fits("rose"), Verifier.mock("ana").fits("")
+        (True, False)
+        """
+        salted = hashlib.pbkdf2_hmac("sha256", prepared(password), self.salt, self.iterations)
+        stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+        return hmac.compare_digest(stored, self.stored_key)
+
     @classmethod
     def mock(cls, user: str, iterations: int = ITERATIONS) -> Verifier:
         """One that no password fits; always the same for a name."""

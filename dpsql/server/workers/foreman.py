@@ -25,6 +25,7 @@ from dpsql.ledger import Ledger
 from dpsql.policy import LimitsSection
 from dpsql.server.door import Door, turn_away
 from dpsql.server.operations import logs, short_turns
+from dpsql.server.run_until_told import RunUntilTold
 from dpsql.server.workers.calls import (
     CancelCall,
     ChargeCall,
@@ -71,7 +72,7 @@ class _Guest:
     analyst: str | None = None
 
 
-class Foreman:
+class Foreman(RunUntilTold):
     """Serves with ``count`` workers. ``run`` serves until ``stop`` is called or the process is told to end."""
 
     def __init__(
@@ -95,15 +96,8 @@ class Foreman:
         self._hands: list[_Hand] = []
         self._guests: dict[int, _Guest] = {}
         self._lock = threading.Lock()
-        self._stopping: asyncio.Event | None = None
         self._told = 0
         self._broken: Error | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def serving(self) -> bool:
-        """Whether connections are accepted."""
-        return self._stopping is not None and not self._stopping.is_set()
 
     @property
     def connections(self) -> tuple[int, int]:
@@ -116,12 +110,6 @@ class Foreman:
     def workers(self) -> tuple[int, ...]:
         """The processes that answer."""
         return tuple(hand.process for hand in self._hands if hand.serves)
-
-    def stop(self) -> None:
-        """End ``run``, from any thread; a second time, without waiting for what runs."""
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._told_to_stop)
 
     def alive(self) -> bool:
         """Whether the foreman's loop and those of all workers go round. Not for the loop's thread."""

@@ -7,7 +7,6 @@ loaded once is in memory once.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import select
 import signal
@@ -15,6 +14,8 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Sequence
+
+from dpsql.server.collector import settled
 
 Work = Callable[[Sequence[int]], None]
 """What a forked process does, with the descriptors that it was given."""
@@ -95,9 +96,8 @@ class _Inside:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
             # What is loaded by now is not touched by collections: it stays shared with those who are forked.
-            gc.collect()
-            gc.freeze()
-            self._serve()
+            with settled():
+                self._serve()
         finally:
             os._exit(0)
 

@@ -4,11 +4,11 @@ SELECT * FROM member
 SELECT * FROM member WHERE id = 7777
 --- refused 42501: one cell of one person
 SELECT card FROM member WHERE id = 7777
---- refused 42501: the first row in the order of a private value
+--- free: the first row in the order of a private value
 SELECT code FROM member ORDER BY wealth DESC LIMIT 1
---- refused 42501: rows hidden under a wrapper of a BI tool
+--- free: rows hidden under a wrapper of a BI tool
 SELECT * FROM (SELECT * FROM member) AS virtual_table LIMIT 1001
---- refused; wire free: no row, but the columns' lengths and types might follow the data
+--- free: no row, but the columns' lengths and types might follow the data
 SELECT * FROM member LIMIT 0
 --- refused; wire free: no row, by a condition that is false by its letters
 SELECT card FROM member WHERE 1 = 0
@@ -44,9 +44,9 @@ SELECT card FROM member UNION SELECT 'x'
 SELECT card FROM member EXCEPT SELECT 'x'
 --- refused: rows that are constants
 SELECT card FROM member INTERSECT SELECT 'card 1'
---- refused: one row by OFFSET
+--- free: one row by OFFSET
 SELECT card FROM member ORDER BY id OFFSET 599 ROWS FETCH FIRST 1 ROW ONLY
---- refused: rows with ties
+--- free: rows with ties
 SELECT card FROM member ORDER BY wealth DESC FETCH FIRST 1 ROW WITH TIES
 --- refused: rows for update
 SELECT card FROM member FOR UPDATE

@@ -16,7 +16,7 @@ SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHE
 -- a2: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/934 · s2 + -188/399285 · s3 + 68218/128170485 · s4, rounded, at least 0
 -- a3: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/855 · s3 + 293/548910 · s4, rounded, at least 0
 -- a4: COUNT(*) (bigint) = 1/642 · s4, rounded, at least 0
--- note: 5 counts are measured together, which takes less noise: as 5 weighted sums of 9 parts that share no rows
+-- note: 5 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT

@@ -9,7 +9,7 @@ SELECT COUNT(CASE WHEN smoker THEN 1 END) AS smokers, SUM(CASE WHEN sex = 'F' TH
 --   s1: weighted rows 2 (steps of 1/1024, at most 1399)
 -- a0: COUNT(CASE WHEN smoker THEN 1 END) (bigint) = 1/1023 · s0 + 85/151063 · s1, rounded, at least 0
 -- a1: SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) (bigint) = 1/886 · s1, rounded, at least 0
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 3 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH released AS (
   SELECT
     (

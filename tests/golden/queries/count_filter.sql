@@ -10,7 +10,7 @@ SELECT sex, COUNT(*) FILTER (WHERE weight_kg / (height_cm / 100.0) ^ 2 < 25) AS 
 --   s1: weighted rows 2 (steps of 1/1024, at most 1341)
 -- a0: COUNT(*) FILTER(WHERE weight_kg / POWER((height_cm / 100.0), 2) < 25) (bigint) = 1/1024 · s0 + -397/966656 · s1, rounded, at least 0
 -- a1: COUNT(*) (bigint) = 1/1024 · s0 + 627/966656 · s1, rounded, at least 0
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT

@@ -14,7 +14,7 @@ SELECT COUNT(*) FILTER (WHERE sex = 'M' AND birth_year < 1980) AS mu, COUNT(*) F
 -- a1: COUNT(*) FILTER(WHERE sex = 'M') (bigint) = 1/1024 · s0 + 627/966656 · s1, rounded, at least 0
 -- a2: COUNT(*) FILTER(WHERE sex = 'F' AND birth_year < 1980) (bigint) = 1/1024 · s2 + -397/966656 · s3, rounded, at least 0
 -- a3: COUNT(*) FILTER(WHERE sex = 'F') (bigint) = 1/1024 · s2 + 627/966656 · s3, rounded, at least 0
--- note: 4 counts are measured together, which takes less noise: as 4 weighted sums of 4 parts that share no rows
+-- note: 4 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH released AS (
   SELECT
     (

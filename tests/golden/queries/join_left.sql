@@ -11,7 +11,7 @@ SELECT p.sex, COUNT(*) AS rows, COUNT(v.id) AS visits FROM patient p LEFT JOIN v
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 627/31675383808 · s1, rounded, at least 0
 -- a1: COUNT(id) (bigint) = 1/33554432 · s0 + -397/31675383808 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH partial AS (
   SELECT

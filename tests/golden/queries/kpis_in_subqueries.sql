@@ -16,7 +16,7 @@ SELECT (SELECT COUNT(*) FROM patient WHERE region = 'north') AS people,
 -- a1: COUNT(*) (bigint) = 1/1024 · s2 + 627/966656 · s3, rounded, at least 0
 -- a2: COUNT(*) FILTER(WHERE sex = 'F') (bigint) = 1/1024 · s2 + -397/966656 · s3, rounded, at least 0
 -- note: height_cm is clipped into [40, 220]
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH released AS (
   SELECT
     (

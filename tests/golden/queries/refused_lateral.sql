@@ -1,4 +1,4 @@
 SELECT COUNT(*) FROM patient p, LATERAL (SELECT * FROM visit v WHERE v.patient_id = p.id) AS t;
 
 -- ----
--- refused: 42P01: this is not a table or a subquery | name a table in FROM
+-- refused: 0A000: LATERAL over rows of people is not answered | join the subquery: JOIN (SELECT …) AS x ON x.id = p.id

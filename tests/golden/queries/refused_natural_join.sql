@@ -1,4 +1,4 @@
 SELECT COUNT(*) FROM patient NATURAL JOIN visit;
 
 -- ----
--- refused: 0A000: NATURAL JOIN is not answered | write the join condition with ON or USING
+-- refused: 0A000: patient and visit are joined, but not by the same person | add the condition patient.id = visit.patient_id

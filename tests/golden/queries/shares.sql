@@ -15,7 +15,7 @@ SELECT AVG(CASE WHEN height_cm > 180 THEN 1 ELSE 0 END) AS tall, AVG(smoker::int
 -- a3: the rows of AVG(CAST(smoker AS INT)) (bigint) = 1/743 · s3, rounded, at least 0
 -- a4: COUNT(*) (bigint) = 1/904 · s1 + 1/7208 · s2 + 67383/75647059 · s3, rounded, at least 0
 -- a5: SUM(CASE WHEN smoker THEN 1 ELSE 0 END) (bigint) = 1/901 · s2 + 409/669443 · s3, rounded, at least 0
--- note: 4 counts are measured together, which takes less noise: as 4 weighted sums of 6 parts that share no rows
+-- note: 4 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH released AS (
   SELECT
     (

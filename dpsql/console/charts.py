@@ -1,0 +1,216 @@
+"""Charts as SVG, drawn here: bars with intervals, lines with a band, and how a budget burns down.
+
+Guarantee: every text in them is escaped; they have classes and no styles, so that a page's rules colour them, light and
+dark; and a table beside them says the same.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from dpsql.console.questions import Result, ShownColumn
+from dpsql.releases import Cell, cell
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720.0, 280.0, 72.0, 46.0, 14.0
+MOST_BARS = 40
+MOST_POINTS = 1000
+
+
+def charts(result: Result) -> tuple[str, ...]:
+    """A chart for each of the first measured columns, over the others as their names; none for a single row."""
+    labels = [column for column in result.columns if not column.measured and not _is_plain_number(column)]
+    drawn = [column for column in result.columns if column.measured] or [
+        column for column in result.columns if _is_plain_number(column)
+    ]
+    rows = list(result.shown)
+    if len(rows) < 2:
+        return ()
+    names = [", ".join(column.text(row) for column in labels) if labels else str(row + 1) for row in rows]
+    along = len(labels) == 1 and labels[0].temporal
+    found = []
+    for column in drawn[:4]:
+        marks = [one for row, name in zip(rows, names, strict=True) if (one := _mark(column, row, name)) is not None]
+        if along:
+            times = {
+                name: time for row, name in zip(rows, names, strict=True) if (time := _time(labels[0].values[row]))
+            }
+            points = sorted((times[one[0]], *one) for one in marks if one[0] in times)
+            found.append(line_chart(column.name, points[:MOST_POINTS]))
+        else:
+            found.append(bar_chart(column.name, marks))
+    return tuple(filter(None, found))
+
+
+Mark = tuple[str, float, float, float]
+"""A name, a value, and the ends of its interval."""
+
+
+def _time(value: Cell) -> float | None:
+    """A day, or a time, as a number of days."""
+    if isinstance(value, datetime.datetime):
+        return value.toordinal() + (value.hour * 60 + value.minute) / 1440
+    return float(value.toordinal()) if isinstance(value, datetime.date) else None
+
+
+def _is_plain_number(column: ShownColumn) -> bool:
+    return column.numeric and not column.measured
+
+
+def _mark(column: ShownColumn, row: int, name: str) -> Mark | None:
+    value = column.values[row]
+    if value is None or isinstance(value, str) or not math.isfinite(float(value)):  # type: ignore[arg-type]
+        return None
+    number = float(value)  # type: ignore[arg-type]
+    ends = column.ends[row] if column.ends else None
+    low, high = (number, number) if ends is None else (float(ends[0]), float(ends[1]))  # type: ignore[arg-type]
+    return name, number, low, high
+
+
+def bar_chart(title: str, marks: Sequence[Mark]) -> str:
+    """Bars from 0, each with its interval.
+
+    >>> "<b>" in bar_chart("n", [("<b>", 3.0, 2.0, 4.0), ("x", 1.0, 0.0, 2.0)])
+    False
+    """
+    if not marks:
+        return ""
+    marks, left_out = marks[:MOST_BARS], len(marks) - MOST_BARS
+    scale = _Scale.of([0.0, *(end for mark in marks for end in mark[2:])])
+    step = (WIDTH - LEFT - 8) / len(marks)
+    parts = [*_axis(scale)]
+    for at, (name, value, low, high) in enumerate(marks):
+        left, middle = LEFT + at * step + step * 0.14, LEFT + (at + 0.5) * step
+        top, bottom = sorted((scale.place(value), scale.place(0.0)))
+        told = f"{name}: {cell(value, high - value)}, 95 %: {cell(low, high - low)} to {cell(high, high - low)}"
+        parts.append(f'<g class="mark"><title>{escape(told)}</title>')
+        parts.append(
+            f'<rect class="bar" x="{left:.1f}" y="{top:.1f}" width="{step * 0.72:.1f}" height="{bottom - top:.1f}"/>'
+        )
+        if high > low:
+            ends, wing = (scale.place(low), scale.place(high)), min(7.0, step * 0.2)
+            parts.append(_line("whisker", middle, ends[0], middle, ends[1]))
+            parts += [_line("whisker", middle - wing, end, middle + wing, end) for end in ends]
+        parts.append("</g>")
+        if step > 26 or at % math.ceil(26 / step) == 0:
+            parts.append(_label(middle, name, max(4, int(step / 6.5)) if step > 26 else 8))
+    said = f" ({left_out} more are in the table)" if left_out > 0 else ""
+    return _svg(f"{title} with 95 % intervals{said}", parts)
+
+
+def line_chart(title: str, points: Sequence[tuple[float, str, float, float, float]]) -> str:
+    """A line along time, with a band from the lower to the upper ends."""
+    if len(points) < 2 or points[0][0] == points[-1][0]:
+        return ""
+    scale = _Scale.of([end for point in points for end in point[3:]])
+    first, last = points[0][0], points[-1][0]
+
+    def across(time: float) -> float:
+        return LEFT + 8 + (time - first) / (last - first) * (WIDTH - LEFT - 24)
+
+    above = [f"{across(point[0]):.1f},{scale.place(point[4]):.1f}" for point in points]
+    below = [f"{across(point[0]):.1f},{scale.place(point[3]):.1f}" for point in reversed(points)]
+    line = [f"{across(point[0]):.1f},{scale.place(point[2]):.1f}" for point in points]
+    parts = [*_axis(scale), f'<polygon class="band" points="{" ".join([*above, *below])}"/>']
+    parts.append(f'<polyline class="line" points="{" ".join(line)}"/>')
+    for point in points if len(points) <= 120 else ():
+        told = f"{point[1]}: {cell(point[2], point[4] - point[2])}"
+        parts.append(
+            f'<circle class="dot" cx="{across(point[0]):.1f}" cy="{scale.place(point[2]):.1f}" r="3">'
+            f"<title>{escape(told)}</title></circle>"
+        )
+    every = max(1, math.ceil(len(points) / 6))
+    parts += [_label(across(point[0]), point[1], 16) for point in points[::every]]
+    return _svg(f"{title} with its 95 % band", parts)
+
+
+def burn_down(spent: Sequence[tuple[float, str, float]]) -> str:
+    """Which part of a budget was left after each charge: a time, its text, and the part that was spent by then."""
+    if not spent:
+        return ""
+    total = 100.0
+    scale = _Scale.of([0.0, total])
+    first = spent[0][0] - 60.0
+    last = spent[-1][0]
+
+    def across(time: float) -> float:
+        return LEFT + 8 + (time - first) / (last - first) * (WIDTH - LEFT - 24)
+
+    steps, left = [f"{across(first):.1f},{scale.place(total):.1f}"], total
+    for time, _, gone in spent:
+        steps.append(f"{across(time):.1f},{scale.place(left):.1f}")
+        left = max(0.0, total - 100.0 * gone)
+        steps.append(f"{across(time):.1f},{scale.place(left):.1f}")
+    floor = scale.place(0.0)
+    area = [*steps, f"{across(last):.1f},{floor:.1f}", f"{across(first):.1f},{floor:.1f}"]
+    parts = [*_axis(scale), f'<polygon class="band" points="{" ".join(area)}"/>']
+    parts.append(f'<polyline class="line" points="{" ".join(steps)}"/>')
+    parts += [_label(across(first) + 40, spent[0][1], 20), _label(across(last) - 40, spent[-1][1], 20)]
+    return _svg("what is left of the budget, in per cent", parts)
+
+
+class _Scale:
+    """Numbers to heights, from a round number below to one above."""
+
+    def __init__(self, low: float, high: float, step: float) -> None:
+        self.low, self.high, self.step = low, high, step
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> _Scale:
+        known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+        low, high = min(known), max(known)
+        if high <= low:
+            low, high = min(low, 0.0), max(high, low + 1.0)
+        rough = (high - low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+        return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step)
+
+    def place(self, value: float) -> float:
+        part = (value - self.low) / (self.high - self.low)
+        return HEIGHT - BOTTOM - min(max(part, -1.0), 2.0) * (HEIGHT - BOTTOM - TOP)
+
+    @property
+    def ticks(self) -> list[float]:
+        count = round((self.high - self.low) / self.step)
+        return [self.low + at * self.step for at in range(count + 1)]
+
+
+def _axis(scale: _Scale) -> list[str]:
+    found = []
+    for tick in scale.ticks:
+        height = scale.place(tick)
+        found.append(_line("grid", LEFT, height, WIDTH - 8, height))
+        found.append(f'<text class="tick" x="{LEFT - 8:.1f}" y="{height + 4:.1f}">{_short(tick)}</text>')
+    return found
+
+
+def _short(number: float) -> str:
+    """A tick's number.
+
+    >>> _short(2500000.0), _short(0.05), _short(1200.0), _short(0.0)
+    ('2.5M', '0.05', '1,200', '0')
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M")):
+        if abs(number) >= size:
+            return f"{number / size:.4g}{letter}"
+    return f"{number:,.6g}" if abs(number) >= 1e-12 else "0"
+
+
+def _line(kind: str, left: float, top: float, right: float, bottom: float) -> str:
+    return f'<line class="{kind}" x1="{left:.1f}" y1="{top:.1f}" x2="{right:.1f}" y2="{bottom:.1f}"/>'
+
+
+def _label(middle: float, text: str, most: int) -> str:
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return f'<text class="label" x="{middle:.1f}" y="{HEIGHT - BOTTOM + 18:.1f}">{escape(short)}</text>'
+
+
+def _svg(title: str, parts: Sequence[str]) -> str:
+    said = escape(title)
+    return (
+        f'<figure class="chart"><svg viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="{said}">'
+        f"{''.join(parts)}</svg><figcaption>{said}</figcaption></figure>"
+    )

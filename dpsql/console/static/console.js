@@ -1,0 +1,151 @@
+// The page where one asks: completion, the price while one types, and the answer in place. Everything that comes from
+// the server as HTML was escaped there.
+"use strict";
+(() => {
+  const form = document.getElementById("ask");
+  if (!form) return;
+  const text = document.getElementById("sql");
+  const epsilon = document.getElementById("epsilon");
+  const buy = document.getElementById("buy");
+  const explained = document.getElementById("explained");
+  const answered = document.getElementById("answered");
+  const list = document.getElementById("words");
+  const csrf = document.querySelector("meta[name=csrf]").content;
+
+  async function send(path) {
+    const body = new URLSearchParams({ sql: text.value, epsilon: epsilon.value });
+    const reply = await fetch(path, { method: "POST", body, headers: { "X-CSRF-Token": csrf } });
+    if (reply.status === 401) { location.assign("/sign-in"); throw new Error("signed out"); }
+    return reply;
+  }
+
+  function say(place, words) {
+    const line = document.createElement("p");
+    line.className = "problem";
+    line.textContent = words;
+    place.replaceChildren(line);
+  }
+
+  async function put(place, reply) {
+    if (!(reply.headers.get("content-type") || "").startsWith("text/html")) { say(place, await reply.text()); return; }
+    place.innerHTML = await reply.text();
+  }
+
+  // The price while one types: the last text that was typed is the one that is shown.
+  let waiting = 0, number = 0;
+  function explainSoon() {
+    clearTimeout(waiting);
+    waiting = setTimeout(explain, 350);
+  }
+  async function explain() {
+    const own = ++number;
+    if (!text.value.trim()) return;
+    try {
+      const reply = await send("/explain");
+      if (own === number) await put(explained, reply);
+    } catch (problem) {
+      if (own === number) say(explained, "the server cannot be reached");
+    }
+  }
+
+  async function ask() {
+    if (buy.disabled) return;
+    buy.disabled = true;
+    answered.setAttribute("aria-busy", "true");
+    try {
+      await put(answered, await send("/answer"));
+      const left = document.getElementById("new-budget");
+      if (left) document.getElementById("budget").replaceChildren(left.content.cloneNode(true));
+      explain();
+    } catch (problem) {
+      say(answered, "the server cannot be reached; look into History before you ask again");
+    } finally {
+      buy.disabled = false;
+      answered.removeAttribute("aria-busy");
+    }
+  }
+  form.addEventListener("submit", (event) => { event.preventDefault(); close(); ask(); });
+
+  // Completion: tables, columns, functions and words of SQL that begin like the word before the cursor.
+  let known = [];
+  fetch("/words").then((reply) => reply.json()).then((words) => {
+    for (const [table, columns] of Object.entries(words.tables)) {
+      known.push([table, "table"]);
+      for (const column of columns) known.push([column, table]);
+    }
+    for (const name of words.functions) known.push([name, "function"]);
+    for (const word of words.keywords) known.push([word, ""]);
+  }).catch(() => {});
+
+  function wordBefore() {
+    return (/[\w.]+$/.exec(text.value.slice(0, text.selectionStart)) || [""])[0];
+  }
+
+  function close() {
+    list.hidden = true;
+    list.replaceChildren();
+    text.removeAttribute("aria-activedescendant");
+  }
+
+  function complete() {
+    const word = wordBefore().toLowerCase();
+    if (word.length < 2) { close(); return; }
+    const seen = new Set();
+    const found = known.filter(([name, of]) => {
+      const fits = name.toLowerCase().startsWith(word) && name.toLowerCase() !== word && !seen.has(name + of);
+      seen.add(name + of);
+      return fits;
+    }).slice(0, 12);
+    if (!found.length) { close(); return; }
+    list.replaceChildren(...found.map(([name, of], at) => {
+      const item = document.createElement("li");
+      item.id = "word-" + at;
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", String(at === 0));
+      item.dataset.word = name;
+      const said = document.createElement("small");
+      said.textContent = of;
+      item.append(name, said);
+      item.addEventListener("mousedown", (event) => { event.preventDefault(); take(name); });
+      return item;
+    }));
+    list.hidden = false;
+    text.setAttribute("aria-activedescendant", "word-0");
+  }
+
+  function move(by) {
+    const items = [...list.children];
+    const now = items.findIndex((item) => item.getAttribute("aria-selected") === "true");
+    const next = (now + by + items.length) % items.length;
+    items.forEach((item, at) => item.setAttribute("aria-selected", String(at === next)));
+    items[next].scrollIntoView({ block: "nearest" });
+    text.setAttribute("aria-activedescendant", "word-" + next);
+  }
+
+  function take(name) {
+    text.setRangeText(name, text.selectionStart - wordBefore().length, text.selectionStart, "end");
+    close();
+    text.focus();
+    explainSoon();
+  }
+
+  text.addEventListener("input", () => { complete(); explainSoon(); });
+  text.addEventListener("blur", () => setTimeout(close, 100));
+  epsilon.addEventListener("input", explainSoon);
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); close(); ask(); return; }
+    if (list.hidden) return;
+    if (event.key === "ArrowDown") { event.preventDefault(); move(1); }
+    else if (event.key === "ArrowUp") { event.preventDefault(); move(-1); }
+    else if (event.key === "Escape") { event.preventDefault(); close(); }
+    else if (event.key === "Tab") { event.preventDefault(); take(list.querySelector("[aria-selected=true]").dataset.word); }
+  });
+  for (const button of document.querySelectorAll("button.word")) {
+    button.addEventListener("click", () => {
+      text.setRangeText(button.dataset.word, text.selectionStart, text.selectionEnd, "end");
+      text.focus();
+      explainSoon();
+    });
+  }
+  if (text.value.trim()) explain();
+})();

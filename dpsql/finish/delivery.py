@@ -1,0 +1,70 @@
+"""The columns, rows and error bars of an answer as they are delivered, with the ends of intervals if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpsql.finish.error_bars import (
+    Bars,
+    in_zone,
+    interval_ends,
+    known_margins,
+    widened_columns,
+    widened_margins,
+    widened_rows,
+)
+from dpsql.finish.remembered import Finished
+from dpsql.prepare import Prepared
+from dpsql.releases import ColumnarRows, ValueColumn
+from dpsql.reply import AnswerColumn
+from rewriter.declared import DOUBLE, Scalar
+from rewriter.front_door import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own."""
+
+    columns: tuple[AnswerColumn, ...]
+    rows: tuple[tuple[Scalar | None, ...], ...]
+    margins: ColumnarRows
+
+
+def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Delivered:
+    """The numbers of rows cut off, ``dpsql.low(x)`` and its like in place, and with ``intervals`` the ends beside each
+    measured column."""
+    width = len(prepared.columns)
+    columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+    rows = finished.rows.among(range(width))
+    known = known_margins(rows, finished.bars)
+    if prepared.program.shown:
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        rows, known = _ends_in_place(prepared, rows, known, finished.bars)
+    if intervals:
+        rows = widened_rows(columns, prepared.measured, rows, finished.bars)
+        known = widened_margins(columns, prepared.measured, known)
+        columns = widened_columns(columns, prepared.measured)
+    return Delivered(columns, in_zone(columns, rows, prepared.zone), known)
+
+
+def _ends_in_place(
+    prepared: Prepared, rows: ColumnarRows, known: ColumnarRows, bars: Sequence[Bars | None]
+) -> tuple[ColumnarRows, ColumnarRows]:
+    """Each column as it is shown. A number whose error is not known has the end NULL; a public one is its own ends."""
+    values, margins = list(rows.columns), list(known.columns)
+    for at, shown in enumerate(prepared.program.shown):
+        if shown is Shown.VALUE:
+            continue
+        values[at] = _end(shown, rows.columns[at], known.columns[at], bars[at], noisy=prepared.outer.measured[at].noisy)
+        margins[at] = ValueColumn.nothing(DOUBLE, len(rows))
+    return ColumnarRows(values, len(rows)), ColumnarRows(margins, len(rows))
+
+
+def _end(shown: Shown, value: ValueColumn, margin: ValueColumn, bars: Bars | None, *, noisy: bool) -> ValueColumn:
+    if not noisy:
+        zeros = ValueColumn(DOUBLE, [None if one is None else 0.0 for one in value])
+        return zeros if shown is Shown.MARGIN else value
+    if shown is Shown.MARGIN:
+        return margin
+    return interval_ends(bars, value)[0 if shown is Shown.LOW else 1]

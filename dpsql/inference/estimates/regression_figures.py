@@ -1,0 +1,362 @@
+"""Linear regressions from noisy second moments: coefficients, standard errors, r² and condition number, and intervals.
+
+Post-processing: it sees released numbers and public facts only. All is computed of centred variables in [-1, 1].
+
+**Ridge.** Noise moves the eigenvalues of the centred matrix S by at most about τ = (2√k + 2)·σ, σ the largest standard
+deviation of its entries. Where the smallest eigenvalue is below τ, λ is added that lifts it to τ (the rule of AdaSSP,
+Wang 2018, with the eigenvalue that follows from the matrix in place of one that is measured): coefficients shrink
+towards 0, and have no interval.
+
+**Intervals.** With N the noise of the matrix of all second moments and r the residual as a combination of the
+variables, coefficients err by S⁻¹TNr, T the centring, as far as N is small beside S; that is a sum of independent
+noises, whose variance is known. What is beyond the first order is bounded by 1/(1 - τ/λmin), by which half-widths are
+wider. A hundredth of what is shown is about the sampling of people: ``std_err`` tells of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
+from dpsql.inference.estimates.moment_figures import normal_point
+from dpsql.inference.intervals import variance
+from dpsql.inference.numeric import FloatArray
+from dpsql.releases import Noise, ReleasedColumn
+from rewriter.plan import Output, Plan
+from rewriter.regression import Regression, RegressionField
+
+_SINGULAR = 1e-12
+"""A matrix whose smallest eigenvalue is below this part of the number of rows is singular: doubles say no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondMoments:
+    """The second moments of every group, and the variance of the noise in each: ``rows``, and a matrix over the
+    constant 1 and all variables, of which the last is explained."""
+
+    matrix: FloatArray
+    count: FloatArray
+    single: FloatArray
+    square: FloatArray
+    pair: FloatArray
+    excess: float
+
+    @classmethod
+    def of(cls, size: int, sums: FloatArray, spreads: FloatArray, excess: float) -> SecondMoments:
+        """``sums`` and ``spreads`` have a row for each cell of a :class:`Regression` of so many variables."""
+        groups = sums.shape[1]
+        matrix = np.zeros((groups, size + 1, size + 1))
+        pair = np.zeros((groups, size + 1, size + 1))
+        rows, one, square = sums[0], sums[1 : size + 1], sums[size + 1 : 2 * size + 1]
+        matrix[:, 0, 0] = rows
+        matrix[:, 0, 1:] = matrix[:, 1:, 0] = one.T
+        inner = np.arange(1, size + 1)
+        matrix[:, inner, inner] = (rows[None, :] - square).T
+        above = np.triu_indices(size, 1)
+        for at, (i, j) in enumerate(zip(*above, strict=True), 2 * size + 1):
+            matrix[:, i + 1, j + 1] = matrix[:, j + 1, i + 1] = sums[at]
+            pair[:, i + 1, j + 1] = pair[:, j + 1, i + 1] = spreads[at]
+        return cls(
+            matrix,
+            spreads[0],
+            spreads[1 : size + 1].T,
+            spreads[size + 1 : 2 * size + 1].T,
+            pair,
+            excess,
+        )
+
+    @property
+    def rows(self) -> FloatArray:
+        return np.asarray(self.matrix[:, 0, 0])
+
+    def taken(self, known: NDArray[np.bool_]) -> SecondMoments:
+        """Those of some groups."""
+        parts = {name: getattr(self, name)[known] for name in ("matrix", "count", "single", "square", "pair")}
+        return replace(self, **parts)
+
+    @property
+    def entries(self) -> FloatArray:
+        """The variance of each entry of the matrix."""
+        found = self.pair.copy()
+        found[:, 0, 1:] = found[:, 1:, 0] = self.single
+        inner = np.arange(1, found.shape[1])
+        found[:, inner, inner] = self.square + self.count[:, None]
+        found[:, 0, 0] = self.count
+        return found
+
+    def forms(self, left: FloatArray, right: FloatArray) -> tuple[FloatArray, ...]:
+        """What each noise is multiplied by in left'·N·right: of the count, of single ones, squares and pairs."""
+        product = left * right
+        both = left[:, :, None] * right[:, None, :]
+        both = both + np.swapaxes(both, 1, 2)
+        return (
+            product.sum(axis=1),
+            np.asarray(both[:, 0, 1:]),
+            -product[:, 1:],
+            np.triu(both[:, 1:, 1:], 1).reshape(len(product), -1),
+        )
+
+    def half_width(self, forms: Sequence[FloatArray]) -> FloatArray:
+        """The 95 % half-width of a sum of noises."""
+        size = self.pair.shape[1] - 1
+        pairs = np.triu(self.pair[:, 1:, 1:], 1).reshape(len(self.pair), size * size)
+        spreads = np.concatenate([self.count[:, None], self.single, self.square, pairs], axis=1)
+        weights = np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
+        parts = spreads * weights * weights
+        total = parts.sum(axis=1)
+        kurtosis = self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0)
+        return np.asarray(normal_point(kurtosis) * np.sqrt(total))
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
+    what is explained as combinations of the constant and all variables. ``wider`` is what half-widths are multiplied
+    by, infinite where they are not known; ``ridged``: something was added to the matrix."""
+
+    slopes: FloatArray
+    inverse: FloatArray
+    centring: FloatArray
+    residual: FloatArray
+    explained: FloatArray
+    wider: FloatArray
+    ridged: NDArray[np.bool_]
+    solved: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionNumbers:
+    """A number of a regression in every group, and its 95 % half-width."""
+
+    values: FloatArray
+    widths: FloatArray
+
+
+def regression_numbers(regression: Regression, cells: SecondMoments) -> RegressionNumbers:
+    """The values of every group: NaN where there is none, and infinite half-widths where they are not known."""
+    known = np.asarray(cells.rows >= 0.5)
+    groups = len(cells.rows)
+    values, widths = np.full(groups, np.nan), np.full(groups, np.inf)
+    if known.any():
+        own = cells.taken(known)
+        fit = _least_squares(regression, own)
+        found = _NUMBERS[regression.part.field](regression, own, fit)
+        usable = fit.solved & np.isfinite(found.values)
+        values[known] = np.where(usable, found.values, np.nan)
+        widths[known] = np.where(usable & np.isfinite(found.widths), found.widths, np.inf)
+    return RegressionNumbers(values, widths)
+
+
+def _middles(regression: Regression) -> tuple[FloatArray, FloatArray]:
+    """The middle of every range, and half of its width."""
+    lows = np.array([float(low) for low, _ in regression.ranges])
+    highs = np.array([float(high) for _, high in regression.ranges])
+    return (lows + highs) / 2, (highs - lows) / 2
+
+
+def _scales(regression: Regression) -> FloatArray:
+    """What each variable is divided by: half of its range, or without an intercept its largest value."""
+    middles, halves = _middles(regression)
+    return halves if regression.part.intercept is not None else np.abs(middles) + halves
+
+
+def _combinations(regression: Regression, cells: SecondMoments) -> FloatArray:
+    """Each variable, centred by its mean or from 0 on, as a combination of the constant and all others in [-1, 1]."""
+    groups, size = len(cells.rows), len(regression.ranges)
+    found = np.zeros((groups, size, size + 1))
+    if regression.part.intercept is not None:
+        found[:, np.arange(size), np.arange(1, size + 1)] = 1.0
+        found[:, :, 0] = -np.clip(cells.matrix[:, 0, 1:] / cells.rows[:, None], -1, 1)
+        return found
+    middles, halves = _middles(regression)
+    scales = _scales(regression)
+    found[:, np.arange(size), np.arange(1, size + 1)] = halves / scales
+    found[:, :, 0] = middles / scales
+    return found
+
+
+def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares:
+    every = _combinations(regression, cells)
+    centring, explained = every[:, :-1], every[:, -1]
+    size = centring.shape[1]
+    if not size:
+        empty = np.zeros((len(every), 0))
+        none = np.zeros(len(every), dtype=bool)
+        return LeastSquares(
+            empty, np.zeros((len(every), 0, 0)), centring, explained, explained, np.ones(len(every)), none, ~none
+        )
+    matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
+    right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
+    spread = np.sqrt((centring**2 @ cells.entries @ np.swapaxes(centring**2, 1, 2)).max(axis=(1, 2)))
+    tau = (2 * math.sqrt(size) + 2) * spread
+    least = np.linalg.eigvalsh(matrix)[:, 0]
+    added = np.maximum(tau - least, 0.0)
+    solved = least + added > _SINGULAR * cells.rows
+    safe = matrix + np.where(solved, added, cells.rows - least)[:, None, None] * np.eye(size)
+    inverse = np.asarray(np.linalg.inv(safe), dtype=np.float64)
+    slopes = np.einsum("gij,gj->gi", inverse, right)
+    residual = explained - np.einsum("gij,gi->gj", centring, slopes)
+    wider = np.where(least > tau, 1 / (1 - np.where(least > tau, tau / np.where(least > 0, least, 1.0), 0.0)), np.inf)
+    return LeastSquares(slopes, inverse, centring, residual, explained, wider, added > 0, solved)
+
+
+def _offsets(regression: Regression, cells: SecondMoments) -> FloatArray:
+    return _combinations(regression, cells)[:, :, 0]
+
+
+def _coefficients(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> tuple[FloatArray, FloatArray]:
+    """All coefficients, and for each the combination q in whose direction q'Nr it errs."""
+    part, scales = regression.part, _scales(regression)
+    middles, _ = _middles(regression)
+    by = scales[-1] / scales[:-1]
+    slopes, rows = fit.slopes * by, (fit.inverse @ fit.centring) * by[:, None]
+    if part.intercept is None:
+        return slopes, rows
+    # The mean of what is explained, less what the others explain at their means.
+    means = middles + scales * -_offsets(regression, cells)
+    value = means[:, -1] - (slopes * means[:, :-1]).sum(axis=1)
+    first = np.zeros_like(fit.residual)
+    first[:, 0] = scales[-1] / cells.rows
+    first -= np.einsum("gi,gij->gj", means[:, :-1], rows)
+    return np.insert(slopes, part.intercept, value, axis=1), np.insert(rows, part.intercept, first, axis=1)
+
+
+def _coefficient(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    values, rows = _coefficients(regression, cells, fit)
+    place = regression.part.place
+    return RegressionNumbers(values[:, place], cells.half_width(cells.forms(rows[:, place], fit.residual)) * fit.wider)
+
+
+def _prediction(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    """What is explained at a point: its coefficients err together."""
+    values, rows = _coefficients(regression, cells, fit)
+    point = np.array([float(one) for one in regression.part.point])
+    direction = np.einsum("j,gji->gi", point, rows)
+    return RegressionNumbers(values @ point, cells.half_width(cells.forms(direction, fit.residual)) * fit.wider)
+
+
+def _left_over(cells: SecondMoments, fit: LeastSquares) -> FloatArray:
+    """The sum of squared residuals, not below 0."""
+    return np.asarray(np.maximum(np.einsum("gi,gij,gj->g", fit.residual, cells.matrix, fit.residual), 0.0))
+
+
+def _standard_error(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    """√(s²(XᵀX)⁻¹), s² by the degrees of freedom; its error is not known."""
+    part, scales = regression.part, _scales(regression)
+    size = len(regression.ranges) - 1 + (part.intercept is not None)
+    freedom = cells.rows - size
+    square = _left_over(cells, fit) / np.where(freedom > 0, freedom, np.nan) * scales[-1] ** 2
+    if part.intercept is None or part.place != part.intercept:
+        at = part.place - (part.intercept is not None and part.place > part.intercept)
+        share = fit.inverse[:, at, at] / scales[at] ** 2
+    else:
+        means = (_middles(regression)[0] + scales * -_offsets(regression, cells))[:, :-1] / scales[:-1]
+        share = 1 / cells.rows + np.einsum("gi,gij,gj->g", means, fit.inverse, means)
+    return RegressionNumbers(np.sqrt(square * share), np.full(len(square), np.inf))
+
+
+def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    """1 - RSS/TSS, of what is explained about its mean."""
+    centre = np.zeros_like(fit.residual)
+    _, halves = _middles(regression)
+    centre[:, -1] = halves[-1] / _scales(regression)[-1]
+    centre[:, 0] = -np.clip(cells.matrix[:, 0, -1] / cells.rows, -1, 1) * centre[:, -1]
+    total = np.einsum("gi,gij,gj->g", centre, cells.matrix, centre)
+    safe = np.where(total > _SINGULAR * cells.rows, total, np.nan)
+    share = _left_over(cells, fit) / safe
+    own, other = cells.forms(fit.residual, fit.residual), cells.forms(centre, centre)
+    forms = [
+        (one - (share if one.ndim == 1 else share[:, None]) * two) / (safe if one.ndim == 1 else safe[:, None])
+        for one, two in zip(own, other, strict=True)
+    ]
+    return RegressionNumbers(np.clip(1 - share, 0, 1), cells.half_width(forms) * fit.wider)
+
+
+def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    """The quotient of the largest and the smallest eigenvalue of XᵀX; not known where noise made it indefinite."""
+    middles, halves = _middles(regression)
+    size = len(middles) - 1
+    raw = np.zeros((size + (regression.part.intercept is not None), size + 2))
+    raw[np.arange(size), np.arange(1, size + 1)] = halves[:-1]
+    raw[:size, 0] = middles[:-1]
+    if regression.part.intercept is not None:
+        raw[size, 0] = 1.0
+    ends = np.linalg.eigvalsh(raw @ cells.matrix @ raw.T)
+    sound = (ends[:, 0] > 0) & ~fit.ridged
+    return RegressionNumbers(
+        np.where(sound, ends[:, -1] / np.where(sound, ends[:, 0], 1.0), np.nan), np.full(len(ends), np.inf)
+    )
+
+
+_NUMBERS = {
+    RegressionField.COEFFICIENT: _coefficient,
+    RegressionField.STANDARD_ERROR: _standard_error,
+    RegressionField.DETERMINATION: _determination,
+    RegressionField.CONDITION: _condition,
+    RegressionField.PREDICTION: _prediction,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionEstimate(Estimate[Regression]):
+    """A number of a regression. What is expected of it is that of a group whose rows lie evenly over the ranges."""
+
+    assumed = ", spread evenly over the ranges"
+
+    def column(self, output: Output, groups: Groups) -> ReleasedColumn:
+        noisy, size = groups.noisy, len(groups.noisy.keys)
+        steps = groups.sides.get(output.name) or [noisy.statistics[name] for name, _ in self.estimator.cells]
+        sums = [np.asarray(one, dtype=np.float64)[:size] for one in steps]
+        shrunk = None if groups.shrunk is None else np.asarray(groups.shrunk, dtype=np.float64)[:size]
+        found = regression_numbers(self.estimator, self._cells(sums, noisy.noise, shrunk))
+        least, most = self.estimator.possible
+        values = tuple(None if math.isnan(one) else one for one in found.values.tolist())
+        reaches = tuple(
+            (0.0, 0.0) if value is None else (min(width, value - least), min(width, most - value))
+            for value, width in zip(values, found.widths.tolist(), strict=True)
+        )
+        return ReleasedColumn(output.name, output.type, values, tuple(map(max, reaches)), reaches)
+
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+        if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
+            return None
+        return float(regression_numbers(self.estimator, self._cells(self._even(rows), noise, None)).widths[0])
+
+    def nominal_size(self, plan: Plan, rows: int) -> float:
+        part, scales = self.estimator.part, _scales(self.estimator)
+        if part.field is RegressionField.PREDICTION or part.place == part.intercept:
+            return float(scales[-1])
+        if part.field is not RegressionField.COEFFICIENT:
+            return 1.0
+        at = part.place - (part.intercept is not None and part.place > part.intercept)
+        return float(scales[-1] / scales[at])
+
+    def found_errors(self, column: ReleasedColumn) -> list[float]:
+        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
+
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        return self.expected_half_width(noise, {}, rows) or 0.0
+
+    def _even(self, rows: int) -> list[FloatArray]:
+        """The cells of one group of so many rows, spread evenly over the ranges, in steps. For r², one variable has a
+        correlation of ½ with what is explained: of nothing the noise of r² is a square, and unlike any other."""
+        size = len(self.estimator.ranges)
+        pairs = [0.0] * (size * (size - 1) // 2)
+        if self.estimator.part.field is RegressionField.DETERMINATION and pairs:
+            pairs[-1] = rows / 6
+        sums = [float(rows), *[0.0] * size, *[2 * rows / 3] * size, *pairs]
+        return [np.array([one / float(by)]) for one, (_, by) in zip(sums, self.estimator.cells, strict=True)]
+
+    def _cells(self, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None) -> SecondMoments:
+        weights = np.array([float(weight) for _, weight in self.estimator.cells])[:, None]
+        noises = [noise[name] for name, _ in self.estimator.cells]
+        sums = np.array(steps) * weights
+        spreads = np.array([variance(one) for one in noises])[:, None] * weights**2 * np.ones_like(sums)
+        if shrunk is not None:
+            spreads = spreads * shrunk**2
+        return SecondMoments.of(len(self.estimator.ranges), sums, spreads, min(one.excess for one in noises))

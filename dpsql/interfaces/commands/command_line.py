@@ -1,0 +1,196 @@
+"""Every command of ``dpsql``, its options, and examples of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from dpsql import __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command and option there is."""
+    from dpsql.engines import ENGINES
+
+    top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
+    demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
+
+    init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
+    places = ", ".join(str(kind.address) for kind in ENGINES.values())
+    init.add_argument(
+        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
+    )
+    init.add_argument("--unit", metavar="TABLE.COLUMN", help="whom to protect: the key of the people")
+    init.add_argument(
+        "--yes", action="store_true", help="ask nothing at a terminal: what is open is marked in the policy"
+    )
+    init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
+
+    check = commands.add_parser("check", help="compare a policy with its database and list every problem")
+    _policy(check)
+    check.add_argument(
+        "--data",
+        action="store_true",
+        help="what the bounds do to the rows there are: exact figures, for the owner alone",
+    )
+
+    query = commands.add_parser("query", help="answer one statement, and charge for it")
+    _statement(query)
+    query.add_argument("--watch", metavar="NAME", help="ask as a watch: paid once, and free as long as it is FALSE")
+    query.add_argument(
+        "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
+    )
+    query.add_argument(
+        "--other", action="store_true", help="add the groups that are not shown up in a row of their own"
+    )
+    query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
+
+    query.add_argument("--plot", action="store_true", help="a chart below the table, with error bars")
+
+    shell = commands.add_parser("shell", help="ask at a prompt that knows the tables")
+    _policy(shell)
+    shell.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
+    shell.add_argument("--plot", action="store_true", help="a chart below each answer")
+
+    explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
+    _statement(explain)
+    explain.add_argument(
+        "--sql", dest="computed", action="store_true", help="also how it is computed: bounded SQL, statistics, noise"
+    )
+    explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
+
+    serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
+    _policy(serve)
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    serve.add_argument("--port", type=int, default=5433, help="the port to listen on; 0 chooses one (%(default)s)")
+    serve.add_argument("--tls-certificate", type=Path, metavar="FILE", help="PEM file; or in DPSQL_TLS_CERTIFICATE")
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file of its key; or in DPSQL_TLS_KEY")
+    serve.add_argument("--without-tls", action="store_true", help="let other machines connect in clear")
+    serve.add_argument(
+        "--without-passwords", action="store_true", help="serve other machines though some analysts have no password"
+    )
+    serve.add_argument(
+        "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
+    )
+    serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
+    serve.add_argument(
+        "--console-port", type=int, metavar="N", help="a web page to ask and to watch; needs dpsql[console]"
+    )
+    serve.add_argument(
+        "--console-host", default="127.0.0.1", help="others than this machine need TLS and passwords (%(default)s)"
+    )
+    serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
+    serve.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"
+    )
+    serve.add_argument(
+        "--log-engine-errors", action="store_true", help="log what the database says of errors, with values of rows"
+    )
+    serve.add_argument(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="how many processes answer; by itself one for each core, 4 at most",
+    )
+    serve.add_argument(
+        "--grace",
+        type=_seconds,
+        default=5.0,
+        metavar="S",
+        help="how long statements may go on at the end (%(default)s)",
+    )
+
+    passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
+    passwd.add_argument("name", metavar="NAME", help="the analyst")
+
+    budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
+    _policy(budget)
+
+    ledger = commands.add_parser("ledger", help="verify what was charged, or export it")
+    acts = ledger.add_subparsers(dest="act", required=True, metavar="ACT")
+    _policy(acts.add_parser("verify", help="read every charge, and compare them with totals and policy"))
+    export = acts.add_parser("export", help="every charge, the oldest first, with all digits")
+    _policy(export)
+    export.add_argument(
+        "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
+    )
+
+    guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
+    guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
+    for name, command in commands.choices.items():
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        command.epilog = "\n".join(["examples:", *(f"  {one}" for one in _EXAMPLES[name]), "", _CODES])
+    return top
+
+
+_CODES = "exit codes: 0 done; 1 refused, failed, or a policy with errors; 2 a wrong command line; 3 the budget is spent"
+
+_EXAMPLES: dict[str, tuple[str, ...]] = {
+    "demo": ("dpsql demo",),
+    "init": (
+        "dpsql init clinic.duckdb --output policy.yaml",
+        "dpsql init postgresql://reader@host/clinic --unit patient.id",
+    ),
+    "check": ("dpsql check policy.yaml", "dpsql check policy.yaml --data"),
+    "query": (
+        'dpsql query policy.yaml "SELECT sex, COUNT(*) FROM patient GROUP BY sex"',
+        "dpsql query policy.yaml --target-error 5% --plot - < question.sql",
+        'DPSQL_POLICY=policy.yaml dpsql query --format csv "SELECT COUNT(*) FROM patient"',
+    ),
+    "shell": ("dpsql shell policy.yaml --analyst ana", "DPSQL_POLICY=policy.yaml dpsql shell"),
+    "explain": (
+        'dpsql explain policy.yaml "SELECT AVG(cost) FROM visit"',
+        'dpsql explain policy.yaml --sql "SELECT …"',
+    ),
+    "serve": (
+        "dpsql serve policy.yaml --console-port 8080",
+        "dpsql serve policy.yaml --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem --audit audit.jsonl",
+    ),
+    "passwd": ("dpsql passwd ana",),
+    "budget": ("dpsql budget policy.yaml",),
+    "ledger": ("dpsql ledger verify policy.yaml", "dpsql ledger export policy.yaml --format json"),
+    "guide": ("dpsql guide", "dpsql guide error-bars"),
+}
+
+
+def _policy(command: argparse.ArgumentParser) -> None:
+    known = os.environ.get("DPSQL_POLICY")
+    command.add_argument(
+        "policy",
+        metavar="POLICY",
+        type=Path,
+        nargs="?" if known else None,
+        default=known,
+        help="the policy file; or in DPSQL_POLICY",
+    )
+
+
+def _statement(command: argparse.ArgumentParser) -> None:
+    _policy(command)
+    command.add_argument("sql", metavar="SQL", help="one statement; - reads it from stdin")
+    command.add_argument(
+        "--epsilon", metavar="E", help="the price of the statement; the policy has a default and a cap"
+    )
+    command.add_argument(
+        "--target-error", metavar="E", help="the 95 %% error to pay for: a number, or a percentage such as 5%%"
+    )
+    command.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 256:
+        raise ValueError
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 3600:
+        raise ValueError
+    return value

@@ -1,0 +1,259 @@
+"""``dpsql check --data``: what a policy's bounds do to the rows that are there now, for the owner's eyes alone.
+
+Nothing is charged, since nothing is released: the figures are exact, and stay on the owner's terminal. Whoever passes
+them on, or tunes a policy by them, gives away what the budget does not count.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+
+from rich.console import Console
+from rich.text import Text
+from sqlglot import exp
+
+from dpsql.display import grid
+from dpsql.engines import ForeignKey, owned_rows_scan, total_scan, value_scan
+from dpsql.errors import Error, OperationalError
+from dpsql.policy import Policy
+from dpsql.proxy import Proxy, Session
+from dpsql.releases import bar
+from rewriter.declared import Column, Scalar, Table
+from rewriter.front_door import Select, parse, rewrite
+
+MOST_QUESTIONS = 5
+_ALMOST_UNIQUE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalQuestion:
+    """A typical question: its text, the error at the default price, and what bounds make of the true number."""
+
+    sql: str
+    error: float | None
+    truth: float | None = None
+    bounded: float | None = None
+
+    @property
+    def bias(self) -> str:
+        if self.truth is None or self.bounded is None:
+            return ""
+        if not self.truth:
+            return "0 %"
+        part = 100 * (self.bounded - self.truth) / abs(self.truth)
+        return f"{part:+.2g} %" if abs(part) >= 0.01 else "0 %"
+
+
+def check_data(policy: Policy, console: Console) -> None:
+    """Print what is found. Raises :class:`OperationalError` where it would not go to a terminal."""
+    if not console.is_terminal:
+        raise OperationalError(
+            "exact figures about people are shown on the owner's terminal alone",
+            sqlstate="42501",
+            hint="run dpsql check --data without a pipe or a file behind it",
+        )
+    proxy = Proxy.open(policy.path or "")
+    try:
+        checked = _Checked(proxy)
+        console.print(Text("Exact figures about your data: do not pass them on. Nothing is charged.\n", style="bold"))
+        for table in proxy.catalog.tables.values():
+            if not table.public:
+                for part in checked.table(table):
+                    console.print(part, highlight=False)
+        console.print(Text("Typical questions at the default price", style="bold"))
+        console.print(checked.simulation(), highlight=False)
+    finally:
+        proxy.close()
+
+
+class _Checked:
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._engine = proxy.answering.opened.engine
+        self._seconds = proxy.policy.limits.seconds
+        self._rows: dict[str, int] = {}
+
+    # Tables and columns
+
+    def table(self, table: Table) -> Iterator[object]:
+        yield Text(f"{table.name}", style="bold")
+        yield from self._people(table)
+        lines = [self._column(table, column) for column in table.columns.values()]
+        yield grid(
+            ["column", "NULL", "different", "below", "above", "not listed", "to do"],
+            [[line[at] for line in lines] for at in range(7)],
+            [False, True, True, True, True, True, False],
+        )
+        yield Text("")
+
+    def _people(self, table: Table) -> Iterator[object]:
+        unit = self._proxy.catalog.unit
+        if unit is None:
+            return
+        way = tuple(ForeignKey((hop.column,), hop.parent, (hop.parent_column,)) for hop in table.path)
+        most = table.max_rows or table.learned_rows or 1 << 40
+        found = self._engine.figures(lambda rows: owned_rows_scan(rows, table.name, unit, way, most), self._seconds)
+        rows, dangling, shared, people, *spread, beyond, cut = (int(one or 0) for one in found)
+        self._rows[table.name] = rows
+        said = f"{rows:,} rows of {people:,} people: median {spread[0]:,}, 90 % {spread[1]:,}, 99 % {spread[2]:,}, "
+        yield Text(f"{said}most {spread[3]:,}; max_rows is {table.max_rows or 'not declared'}")
+        if table.max_rows is None and table.path:
+            yield Text(f"  without max_rows, COUNT and SUM are refused: max_rows: {max(1, spread[2])} keeps 99 % whole")
+        elif beyond:
+            part = f"{_share(beyond, people)} of the people"
+            yield Text(f"  {beyond:,} people have more ({part}): {cut:,} rows ({_share(cut, rows)}) are weighed away")
+        elif table.path and spread[3] and 2 * spread[3] <= most:
+            yield Text(f"  nobody has more than {spread[3]:,}: max_rows: {spread[3]} would be less noise")
+        if dangling:
+            yield Text(f"  {dangling:,} rows ({_share(dangling, rows)}) lead to nobody, and are in no answer")
+        if table.path:
+            yield from self._other_bounds(table)
+        if shared:
+            yield Text(f"  {shared:,} rows lead to several people: the key that they refer to is not unique")
+
+    def _other_bounds(self, table: Table) -> Iterator[object]:
+        """Lines for the policy, each with what it would do to the noise of a question about groups."""
+        for sql in _grouped(table)[:1]:
+            try:
+                told = self._session().explain(sql)
+            except Error:
+                continue
+            for one in told.better:
+                pairs = zip(told.expected, one.errors, strict=True)
+                times = [now / then for now, then in pairs if now is not None and then]
+                if one.by_owner and times:
+                    yield Text(f"  {one.change} would make {sql} {max(times):.2g} times less noisy")
+
+    def _session(self) -> Session:
+        return self._proxy.session(next(iter(self._proxy.policy.analysts or ()), None))
+
+    def _column(self, table: Table, column: Column) -> tuple[str, ...]:
+        values = [_literal(value) for value in column.values or () if value is not None]
+        ends = None if column.range is None else (_literal(column.range[0]), _literal(column.range[1]))
+        scan = partial(value_scan, table=table.name, column=column.name, ends=ends, values=values)
+        rows, nulls, different, below, above, beside = map(int, self._engine.figures(scan, self._seconds))
+        known = rows - nulls
+        shares = [_share(below, known), _share(above, known)] if ends else ["", ""]
+        listed = _share(beside, known) if values else ""
+        todo = []
+        if known and (below + above) / known > 0.01:
+            todo.append("widen the range, or mend the values")
+        if known and beside / known > 0.01:
+            todo.append("list what is missing")
+        if self._identifies(table, column, known, different):
+            todo.append("nearly every row has another value: leave it out if it identifies people")
+        return (column.name, _share(nulls, rows), f"{different:,}", *shares, listed, "; ".join(todo))
+
+    def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
+        """Whether a column is as good as a name: unique values, and no key that the policy needs."""
+        keys = {hop.column for hop in table.path} | {hop.parent_column for hop in table.path}
+        unit = self._proxy.catalog.unit
+        is_key = (table.name, column.name) == unit or column.name in keys
+        plain = column.range is None and column.values is None and column.values_from is None
+        return known >= 20 and different > _ALMOST_UNIQUE * known and plain and not is_key
+
+    # Questions
+
+    def simulation(self) -> object:
+        found: list[TypicalQuestion] = []
+        for sql, table, column in self._questions():
+            if len(found) < MOST_QUESTIONS and (one := self._asked(sql, table, column)) is not None:
+                found.append(one)
+        return grid(
+            ["question", "95 % error", "true", "within bounds", "bias"],
+            [
+                [one.sql for one in found],
+                ["" if one.error is None else f"± {bar(one.error)}" for one in found],
+                ["" if one.truth is None else f"{one.truth:,.6g}" for one in found],
+                ["" if one.bounded is None else f"{one.bounded:,.6g}" for one in found],
+                [one.bias for one in found],
+            ],
+            [False, True, True, True, True],
+        )
+
+    def _questions(self) -> Iterator[tuple[str, Table, Column | None]]:
+        """Counts first, then sums, then counts by a declared column."""
+        people = [table for table in self._proxy.catalog.tables.values() if not table.public]
+        people.sort(key=lambda table: not table.path)
+        for table in people:
+            yield f'SELECT COUNT(*) FROM "{table.name}"', table, None
+        for table in people:
+            summed = [one for one in table.columns.values() if one.type.numeric and one.range is not None]
+            for column in summed[-2:] if len(people) > 1 else summed:
+                if column.range is not None:
+                    yield f'SELECT SUM("{column.name}") FROM "{table.name}"', table, column
+        for table in people:
+            for grouped in _grouped(table):
+                yield grouped, table, None
+
+    def _asked(self, sql: str, table: Table, column: Column | None) -> TypicalQuestion | None:
+        try:
+            expected = self._session().explain(sql).expected[-1]
+        except Error:
+            return None
+        if "GROUP BY" in sql:
+            return TypicalQuestion(sql, expected)
+        return TypicalQuestion(sql, expected, self._truth(table, column), self._bounded(sql))
+
+    def _truth(self, table: Table, column: Column | None) -> float:
+        if column is None:
+            return float(self._rows.get(table.name, 0))
+        scan = partial(total_scan, table=table.name, column=column.name)
+        return float(self._engine.figures(scan, self._seconds)[1] or 0)
+
+    def _bounded(self, sql: str) -> float | None:
+        """The exact number after people were bounded: its noise is left out, since nothing is released."""
+        statement = parse(sql)
+        if not isinstance(statement, Select):
+            return None
+        opened = self._proxy.answering.opened
+        norms = opened.accountant.accounting.norms[:1]
+        program = rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=norms)
+        if program.missing or len(program.plans) != 1:
+            return None
+        (plan,) = program.plans
+        exact = opened.engine.run(plan, self._seconds)
+        found: Mapping[str, int] = {name: column[0] for name, column in exact.statistics.items()}
+        total = plan.outputs[0].estimator.as_sum
+        return None if total is None else float(sum(part * found[name] for name, part in total.terms))
+
+
+def _grouped(table: Table) -> list[str]:
+    """Counts by months, and by what is listed."""
+    found: list[str] = []
+    for column in table.columns.values():
+        name, source = f'"{column.name}"', f'"{table.name}"'
+        if column.range is not None and column.type.temporal:
+            found.insert(0, f"SELECT DATE_TRUNC('month', {name}), COUNT(*) FROM {source} GROUP BY 1")
+        elif column.values is not None:
+            found.append(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1")
+    return found
+
+
+def _share(part: int, whole: int) -> str:
+    """A part of rows.
+
+    >>> _share(0, 10), _share(1, 100000), _share(25, 100)
+    ('0', '< 0.1 %', '25 %')
+    """
+    if not part:
+        return "0"
+    share = 100 * part / max(whole, 1)
+    return f"{share:.3g} %" if share >= 0.1 else "< 0.1 %"
+
+
+def _literal(value: Scalar) -> exp.Expr:
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, datetime.datetime):
+        return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("timestamp"))
+    if isinstance(value, datetime.date):
+        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    if isinstance(value, int | float | Decimal):
+        number = exp.Literal.number(str(abs(value)))
+        return exp.Neg(this=number) if value < 0 else number
+    return exp.Literal.string(str(value))

@@ -1,0 +1,56 @@
+"""Charts of answers with their error bars, by matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpsql.errors import NotSupportedError, ProgrammingError
+from dpsql.releases import cell
+
+if TYPE_CHECKING:
+    from dpsql.reply import Answer
+
+
+def plotted(answer: Answer, axes: Any = None) -> Any:
+    """The matplotlib ``Axes`` of a chart: a line with error bars along time, else bars with error bars.
+
+    The first column is what is along the axis, where it was not measured; each measured column is drawn.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        hint = "pip install 'dpsql[notebook]'"
+        raise NotSupportedError("plot() needs matplotlib", sqlstate="0A000", hint=hint) from None
+    margins = list(answer.margins)
+    measured = [at for at in range(len(answer.columns)) if any(row[at] is not None for row in margins)]
+    drawn = measured or [at for at, column in enumerate(answer.columns) if column.type.numeric]
+    if not drawn or not answer.rows:
+        raise ProgrammingError("there is no number to draw", sqlstate="22023")
+    axes = pyplot.subplots()[1] if axes is None else axes
+    along = 0 if 0 not in drawn else None
+    temporal = along == 0 and answer.columns[0].type.temporal
+    names = [str(row) for row in range(len(answer.rows))]
+    if along is not None:
+        names = [cell(row[0]) for row in answer.rows]
+        axes.set_xlabel(answer.columns[0].name)
+    places = [row[0] for row in answer.rows] if temporal else list(range(len(names)))
+    for number, at in enumerate(drawn):
+        label = answer.columns[at].name
+        known = [row for row in range(len(names)) if answer.rows[row][at] is not None and places[row] is not None]
+        values = [float(answer.rows[row][at]) for row in known]  # type: ignore[arg-type]
+        errors = [margins[row][at] or 0.0 for row in known]
+        if temporal:
+            own = sorted(zip((places[row] for row in known), values, errors, strict=True))
+            axes.errorbar(*zip(*((when, value) for when, value, _ in own), strict=True),
+                          yerr=[error for *_, error in own], capsize=3, label=label)  # fmt: skip
+        else:
+            width = 0.8 / len(drawn)
+            shifted = [row + (number - (len(drawn) - 1) / 2) * width for row in known]
+            axes.bar(shifted, values, width, yerr=errors, capsize=3, label=label)
+    if not temporal:
+        axes.set_xticks(places, names, rotation=45 if max(map(len, names)) > 6 else 0)
+    if len(drawn) == 1:
+        axes.set_ylabel(answer.columns[drawn[0]].name)
+    else:
+        axes.legend()
+    return axes

@@ -1,0 +1,80 @@
+"""What charges add up to in the windows that are open, kept up with a ledger charge by charge.
+
+Guarantee: a window that has ended is never counted into again, and none is opened twice. The time of a window is that
+of the ledger: the latest that any charge in it has. A charge is never recorded as earlier than the one before it,
+whatever the clock of its proxy says, so that a clock that goes back stays in the window that is open.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+
+from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
+
+Limits = Mapping[str, tuple[Accountant, ...]]
+"""The filters of everybody together, and of every analyst who has a share: of each window, of all time, or both."""
+
+Newest = Callable[[int], tuple[int, datetime.datetime] | None]
+"""The last number, and the latest time, of the charges after a number."""
+Newer = Callable[[int, datetime.datetime], Iterable[tuple[int, datetime.datetime, str, PrivacyLoss]]]
+"""Charges after a number that were made at a time or later, in their order."""
+
+BEGINNING = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+_TOGETHER = ""
+
+
+class Tally:
+    """The sums of the open windows of some limits, for one thread at a time.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.accounting import PURE
+    >>> month = CalendarUnit("month")
+    >>> tally = Tally({"": (Accountant(PURE, Fraction(1), Fraction(0), per=month),)})
+    >>> days = [datetime.datetime(2026, month, 5, tzinfo=datetime.UTC) for month in (10, 11, 10)]
+    >>> for number, day in enumerate(days[:2]):
+    ...     tally.count(number, day, "ana", PrivacyLoss(epsilon=Fraction(1, 2)))
+    >>> [float(tally.spent(month, "", tally.at(day)).epsilon) for day in days]
+    [0.5, 0.5, 0.5]
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.periods = frozenset(one.per for filters in limits.values() for one in filters if one.per is not None)
+        self.number = 0
+        self.latest = BEGINNING
+        self._open: dict[CalendarUnit, tuple[datetime.datetime, dict[str, PrivacyLoss]]] = {}
+
+    def follow(self, newest: Newest, newer: Newer) -> None:
+        """Count what was charged since this was asked last."""
+        found = newest(self.number)
+        if found is None:
+            return
+        number, latest = found
+        if self.periods:
+            since = min(one.begin(self.at(latest)) for one in self.periods)
+            for charge in newer(self.number, since):
+                self.count(*charge)
+        self.number, self.latest = number, self.at(latest)
+
+    def at(self, time: datetime.datetime) -> datetime.datetime:
+        """The time of a ledger that is charged when a clock shows this one."""
+        return max(time, self.latest)
+
+    def count(self, number: int, time: datetime.datetime, analyst: str, loss: PrivacyLoss) -> None:
+        """One more charge: it counts in its window, and in no later one."""
+        self.number, self.latest = number, self.at(time)
+        for period in self.periods:
+            began = period.begin(time)
+            since, sums = self._open.get(period, (BEGINNING, {}))
+            if began > since:
+                sums = {}
+                self._open[period] = began, sums
+            if began >= since:
+                for name in (_TOGETHER, analyst):
+                    sums[name] = sums.get(name, PrivacyLoss()) + loss
+
+    def spent(self, period: CalendarUnit, name: str, at: datetime.datetime) -> PrivacyLoss:
+        """What is spent in the window around a time of the ledger, by everybody or one analyst."""
+        since, sums = self._open.get(period, (BEGINNING, {}))
+        return sums.get(name, PrivacyLoss()) if since >= period.begin(at) else PrivacyLoss()

@@ -1,0 +1,88 @@
+"""The noise advisor: what would make an answer more accurate, and by how much. Public facts alone, no data is read.
+
+Each suggestion is tried: the statement is planned and priced as if it had been made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpsql.reply import Better
+from rewriter.declared import Catalog, Column, Table
+
+Errors = tuple[float | None, ...]
+
+MOST = 4
+"""Suggestions that are shown."""
+
+_WORTH = 0.9
+"""A suggestion has to bring some column's error down to this part of it."""
+
+
+def suggestions(
+    statement: str,
+    catalog: Catalog,
+    tables: Sequence[str],
+    now: Errors,
+    errors_under: Callable[[Catalog], Errors],
+) -> tuple[Better, ...]:
+    """What the owner could change in the policy's ``tables``, the best first."""
+    found = []
+    for change, changed in _changes(statement, catalog, tables):
+        errors = errors_under(changed)
+        if _gain(now, errors) <= _WORTH:
+            found.append(Better(change, errors, by_owner=True))
+    found.sort(key=lambda one: _gain(now, one.errors))
+    return tuple(found[:MOST])
+
+
+def _gain(now: Errors, then: Errors) -> float:
+    """The smallest part that an error would come down to; 1 where nothing is known."""
+    parts = [new / old for old, new in zip(now, then, strict=True) if old and new is not None]
+    return min(parts, default=1.0) if all(part <= 1.01 for part in parts) else 1.0
+
+
+def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterator[tuple[str, Catalog]]:
+    words = {word.lower() for word in re.findall(r"\w+", statement)}
+    for name in tables:
+        table = catalog.tables[name]
+        for change, changed in _of_rows(table):
+            yield f"{name}: {change}", _with(catalog, changed)
+        for column in table.columns.values():
+            if column.name.lower() in words:
+                for change, tighter in _of_column(column):
+                    columns = {**table.columns, column.name: tighter}
+                    yield f"{name}.{column.name}: {change}", _with(catalog, replace(table, columns=columns))
+
+
+def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
+    if table.spans is not None and table.max_rows is not None:
+        # The bound is that of each span, and max_rows of all of them.
+        unit, count = table.spans.unit, table.spans.count
+        each = table.max_rows // count
+        if each > 1:
+            half = (each + 1) // 2
+            yield f"max_rows: {half} per {unit}, not {each} per {unit}", replace(table, max_rows=half * count)
+    elif table.max_rows is not None and table.max_rows > 1:
+        fewer = (table.max_rows + 1) // 2
+        yield f"max_rows: {fewer}, not {table.max_rows}", replace(table, max_rows=fewer)
+        if table.max_rows > 2 and (table.max_rows_per_group or table.max_rows) > 2:
+            yield "max_rows_per_group: 2", replace(table, max_rows_per_group=2)
+
+
+def _of_column(column: Column) -> Iterator[tuple[str, Column]]:
+    if column.range is None or not column.type.numeric or column.step is not None:
+        return
+    low, high = (Fraction(str(end)) for end in column.range)
+    if high > low:
+        middle = low + (high - low) / 2
+        end = int(middle) if middle == int(middle) else float(middle)
+        said = f"range: [{column.range[0]}, {end}], not [{column.range[0]}, {column.range[1]}]"
+        yield said, replace(column, range=(column.range[0], end))
+
+
+def _with(catalog: Catalog, table: Table) -> Catalog:
+    return replace(catalog, tables={**catalog.tables, table.name: table})

@@ -1,0 +1,139 @@
+"""Watches: whether an aggregate of people has come above a number, paid for once, and asked again for free.
+
+As in :mod:`dpsql.answer`, the order of the lines in :meth:`Watching.answer` is the guarantee: charge durably, draw the
+secret threshold and keep it durably, read, compare, keep the answer durably, answer. An answer that could not be kept
+since somebody else had one first is thrown away, so that all answers of a watch are one sequence, and none follows the
+first TRUE (:mod:`dpsql.mechanisms.above_threshold`). A crash loses budget, or one answer, never privacy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.answer import Answering, Asked
+from dpsql.errors import NotSupportedError
+from dpsql.ledger import WatchState
+from dpsql.mechanisms import AboveThreshold
+from dpsql.mechanisms.sampling import Sampler
+from dpsql.prepare import Prepared
+from dpsql.reply import Answer, AnswerColumn, Budget
+from rewriter.front_door import WATCHED_FORM, WatchedComparison
+from rewriter.plan import Linear, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedStatement:
+    """A statement that is watched: ``shown`` is the statement as it is asked, ``prepared`` asks for the aggregate of
+    its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE."""
+
+    shown: Prepared
+    prepared: Prepared
+    plan: Plan
+    sign: int
+    least: int
+    sensitivity: int
+
+
+def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
+    """The integers of a comparison. Raises :class:`NotSupportedError` where there is not one integer behind it."""
+    options = prepared.program.options
+    plan = options[0].by_norm[0] if len(options) == 1 and len(options[0].by_norm) else None
+    outputs = () if plan is None else plan.outputs
+    known = plan is not None and not plan.keys and len(plan.statistics) == len(outputs) == 1 and not plan.choices
+    estimator = outputs[0].estimator if known else None
+    if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or prepared.program.missing:
+        raise NotSupportedError("this statement cannot be watched", sqlstate="0A000", hint=WATCHED_FORM)
+    ((_, weight),) = estimator.terms
+    (block,) = plan.blocks
+    # Of one integer all norms are the same; a person moves it by a whole number of steps.
+    moved = block.sensitivity.l1 if block.sensitivity.l1 is not None else _root_up(block.sensitivity.l2_squared)
+    least = comparison.threshold(Fraction(weight))
+    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved)
+
+
+def _root_up(square: int) -> int:
+    root = isqrt(square)
+    return root if root * root == square else root + 1
+
+
+class Watching:
+    """Answers watched statements, for all sessions of a proxy. Thread-safe."""
+
+    def __init__(self, answering: Answering, sampler: Sampler) -> None:
+        self._answering = answering
+        self._opened = answering.opened
+        self._sampler = sampler
+
+    def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
+        """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
+        opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
+        accountant, paid = opened.accountant, Fraction(0)
+        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
+        mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
+        loss, reading = accountant.price(settings.epsilon, Fraction(0)), self._answering.reader.reading([plan])
+        with opened.purchases.claimed({key}, patience):
+            while True:
+                patience.check()
+                version, state = opened.version(plan), states.read(key)
+                if state is not None and state.answer is not None and state.version == version:
+                    break
+                with opened.turn(patience) as turn:
+                    if state is None or state.answer:
+                        program, sql = watched.prepared.program, watched.shown.sql
+                        charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)
+                        paid = settings.epsilon
+                        begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))
+                        if not states.change(key, state, begun):
+                            continue  # another proxy has paid for it, too
+                        state = begun
+                    ((exact,),) = reading.table(plan, patience, turn).statistics.values()
+                    above = mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)
+                after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
+                if states.change(key, state, after):
+                    state = after
+                    break
+        assert state is not None  # noqa: S101  both ways out of the loop have one
+        return self._reply(watched, name, bool(state.answer), mechanism, paid, budget)
+
+    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
+        """What is watched under a name: another comparison, price or declaration is another watch."""
+        facts = (name, watched.plan.identity, watched.sign, watched.least, watched.sensitivity, epsilon)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def _reply(
+        self,
+        watched: WatchedStatement,
+        name: str,
+        above: bool,
+        mechanism: AboveThreshold,
+        paid: Fraction,
+        budget: Callable[[], Budget],
+    ) -> Answer:
+        ((column, kind),) = watched.shown.columns
+        accountant = self._opened.accountant
+        (statistic,) = watched.plan.statistics
+        width = float(mechanism.half_width(0.05) * statistic.granularity)
+        ends = (
+            "it is TRUE, and ends: who asks after the next refresh pays again"
+            if above
+            else "as long as it is FALSE, asking again is free"
+        )
+        return Answer(
+            (AnswerColumn(column, kind),),
+            ((above,),),
+            ((None,),),
+            price=accountant.price(paid, Fraction(0)) if paid else PrivacyLoss(),
+            epsilon=paid,
+            budget=budget,
+            notices=(
+                f"watch {name}: {ends}",
+                f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
+                *watched.prepared.program.notes,
+                *watched.plan.notes,
+            ),
+        )

@@ -1,0 +1,55 @@
+"""Previews: a SELECT of a few rows of people, as tools send to see what is there, has its columns and no row.
+
+Guarantee: the answer follows from text and policy alone. No release is made, and no row of people is read.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.declared import Kind, Type
+from rewriter.relations import Relation
+
+PREVIEWED = "rows of people are not shown, only their columns: dpsql.columns says what may be asked of each"
+_TYPES = {
+    Kind.BOOLEAN: "boolean",
+    Kind.DOUBLE: "double precision",
+    Kind.TEXT: "text",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+    Kind.TIMESTAMPTZ: "timestamptz",
+    Kind.NULL: "text",
+}
+_INTEGERS = {16: "smallint", 32: "integer", 64: "bigint"}
+
+
+def unlimited(tree: exp.Query) -> exp.Query:
+    """The query without any LIMIT: which rows there are does not change their columns.
+
+    >>> import sqlglot
+    >>> unlimited(sqlglot.parse_one("SELECT a FROM (SELECT a FROM t LIMIT 5 OFFSET 2) LIMIT 1")).sql()
+    'SELECT a FROM (SELECT a FROM t)'
+    """
+    copy = tree.copy()
+    for query in copy.find_all(exp.Query):
+        for part in ("limit", "offset"):
+            if query.args.get(part) is not None:
+                query.set(part, None)
+    return copy
+
+
+def columns_alone(rows: Relation) -> exp.Select:
+    """A SELECT of no row with the same columns."""
+    items = [
+        exp.alias_(exp.Cast(this=exp.Null(), to=_type_of(value.type)), name, quoted=True)
+        for name, value in rows.columns
+    ]
+    return exp.Select(expressions=items, where=exp.Where(this=exp.false()))
+
+
+def _type_of(kind: Type) -> exp.DataType:
+    if kind.kind is Kind.DECIMAL:
+        return exp.DataType.build(f"decimal({kind.precision}, {kind.scale})")
+    if kind.kind is Kind.INTEGER:
+        return exp.DataType.build(_INTEGERS.get(kind.bits, "decimal(38, 0)"))
+    return exp.DataType.build(_TYPES[kind.kind], dialect="postgres")

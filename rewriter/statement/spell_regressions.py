@@ -1,0 +1,201 @@
+"""Regressions in all their spellings, made plain: one aggregate for each number that is shown of a regression.
+
+``LINREGR(y, ARRAY[1, x])`` is MADlib's. ``(…).coef`` are its coefficients, as the bare call is, ``.std_err`` their
+standard errors, ``.r2`` and ``.condition_no`` one number each. An answer has no arrays: ``{1.5,2}`` is the text that
+PostgreSQL writes for one, and can be cast to ``float8[]`` by a client; ``(…).coef[1]`` is the first coefficient.
+``dpsql.predict(…, ARRAY[1, 50])`` is the sum of the coefficients times these numbers: one number of the regression
+where they are written out, and arithmetic above the release where they are computed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.refused import Refused
+from rewriter.statement.identifiers import folded
+from rewriter.statement.spell_quantiles import array_text
+
+REGRESSION = "linregr"
+"""The name of the aggregate; its arguments are a field, a place from 1 on (0 of a field that is one number), y, the
+elements of the array, and the numbers that a prediction is made at."""
+
+MOST_REGRESSORS = 20
+_LARGEST = 10**30
+"""Of a number that a prediction is made at."""
+_LISTS = ("coef", "std_err")
+_FIELDS = (*_LISTS, "r2", "condition_no")
+_HINT = "write LINREGR(y, ARRAY[1, x]), where the constant 1 stands for the intercept"
+_PREDICT = "write dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 50])"
+
+
+def plain_regressions(tree: exp.Query) -> exp.Query:
+    """``tree`` with one aggregate for each number of a regression; columns keep the names that they had.
+
+    >>> import sqlglot
+    >>> sql = "SELECT LINREGR(y, ARRAY[1, x]), (LINREGR(y, ARRAY[1, x])).coef[2], (LINREGR(y, ARRAY[1, x])).r2 FROM t"
+    >>> for item in plain_regressions(sqlglot.parse_one(sql, read="postgres")).expressions[1:]:
+    ...     print(item.sql("postgres"))
+    LINREGR('coef', 2, y, 1, x) AS coef
+    LINREGR('r2', 0, y, 1, x) AS r2
+    """
+    if not any(_is_call(node) or _is_prediction(node) for node in tree.find_all(exp.Anonymous, exp.Dot)):
+        return tree
+    copy: exp.Query = tree.copy()
+    # Predictions first: they hold the calls of regressions.
+    for node in [one for one in copy.find_all(exp.Dot) if _is_prediction(one)]:
+        _put(node, _prediction(node), "predict")
+    for call in [one for one in copy.find_all(exp.Anonymous) if _is_call(one)]:
+        whole, field = _field_of(_filtered(call))
+        numbers = _numbers(_filtered(call), field)
+        plain, name = (array_text(numbers), field) if field in _LISTS else (numbers[0], field)
+        if (subscript := _subscript(whole)) is not None:
+            whole, place = subscript
+            plain = numbers[place - 1] if field in _LISTS and 0 < place <= len(numbers) else exp.Null()
+        _put(whole, plain, name if isinstance(whole, exp.Dot | exp.Bracket) else REGRESSION)
+    return copy
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() == REGRESSION
+
+
+def _is_prediction(node: exp.Expr) -> bool:
+    """``dpsql.predict(…)``."""
+    called = node.expression if isinstance(node, exp.Dot) else None
+    return (
+        isinstance(called, exp.Anonymous)
+        and called.name.lower() == "predict"
+        and isinstance(node.this, exp.Identifier)
+        and folded(node.this) == "dpsql"
+    )
+
+
+def _filtered(call: exp.Expr) -> exp.Expr:
+    """The call with its FILTER."""
+    return call.parent if isinstance(call.parent, exp.Filter) and call.parent.this is call else call
+
+
+def _field_of(node: exp.Expr) -> tuple[exp.Expr, str]:
+    """``(node).field`` around it, and the field; the coefficients, where none is named."""
+    around = _around_parentheses(node)
+    if not isinstance(around.parent, exp.Dot) or around.parent.this is not around:
+        return node, "coef"
+    dot = around.parent
+    field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
+    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS:
+        raise Refused(
+            f"a regression has no {field}",
+            hint=f"its fields are {', '.join(_FIELDS)}, as in (LINREGR(y, ARRAY[1, x])).r2",
+            sqlstate="42703",
+        )
+    return dot, field
+
+
+def _around_parentheses(node: exp.Expr) -> exp.Expr:
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    return node
+
+
+def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
+    """``whole[n]`` around it, and n. Of what it knows no type of, the parser counts places from 0."""
+    node = _around_parentheses(whole)
+    around = node.parent
+    if not isinstance(around, exp.Bracket) or around.this is not node:
+        return None
+    index = around.expressions[0] if len(around.expressions) == 1 else None
+    if not isinstance(index, exp.Literal) or not index.is_int:
+        raise Refused(
+            "the place of a coefficient is a number from 1 on", hint="write (LINREGR(y, ARRAY[1, x])).coef[2]"
+        )
+    return around, int(index.name) + 1
+
+
+def _numbers(filtered: exp.Expr, field: str) -> list[exp.Expr]:
+    """One aggregate for each number of a field."""
+    call = filtered.this if isinstance(filtered, exp.Filter) else filtered
+    y, elements = _arguments(call)
+    places = range(1, len(elements) + 1) if field in _LISTS else range(1)
+    found: list[exp.Expr] = []
+    for place in places:
+        head = [exp.Literal.string(field), exp.Literal.number(str(place))]
+        parts = [y.copy(), *(one.copy() for one in elements)]
+        one: exp.Expr = exp.AnonymousAggFunc(this=REGRESSION.upper(), expressions=[*head, *parts])
+        found.append(exp.Filter(this=one, expression=filtered.expression.copy()) if filtered is not call else one)
+    return found
+
+
+def _arguments(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
+    """y, and the elements of the array."""
+    arguments = call.expressions
+    if len(arguments) != 2 or (elements := _elements(arguments[1])) is None:
+        raise Refused("LINREGR takes a number and an array of numbers", hint=_HINT, sqlstate="42883")
+    if not 0 < len(elements) <= MOST_REGRESSORS + 1:
+        raise Refused(f"LINREGR takes an array of 1 to {MOST_REGRESSORS} regressors", hint=_HINT)
+    if call.find(exp.AggFunc) is not None or sum(map(_is_call, call.find_all(exp.Anonymous))) > 1:
+        raise Refused("aggregates are not nested", hint=_HINT, sqlstate="42803")
+    return arguments[0], elements
+
+
+def _elements(node: exp.Expr) -> list[exp.Expr] | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return list(node.expressions) if isinstance(node, exp.Array) else None
+
+
+def _prediction(node: exp.Expr) -> exp.Expr:
+    """The sum of the coefficients times the numbers."""
+    arguments = node.expression.expressions
+    if len(arguments) != 2 or (values := _elements(arguments[1])) is None:
+        raise Refused("dpsql.predict takes coefficients and an array of numbers", hint=_PREDICT, sqlstate="42883")
+    inner = arguments[0]
+    while isinstance(inner, exp.Paren) or (isinstance(inner, exp.Dot) and inner.expression.name.lower() == "coef"):
+        inner = inner.this
+    call = inner.this if isinstance(inner, exp.Filter) else inner
+    if not _is_call(call):
+        raise Refused("dpsql.predict takes the coefficients of a regression", hint=_PREDICT)
+    numbers = _numbers(inner, "coef")
+    if len(numbers) != len(values):
+        raise Refused(
+            f"there are {len(numbers)} coefficients and {len(values)} numbers", hint=_PREDICT, sqlstate="22023"
+        )
+    if all(number_of(value) is not None for value in values):
+        one = numbers[0]
+        aggregate = one.this if isinstance(one, exp.Filter) else one
+        arguments = aggregate.expressions[2:]
+        head = [exp.Literal.string("predict"), exp.Literal.number("0")]
+        aggregate.set("expressions", [*head, *arguments, *(value.copy() for value in values)])
+        return one
+    terms = [
+        exp.Mul(this=one, expression=exp.Paren(this=value.copy())) for one, value in zip(numbers, values, strict=True)
+    ]
+    total: exp.Expr = terms[0]
+    for term in terms[1:]:
+        total = exp.Add(this=total, expression=term)
+    return exp.Paren(this=total)
+
+
+def number_of(node: exp.Expr) -> Fraction | None:
+    """The number that is written out; None for all else.
+
+    >>> import sqlglot
+    >>> [number_of(sqlglot.parse_one(text)) for text in ("-1.5", "CAST(2 AS INT)", "1 + 1")]
+    [Fraction(-3, 2), Fraction(2, 1), None]
+    """
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    if isinstance(node, exp.Neg):
+        inner = number_of(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    number = Fraction(node.name)
+    return number if abs(number) <= _LARGEST else None
+
+
+def _put(whole: exp.Expr, plain: exp.Expr, name: str) -> None:
+    whole = _around_parentheses(whole)
+    is_item = isinstance(whole.parent, exp.Select) and whole.arg_key == "expressions"
+    whole.replace(exp.alias_(plain, name) if is_item else plain)

@@ -1,0 +1,237 @@
+"""Regressions: a row stays in its norm, answers without noise are those of least squares, intervals cover."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpsql.errors import Error
+from dpsql.proxy import Session
+from dpsql.testing import measure
+from rewriter.declared.contribution import Norm
+from tests.properties.planted import POLICY, case
+
+PEOPLE = 3000
+ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, None)
+TABLES = """
+  person:
+    columns:
+      id: {}
+      sex: {values: [F, M]}
+      age: {range: [20, 64]}
+      years: {range: [0, 20]}
+      wage: {range: [0, 100]}
+  visit: {unit: pid -> person.id, max_rows: 3, columns: {pid: {}, x: {range: [0, 400]}, y: {range: [0, 400]}}}
+"""
+SETUP = [
+    "CREATE TABLE person (id INTEGER PRIMARY KEY, sex TEXT, age INTEGER, years INTEGER, wage DOUBLE PRECISION)",
+    "INSERT INTO person SELECT i, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END, 20 + i % 45, CASE WHEN i % 50 > 0 THEN i % 17 END,"
+    f" 5.0 + 0.8 * (20 + i % 45) + 2 * (i % 17) + (i * 7919 % 101 - 50) / 10.0 FROM generate_series(1, {PEOPLE}) AS t(i)",
+    "CREATE TABLE visit (pid INTEGER, x INTEGER, y INTEGER)",
+    f"INSERT INTO visit SELECT i, 91 + 2 * j + i % 7, 50 + 3 * j + i % 5 FROM generate_series(1, {PEOPLE}) AS t(i), generate_series(0, 9) AS u(j)",
+]
+FULL = "LINREGR(wage, ARRAY[1, age, years])"
+
+
+def people(*, woman: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The constant, ages and years of those who have years; and their wages."""
+    i = np.arange(1, PEOPLE + 1)
+    own = (i % 50 > 0) & (True if woman is None else (i % 3 == 0) == woman)
+    age, years = 20 + i % 45, i % 17
+    wage = 5 + 0.8 * age + 2 * years + (i * 7919 % 101 - 50) / 10
+    return np.c_[np.ones(len(i)), age, years][own], wage[own]
+
+
+def fitted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.linalg.lstsq(x, y, rcond=None)[0]
+    return found
+
+
+def listed(text: object) -> list[float]:
+    return [float(one) for one in str(text).strip("{}").split(",")]
+
+
+@pytest.fixture(scope="module", params=[("zcdp", "duckdb"), ("pure", "duckdb"), ("zcdp", "postgres")], ids="-".join)
+def exact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    accounting, engine = request.param
+    with case(tmp_path_factory.mktemp("exact"), SETUP, TABLES, accounting, engine=engine) as session:
+        yield session
+
+
+# Without noise
+
+
+def test_coefficients_are_those_of_least_squares(exact: Session) -> None:
+    answer = exact.execute(f"SELECT {FULL}, ({FULL}).coef[2] AS age, ({FULL}).r2, ({FULL}).std_err FROM person")
+    assert [column.name for column in answer.columns] == ["linregr", "age", "r2", "std_err"]
+    ((coefficients, age, share, errors),) = answer.rows
+    x, y = people()
+    truth = fitted(x, y)
+    rest = y - x @ truth
+    deviations = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (rest @ rest) / (len(y) - 3))
+    assert listed(coefficients) == pytest.approx(truth, rel=1e-3)
+    assert float(age) == pytest.approx(truth[1], rel=1e-3)  # type: ignore[arg-type]
+    assert float(share) == pytest.approx(1 - rest @ rest / ((y - y.mean()) @ (y - y.mean())), abs=1e-3)  # type: ignore[arg-type]
+    assert listed(errors) == pytest.approx(deviations, rel=0.01)
+
+
+def test_groups_filters_and_regressions_through_the_origin(exact: Session) -> None:
+    sql = "SELECT sex, (LINREGR(wage, ARRAY[age, years]) FILTER (WHERE id > 0)).coef FROM person GROUP BY sex ORDER BY sex"
+    for (_, found), woman in zip(exact.execute(sql).rows, (True, False), strict=True):
+        x, y = people(woman=woman)
+        assert listed(found) == pytest.approx(fitted(x[:, 1:], y), rel=2e-3)
+
+
+def test_a_subquery_with_a_row_per_person_and_a_place_of_the_intercept(exact: Session) -> None:
+    sql = "SELECT LINREGR(w, ARRAY[a, 1]) FROM (SELECT id, MAX(age) AS a, MAX(wage) AS w FROM person GROUP BY id) p"
+    i = np.arange(1, PEOPLE + 1)
+    age = 20 + i % 45
+    wage = 5 + 0.8 * age + 2 * (i % 17) + (i * 7919 % 101 - 50) / 10
+    truth = fitted(np.c_[age, np.ones(PEOPLE)], wage)
+    assert listed(exact.execute(sql).rows[0][0]) == pytest.approx(truth, rel=2e-3)
+
+
+def test_a_prediction_is_the_sum_of_the_coefficients(exact: Session) -> None:
+    ((found, same, computed),) = exact.execute(
+        f"SELECT dpsql.predict({FULL}, ARRAY[1, 40, -10.5]), dpsql.predict(({FULL}).coef, ARRAY[1, 40, -10.5]),"
+        f" dpsql.predict({FULL}, ARRAY[1, 39 + 1, 0.5 - 11]) FROM person"
+    ).rows
+    assert float(found) == pytest.approx(fitted(*people()) @ [1, 40, -10.5], rel=1e-3)  # type: ignore[arg-type]
+    assert found == same == pytest.approx(computed, rel=1e-9)
+
+
+def test_numbers_of_one_regression_in_two_subqueries_are_two(exact: Session) -> None:
+    one, other = (f"(SELECT ({FULL}).coef[{place}] FROM person)" for place in (2, 3))
+    ((age, years),) = exact.execute(f"SELECT {one}, {other}").rows
+    assert [float(age), float(years)] == pytest.approx(fitted(*people())[1:], rel=1e-3)  # type: ignore[arg-type]
+
+
+def test_who_has_too_many_rows_counts_with_less_and_bends_nothing(exact: Session) -> None:
+    """Ten rows each, three of which count."""
+    i, j = np.meshgrid(np.arange(1, PEOPLE + 1), np.arange(10))
+    x, y = (91 + 2 * j + i % 7).ravel(), (50 + 3 * j + i % 5).ravel()
+    truth = fitted(np.c_[np.ones(len(x)), x], y)
+    found = listed(exact.execute("SELECT LINREGR(y, ARRAY[1, x]) FROM visit").rows[0][0])
+    assert found == pytest.approx(truth, rel=0.01)
+
+
+def test_what_no_regression_is_there_for_is_null(exact: Session) -> None:
+    sql = "SELECT (LINREGR(wage, ARRAY[1, age]) FILTER (WHERE age > 63 AND age < 64)).coef[1] FROM person"
+    assert exact.execute(sql).rows[0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT LINREGR(wage, age) FROM person", "array"),
+        ("SELECT LINREGR(wage, ARRAY[1, 1, age]) FROM person", "two intercepts"),
+        ("SELECT LINREGR(wage, ARRAY[2, age]) FROM person", "2 is no regressor"),
+        ("SELECT LINREGR(wage, ARRAY[1, sex]) FROM person", "number"),
+        ("SELECT (LINREGR(wage, ARRAY[1, age])).wat FROM person", "no wat"),
+        ("SELECT LINREGR(AVG(wage), ARRAY[1, age]) FROM person", "nested"),
+        ("SELECT LINREGR(wage, ARRAY[]) FROM person", "1 to 20"),
+        (f"SELECT LINREGR(wage, ARRAY[{', '.join(['age'] * 22)}]) FROM person", "1 to 20"),
+        ("SELECT LINREGR(id, ARRAY[1, age]) FROM person", "bounds"),
+        (f"SELECT dpsql.predict({FULL}, ARRAY[1, 2]) FROM person", "3 coefficients and 2"),
+        ("SELECT dpsql.predict('{1,2}', ARRAY[1, 2]) FROM person", "coefficients"),
+        ("SELECT id, LINREGR(wage, ARRAY[1, age]) OVER () FROM person", ""),
+        ("SELECT linregr_coef(wage, age) FROM person", ""),
+        ("SELECT sex, MAX(b) FROM (SELECT sex, (LINREGR(wage, ARRAY[1, age])).coef[1] AS b FROM person GROUP BY sex, id) t GROUP BY sex", "one person"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_what_would_work(exact: Session, sql: str, said: str) -> None:
+    with pytest.raises(Error) as found:
+        exact.execute(sql)
+    assert found.value.sqlstate in ("0A000", "42883", "42703", "42803", "22023", "42804", "42601"), found.value
+    assert said in str(found.value)
+    assert found.value.hint
+
+
+# Norms
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+@pytest.mark.parametrize("asked", ["i, ARRAY[1, x]", "d, ARRAY[x, k, i]", "x, ARRAY[1, x]", "k, ARRAY[1]", "x, ARRAY[1, i, k, d, i * 2, x + 1]"])  # fmt: skip
+def test_no_row_leaves_its_norm_whatever_it_holds(asked: str, norm: Norm, tmp_path: Path) -> None:
+    random = Random(5)
+    ends = {"i": (-20, 30), "k": (0, 4 * 10**9)}
+    rows = [
+        (n, random.choice([-(2**31), 2**31 - 1, *ends["i"], 5]), random.choice([0.0, 5000.0, 999999.99, -0.01, 2500.0]),
+         random.choice([*ODD, -3.5, 96.1, 46.3, 1e300, -1e300]), random.choice([-(2**63), 2**63 - 1, *ends["k"], 2 * 10**9]))
+        for n in range(400)
+    ]  # fmt: skip
+    with duckdb.connect(str(tmp_path / "case.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, i INTEGER, d DECIMAL(8, 2), x DOUBLE, k BIGINT)"
+        )
+        columns = [pa.array(column) for column in zip(*rows, strict=True)]
+        connection.register("rows", pa.table(dict(zip(["id", "i", "d", "x", "k"], columns, strict=True))))
+        connection.execute("INSERT INTO person SELECT * FROM rows")
+    tables = "  person: {columns: {id: {}, i: {range: [-20, 30]}, d: {range: [0, 5000]}, x: {range: [-3.5, 96.1]}, k: {range: [0, 4000000000]}}}\n"
+    policy = POLICY.format(database="duckdb:case.duckdb", delta=", delta: 1e-3", accounting="zcdp", epsilon=1)
+    (tmp_path / "policy.yaml").write_text(policy + tables)
+    sql = f"SELECT id % 400 AS row, (LINREGR({asked})).r2 FROM person GROUP BY 1"
+    (one,) = measure(sql, tmp_path / "policy.yaml", norm=norm)
+    ((names, sensitivity),) = one.blocks
+    reached = 0.0
+    for cells in one.groups.values():
+        if norm is Norm.L1:
+            assert sensitivity.l1 is not None
+            size = sum(abs(cells[name]) for name in names)
+            assert size <= sensitivity.l1
+            reached = max(reached, size / sensitivity.l1)
+        else:
+            square = sum(cells[name] ** 2 for name in names)
+            assert square <= sensitivity.l2_squared
+            reached = max(reached, math.sqrt(square / sensitivity.l2_squared))
+        assert all(abs(cells[name]) <= one.bounds[name] for name in names)
+    assert reached > 0.8, "a row at the ends of its ranges comes near the bound"
+    assert all(isinstance(step, Fraction) for step in one.granularity.values())
+
+
+# With noise
+
+
+@pytest.mark.parametrize(("accounting", "epsilon"), [("zcdp", 1.0), ("pure", 5.0)])
+def test_intervals_cover(tmp_path: Path, accounting: str, epsilon: float) -> None:
+    """Of 150 answers; below 131 or so it would happen once in 1,000 times."""
+    truth = fitted(*people())
+    held, repeats = np.zeros(4), 150
+    with case(tmp_path, SETUP, TABLES, accounting, epsilon=epsilon, noise=True) as session:
+        session.execute("SET dpsql.intervals = on")
+        session.execute("SET dpsql.reuse = off")
+        asked = ", ".join(f"({FULL}).coef[{place}]" for place in (1, 2, 3))
+        for _ in range(repeats):
+            (row,) = session.execute(f"SELECT {asked}, dpsql.predict({FULL}, ARRAY[1, 40, 10]) FROM person").rows
+            ends = [(float(row[3 * at + 1]), float(row[3 * at + 2])) for at in range(4)]  # type: ignore[arg-type]
+            wanted = [*truth, truth @ [1, 40, 10]]
+            held += [low <= one <= high for one, (low, high) in zip(wanted, ends, strict=True)]
+    assert (held / repeats >= 0.87).all(), held
+
+
+def test_where_noise_is_larger_than_the_spread_there_is_a_ridge_and_no_interval(tmp_path: Path) -> None:
+    """Without a ridge, half of the answers would have an interval."""
+    call = "LINREGR(wage, ARRAY[1, age])"
+    with case(tmp_path, SETUP, TABLES, epsilon=0.002, noise=True) as session:
+        session.execute("SET dpsql.intervals = on")
+        session.execute("SET dpsql.reuse = off")
+        for _ in range(12):
+            ((value, low, high, condition, *_),) = session.execute(
+                f"SELECT ({call}).coef[2], ({call}).condition_no FROM person WHERE id < 300"
+            ).rows
+            assert (low, high, condition) == (None, None, None)
+            assert value is None or abs(float(value)) < 100  # type: ignore[arg-type]
+
+
+def test_a_price_says_which_error_to_expect(exact: Session) -> None:
+    explained = exact.explain(f"SELECT ({FULL}).coef[2], ({FULL}).r2 FROM person")
+    assert all(one is not None and one > 0 for one in explained.expected)
+    assert "LINREGR(wage, ARRAY[1, age, years])" in str(explained)

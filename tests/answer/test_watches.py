@@ -1,0 +1,329 @@
+"""Watches: paid once, FALSE for free, the first TRUE ends them, whatever proxies, crashes and races do."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.errors import Error
+from dpsql.ledger.watch_states import FileStates, ServerStates, WatchState, WatchStates
+from dpsql.mechanisms import AboveThreshold
+from dpsql.mechanisms.sampling import ExactSampler, Sampler
+from dpsql.opened import compared, load_policy, open_here
+from dpsql.proxy import Proxy, Session
+from tests.doubles import NoNoise
+from tests.ledger.test_postgres_ledger import durable_server
+
+START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
+FEW, MANY = "SELECT COUNT(*) > 900 FROM patient", "SELECT COUNT(*) > 100 AS many FROM patient"
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, age INTEGER)")
+        connection.execute("INSERT INTO patient SELECT i, i % 90 FROM range(500) t(i)")
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        """
+database: duckdb:clinic.duckdb
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {epsilon: 10, delta: 1e-6}
+statement: {epsilon: 0.5}
+refresh: 1 hour
+tables: {patient: {columns: {id: {}, age: {range: [0, 100]}}}}
+"""
+    )
+    return path
+
+
+@pytest.fixture
+def hands() -> list[datetime.datetime]:
+    return [START]
+
+
+def opened(policy: Path, hands: list[datetime.datetime], sampler: Sampler | None = None) -> Proxy:
+    return Proxy(open_here(compared(load_policy(policy)), read=lambda: hands[0]), sampler or ExactSampler())
+
+
+@pytest.fixture
+def proxy(policy: Path, hands: list[datetime.datetime]) -> Iterator[Proxy]:
+    with closing(opened(policy, hands)) as found:
+        yield found
+
+
+def watch(proxy: Proxy, name: str = "w") -> Session:
+    session = proxy.session()
+    session.execute(f"SET dpsql.watch = '{name}'")
+    return session
+
+
+def told(session: Session, sql: str) -> tuple[object, bool]:
+    answer = session.execute(sql)
+    ((value,),) = answer.rows
+    return value, bool(answer.price)
+
+
+def test_false_is_free_for_years(proxy: Proxy, hands: list[datetime.datetime]) -> None:
+    session = watch(proxy)
+    answers = []
+    for _ in range(200):
+        answers.append(told(session, FEW))
+        assert told(session, FEW) == (False, False)
+        hands[0] += datetime.timedelta(hours=37)
+    assert answers == [(False, True)] + [(False, False)] * 199
+    assert len(proxy.ledger.charges()) == 1
+    assert session.execute(MANY).columns[0].name == "many"
+
+
+def test_the_first_true_ends_it(proxy: Proxy, hands: list[datetime.datetime]) -> None:
+    session = watch(proxy)
+    assert told(session, MANY) == (True, True)
+    assert told(watch(proxy), MANY) == (True, False), "it stands for its period, for everybody"
+    hands[0] += datetime.timedelta(hours=1)
+    assert told(session, MANY) == (True, True)
+    assert len(proxy.ledger.charges()) == 2
+
+
+def test_a_threshold_is_drawn_once(proxy: Proxy, hands: list[datetime.datetime]) -> None:
+    session = watch(proxy)
+    session.execute(FEW)
+    seen = set()
+    for _ in range(20):
+        with closing(opened(proxy.policy.path or Path(), hands)) as another:
+            hands[0] += datetime.timedelta(hours=1)
+            told(watch(another), FEW)
+        seen.add(_states(proxy)[0].threshold)
+    assert len(seen) == 1
+    assert _states(proxy)[0].asked == 21
+
+
+def test_the_threshold_that_is_kept_is_the_one_that_answers(proxy: Proxy, hands: list[datetime.datetime]) -> None:
+    """Moved so far up that no fresh one could say FALSE of this number."""
+    session = watch(proxy)
+    told(session, MANY)
+    hands[0] += datetime.timedelta(hours=1)
+    proxy.ledger.watches = _Raised(proxy.ledger.watches)
+    assert told(session, MANY) == (False, True)
+    hands[0] += datetime.timedelta(hours=1)
+    assert told(session, MANY) == (False, False)
+
+
+class _Raised:
+    """States whose thresholds come to be far above what was drawn."""
+
+    def __init__(self, states: WatchStates) -> None:
+        self._states = states
+
+    def read(self, key: str) -> WatchState | None:
+        return self._states.read(key)
+
+    def change(self, key: str, before: WatchState | None, after: WatchState) -> bool:
+        raised = replace(after, threshold=10**9) if after.answer is None else after
+        done = self._states.change(key, before, raised)
+        if done and raised is not after:
+            object.__setattr__(after, "threshold", 10**9)
+        return done
+
+
+def _states(proxy: Proxy) -> list[WatchState]:
+    import sqlite3
+
+    with closing(sqlite3.connect(proxy.ledger.place)) as reader:
+        keys = [row[0] for row in reader.execute("SELECT key FROM watch")]
+    return [state for key in keys if (state := proxy.ledger.watches.read(key)) is not None]
+
+
+def test_another_name_comparison_or_price_is_another_watch(proxy: Proxy) -> None:
+    assert told(watch(proxy), FEW)[1]
+    assert told(watch(proxy, "another"), FEW)[1]
+    assert told(watch(proxy), "SELECT COUNT(*) > 901 FROM patient")[1]
+    cheaper = watch(proxy)
+    cheaper.execute("SET dpsql.epsilon = 0.4")
+    assert told(cheaper, FEW)[1]
+    assert not told(watch(proxy), "SELECT 900 < COUNT(*) FROM patient")[1]
+
+
+@pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
+def test_the_price_is_that_of_a_statement(policy: Path, hands: list[datetime.datetime], accounting: str) -> None:
+    delta = "0" if accounting == "pure" else "1e-6"
+    policy.write_text(policy.read_text().replace("delta: 1e-6", f"delta: {delta}, accounting: {accounting}"))
+    with closing(opened(policy, hands)) as proxy:
+        watch(proxy).execute(FEW)
+        (charge,) = proxy.ledger.charges()
+        assert charge.loss == proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ("COUNT(*) > 499", True),
+        ("COUNT(*) > 500", False),
+        ("COUNT(*) >= 500", True),
+        ("COUNT(*) < 500", False),
+        ("COUNT(*) <= 500", True),
+        ("500 <= (COUNT(*))", True),
+        ("500.5 < COUNT(*)", False),
+        ("COUNT(*) > -1", True),
+        ("SUM(age) > 22000", False),
+        ("SUM(age) < 22000", True),
+        ("COUNT(*) FILTER (WHERE age < 45) > 200", True),
+        ("SUM(age) >= 1e30", False),
+    ],
+)
+def test_it_says_what_the_comparison_says(
+    policy: Path, hands: list[datetime.datetime], condition: str, value: bool
+) -> None:
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        session = proxy.session()
+        session.execute("SET dpsql.reuse = off")
+        assert session.execute(f"SELECT {condition} FROM patient").rows == ((value,),)
+        assert watch(proxy).execute(f"SELECT {condition} FROM patient").rows == ((value,),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM patient",
+        "SELECT COUNT(*) > 5, COUNT(*) > 6 FROM patient",
+        "SELECT AVG(age) > 5 FROM patient",
+        "SELECT COUNT(*) > COUNT(age) FROM patient",
+        "SELECT age > 5, COUNT(*) FROM patient GROUP BY 1",
+        "SELECT COUNT(*) > 5 FROM patient GROUP BY age",
+        "SELECT COUNT(*) > 5 FROM patient HAVING COUNT(*) > 7",
+        "SELECT COUNT(*) > 5 FROM patient LIMIT 1",
+        "SELECT COUNT(*) > '5' FROM patient",
+        "SELECT COUNT(*) = 5 FROM patient",
+        "SELECT (SELECT COUNT(*) FROM patient) > 5 FROM patient",
+        "WITH p AS (SELECT * FROM patient) SELECT COUNT(*) > 5 FROM p",
+    ],
+)
+def test_what_is_no_watch_is_refused_and_costs_nothing(proxy: Proxy, sql: str) -> None:
+    with pytest.raises(Error):
+        watch(proxy).execute(sql)
+    assert proxy.ledger.charges() == ()
+
+
+def test_public_statements_and_settings_are_not_watched(proxy: Proxy) -> None:
+    session = watch(proxy)
+    assert session.execute("SELECT 1").rows == ((1,),)
+    assert session.execute("SHOW dpsql.watch").rows == (("w",),)
+    session.execute("RESET dpsql.watch")
+    assert session.execute("SELECT COUNT(*) FROM patient").price
+
+
+def test_what_cannot_be_paid_is_not_watched(policy: Path, hands: list[datetime.datetime]) -> None:
+    policy.write_text(policy.read_text().replace("epsilon: 10", "epsilon: 1.2"))
+    with closing(opened(policy, hands)) as proxy:
+        paid = 0
+        for number in range(10):
+            try:
+                paid += told(watch(proxy, str(number)), FEW)[1]
+            except Error as error:
+                assert error.sqlstate == "53400"
+        assert paid == len(proxy.ledger.charges()) < 10
+
+
+def test_twenty_who_ask_at_once_pay_once(proxy: Proxy) -> None:
+    answers: list[tuple[object, bool]] = []
+    threads = [threading.Thread(target=lambda: answers.append(told(watch(proxy), FEW))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Counter(paid for _, paid in answers) == {True: 1, False: 19}
+
+
+def test_an_answer_that_came_late_is_thrown_away(
+    proxy: Proxy, hands: list[datetime.datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another proxy says TRUE while this one compares: nothing is told of the ended threshold."""
+    session = watch(proxy)
+    told(session, FEW)
+    hands[0] += datetime.timedelta(hours=1)
+    states = proxy.ledger.watches
+    change, crossed = states.change, []
+
+    def late(key: str, before: WatchState | None, after: WatchState) -> bool:
+        if before is not None and not crossed:
+            crossed.append(True)
+            now = WatchState(before.charge, before.threshold, before.asked + 1, after.version, True)
+            assert change(key, before, now)
+        return change(key, before, after)
+
+    monkeypatch.setattr(states, "change", late)
+    assert told(session, FEW) == (True, False), "what the other one said stands"
+    assert crossed
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with durable_server() as server:
+        yield str(server.process.url(server.database()))
+
+
+@pytest.fixture(params=["file", "server"])
+def states(request: pytest.FixtureRequest, tmp_path: Path) -> WatchStates:
+    from dpsql.accounting import PURE, Accountant
+    from dpsql.ledger import Ledger
+
+    place = str(tmp_path / "ledger") if request.param == "file" else request.getfixturevalue("url")
+    Ledger.open(place, Accountant(PURE, Fraction(1), Fraction(0))).close()
+    return FileStates(place) if request.param == "file" else ServerStates(place)
+
+
+def test_a_state_changes_from_the_one_that_was_seen(states: WatchStates) -> None:
+    first, other = WatchState("c1", 10**30), WatchState("c2", -7)
+    assert states.read("k") is None
+    assert states.change("k", None, first)
+    assert not states.change("k", None, other)
+    assert states.read("k") == first
+    said = WatchState("c1", 10**30, 1, "v", False)
+    assert states.change("k", first, said)
+    assert not states.change("k", first, other)
+    ended = WatchState("c1", 10**30, 2, "v", True)
+    assert states.change("k", said, ended)
+    assert not states.change("k", said, said)
+    assert states.read("k") == ended
+    assert "10" not in repr(first)
+
+
+def test_the_noise_is_that_of_the_proof() -> None:
+    """All the answers of neighbours have chances that differ by exp(ε) at most: exactly, for small cases."""
+    epsilon = Fraction(1)
+    mechanism = AboveThreshold.of(1, epsilon)
+    assert mechanism.loss(1).epsilon <= epsilon
+    assert mechanism.loss(3).epsilon > epsilon
+
+    def law(scale: Fraction, reach: int = 60) -> dict[int, float]:
+        q = math.exp(-1 / float(scale))
+        return {x: (1 - q) / (1 + q) * q ** abs(x) for x in range(-reach, reach + 1)}
+
+    noise, query = law(mechanism.threshold.scale), law(mechanism.query.scale)
+
+    def chances(numbers: list[int]) -> list[float]:
+        """Of each place of the first TRUE, and of none."""
+        found = [0.0] * (len(numbers) + 1)
+        for moved, weight in noise.items():
+            left = weight
+            for place, number in enumerate(numbers):
+                above = sum(chance for x, chance in query.items() if number + x >= 3 + moved)
+                found[place] += left * above
+                left *= 1 - above
+            found[-1] += left
+        return found
+
+    for one, other in (([2, 2, 2, 2], [3, 3, 3, 3]), ([0, 4, 1, 2], [1, 3, 2, 1]), ([9, 9], [8, 8])):
+        for here, there in zip(chances(one), chances(other), strict=True):
+            assert abs(math.log(here / there)) <= float(epsilon) + 1e-3

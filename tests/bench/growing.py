@@ -1,0 +1,134 @@
+"""A made-up clinic in PostgreSQL that grows day by day: people, visits and logins, with seasons and late rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import psycopg
+
+FIRST = datetime.date(2026, 1, 1)
+REGIONS = ("north", "south", "east", "west")
+DEPARTMENTS = tuple(f"d{number:02d}" for number in range(20))
+
+TABLES = f"""
+CREATE TABLE patient (id integer PRIMARY KEY, region text NOT NULL CHECK (region IN {REGIONS}), born integer NOT NULL);
+CREATE TABLE visit (
+    patient_id integer NOT NULL REFERENCES patient (id), at timestamp NOT NULL, department text NOT NULL,
+    cost integer NOT NULL, urgent boolean NOT NULL
+);
+CREATE TABLE login (patient_id integer NOT NULL REFERENCES patient (id), at timestamp NOT NULL);
+"""
+
+POLICY = """
+database: {database}
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {budget}
+statement: {{epsilon: {epsilon}, max_epsilon: 1}}
+refresh: 1 day at 02:00
+clock: {{zone: UTC, tick: 1 day}}
+tables:
+  patient:
+    columns: {{id: {{}}, region: {{values: [north, south, east, west]}}, born: {{range: [1920, 2026]}}}}
+  visit:
+    unit: patient_id -> patient.id
+    time: at
+    max_rows: 6 per month
+    columns:
+      patient_id: {{}}
+      at: {{range: [2026-01-01, 2027-01-01]}}
+      department: {{values: [{departments}]}}
+      cost: {{range: [0, 500]}}
+      urgent: {{}}
+  login:
+    unit: patient_id -> patient.id
+    time: at
+    max_rows: 15 per month
+    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
+"""
+
+
+class GrowingClinic:
+    """One database, filled up to a day. ``without`` leaves one person out, at all times."""
+
+    def __init__(self, owner: psycopg.Connection, people: int, seed: int = 1, without: int | None = None) -> None:
+        self._owner = owner
+        self._random = np.random.default_rng(seed)
+        self._people = people
+        self._without = without
+        self._habit = self._random.gamma(2.0, 0.5, people)
+        owner.execute(TABLES)
+        self._copy(
+            "patient",
+            (
+                (
+                    number,
+                    REGIONS[self._random.choice(4, p=[0.4, 0.3, 0.2, 0.1])],
+                    int(self._random.integers(1930, 2010)),
+                )
+                for number in range(people)
+            ),
+        )
+
+    @staticmethod
+    def busiest(people: int, seed: int) -> int:
+        """Whom the most rows are about, most likely."""
+        return int(np.random.default_rng(seed).gamma(2.0, 0.5, people).argmax())
+
+    def grow(self, day: datetime.date) -> None:
+        """The rows of one day, and the tenth of the day before's that come late."""
+        year = day.timetuple().tm_yday / 365
+        season = 1 + 0.4 * math.cos(2 * math.pi * year) - (0.5 if day.weekday() >= 5 else 0)
+        self._copy("visit", self._rows(day, 0.035 * season, visits=True))
+        self._copy("login", self._rows(day, 0.09 * season, visits=False))
+
+    def _rows(self, day: datetime.date, rate: float, *, visits: bool) -> Iterator[tuple[object, ...]]:
+        # As many draws whoever is left out: neighbours differ by one person's rows alone.
+        times = self._random.poisson(np.minimum(self._habit * rate, 3))
+        for person in np.repeat(np.arange(self._people), times).tolist():
+            late = 1 if self._random.random() < 0.1 and day > FIRST else 0
+            seconds = int(np.clip(self._random.normal(13, 4), 0, 23.99) * 3600)
+            at = datetime.datetime.combine(day, datetime.time()) + datetime.timedelta(days=-late, seconds=seconds)
+            department = DEPARTMENTS[min(19, int(self._random.exponential(4)))]
+            cost, urgent = int(min(500, self._random.gamma(2, 60))), bool(self._random.random() < 0.15)
+            yield (person, at, department, cost, urgent) if visits else (person, at)
+
+    def _copy(self, table: str, rows: Iterator[tuple[object, ...]]) -> None:
+        place = 0
+        with self._owner.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
+            for row in rows:
+                if row[place] != self._without:
+                    copy.write_row(row)
+
+
+def policy_text(database: str, budget: str, epsilon: str) -> str:
+    """The owner's policy over such a clinic."""
+    return POLICY.format(database=database, budget=budget, epsilon=epsilon, departments=", ".join(DEPARTMENTS))
+
+
+def tiles(today: datetime.date) -> dict[str, str]:
+    """A dashboard, as Grafana, Superset and Metabase spell it on one day; the last tile is an alert."""
+    ago, month = today - datetime.timedelta(days=30), today.replace(day=1)
+    since, until = f"at >= TIMESTAMP '{ago} 00:00:00'", f"at < TIMESTAMP '{today} 00:00:00'"
+    grafana = f"at BETWEEN '{ago}T00:00:00' AND '{today - datetime.timedelta(days=1)}T23:59:59'"
+    return {
+        "visits, 30 days": f"SELECT COUNT(*) AS visits FROM visit WHERE {grafana}",
+        "active people": f"SELECT COUNT(DISTINCT patient_id) AS active FROM login WHERE {since} AND {until}",
+        "cost, 30 days": f"SELECT SUM(cost) AS cost FROM visit WHERE {since} AND {until}",
+        "visits by day": f"SELECT DATE_TRUNC('day', at) AS __timestamp, COUNT(*) AS n FROM visit WHERE {since} AND {until} GROUP BY 1 ORDER BY 1",
+        "month over month": f"SELECT DATE_TRUNC('month', at) AS month, COUNT(*) AS n FROM visit WHERE {until} GROUP BY DATE_TRUNC('month', at) ORDER BY 1",
+        "top 10": f"SELECT department, COUNT(*) AS n FROM visit WHERE {since} AND {until} GROUP BY department ORDER BY n DESC LIMIT 10",
+        "by region": f"SELECT region, COUNT(*) AS n FROM visit JOIN patient ON patient_id = id WHERE {since} AND {until} GROUP BY region ORDER BY 1",
+        "urgent": f"SELECT AVG(CASE WHEN urgent THEN 1.0 ELSE 0.0 END) AS share FROM visit WHERE {since} AND {until}",
+        "mean cost": f'SELECT "department" AS "department", AVG("cost") AS "avg" FROM "public"."visit" WHERE "at" >= timestamp \'{ago} 00:00:00\' AND "at" < timestamp \'{today} 00:00:00\' GROUP BY "department" ORDER BY "department" ASC',
+        "retention": f"SELECT COUNT(*) AS kept FROM patient WHERE id IN (SELECT patient_id FROM login WHERE at >= TIMESTAMP '{month} 00:00:00') AND id IN (SELECT patient_id FROM login WHERE {since} AND at < TIMESTAMP '{month} 00:00:00')",
+        "logins by hour": f"SELECT EXTRACT(HOUR FROM at) AS hour, COUNT(*) AS n FROM login WHERE {since} AND {until} GROUP BY 1 ORDER BY 1",
+    }
+
+
+def alert(people: int) -> str:
+    """Whether hardly anybody came: it is asked for years, and is FALSE."""
+    return f"SELECT COUNT(*) < {people // 20} AS alert FROM visit"

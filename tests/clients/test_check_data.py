@@ -1,0 +1,104 @@
+"""``dpsql check --data``: exact, for a terminal alone, and free."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from rich.console import Console
+
+from dpsql.errors import OperationalError
+from dpsql.interfaces.commands.data_check import check_data
+from dpsql.policy import Policy
+
+POLICY = """
+database: duckdb:shop.duckdb
+ledger: sqlite:shop.ledger
+privacy_unit: customer.id
+budget: {epsilon: 10, delta: 1e-6}
+statement: {epsilon: 0.25}
+tables:
+  customer:
+    columns: {id: {}, email: {}, sex: {values: [F, M]}, age: {range: [18, 80]}}
+  purchase:
+    unit: customer_id -> customer.id
+    max_rows: 4
+    columns: {customer_id: {}, day: {range: [2025-01-01, 2025-12-31]}, amount: {range: [0, 100]}}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, email TEXT, sex TEXT, age INTEGER)")
+        connection.execute("""INSERT INTO customer SELECT i, 'c' || i, CASE WHEN i % 10 = 0 THEN 'X' ELSE 'F' END,
+            CASE WHEN i % 4 = 0 THEN NULL WHEN i % 5 = 0 THEN 7 WHEN i % 7 = 0 THEN 99 ELSE 30 END
+            FROM range(1, 1001) AS t(i)""")
+        connection.execute("CREATE TABLE purchase (customer_id INTEGER, day DATE, amount INTEGER)")
+        # Customer 1 has ten rows, all others two; five rows lead to nobody.
+        connection.execute("""INSERT INTO purchase
+            SELECT i, DATE '2025-03-01', 50 FROM range(1, 1001) AS t(i), range(2) UNION ALL
+            SELECT 1, DATE '2025-03-02', 50 FROM range(8) UNION ALL SELECT -1, DATE '2025-03-02', 50 FROM range(5)""")
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return tmp_path / "policy.yaml"
+
+
+def told(path: Path) -> str:
+    page = io.StringIO()
+    check_data(Policy.load(path), Console(file=page, force_terminal=True, color_system=None, width=160))
+    return page.getvalue()
+
+
+def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
+    text = told(shop)
+    lines = {line.split()[0]: " ".join(line.split()) for line in text.splitlines() if line.split()}
+    assert "2,013 rows of 1,000 people: median 2, 90 % 2, 99 % 2, most 10; max_rows is 4" in text
+    assert "1 people have more (0.1 % of the people): 6 rows (0.298 %) are weighed away" in text
+    assert "5 rows (0.248 %) lead to nobody" in text
+    # 100 of 1,000 have an undeclared sex; of 750 ages 150 are too low and 86 too high.
+    assert lines["sex"] == "sex 0 2 10 % list what is missing"
+    assert lines["age"].startswith("age 25 % 3 20 % 11.5 %")
+    assert "leave it out if it identifies people" in lines["email"]
+    assert "leave it out" not in lines["id"]
+    assert "max_rows_per_group: 2 would make" in text
+    assert "times less noisy" in text
+
+
+def test_the_simulation_tells_the_bias(shop: Path) -> None:
+    lines = [" ".join(line.split()) for line in told(shop).splitlines()]
+    (count,) = [line for line in lines if line.startswith('SELECT COUNT(*) FROM "purchase" ')]
+    # 2,013 rows, of which 5 lead to nobody and 6 are beyond max_rows.
+    assert "2,013 2,002 -0.55 %" in count
+    (total,) = [line for line in lines if line.startswith('SELECT SUM("age")')]
+    with duckdb.connect(str(shop.parent / "shop.duckdb"), read_only=True) as connection:
+        (row,) = connection.execute(
+            "SELECT SUM(age), SUM(LEAST(GREATEST(age, 18), 80)) FROM customer WHERE age IS NOT NULL"
+        ).fetchall()
+    assert f"{row[0]:,.6g} {row[1]:,.6g}" in total
+    assert sum(line.startswith("SELECT") for line in lines) <= 5
+
+
+def test_it_is_free_and_for_a_terminal_alone(shop: Path) -> None:
+    with pytest.raises(OperationalError, match="owner's terminal alone"):
+        check_data(Policy.load(shop), Console(file=io.StringIO()))
+    command = [sys.executable, "-m", "dpsql", "check", str(shop), "--data"]
+    piped = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert piped.returncode == 1
+    assert "people" not in piped.stdout
+    assert "owner's terminal alone" in piped.stderr
+    ours, theirs = pty.openpty()
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert b"do not pass them on" in os.read(ours, 1 << 16)
+    os.close(ours)
+    budget = subprocess.run(
+        [sys.executable, "-m", "dpsql", "budget", str(shop)], capture_output=True, text=True, check=True
+    )
+    assert "in 0 charges" in budget.stdout

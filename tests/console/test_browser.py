@@ -1,0 +1,206 @@
+"""The console in a real browser: Chromium without a window, by pointer, by keyboard alone, narrow and wide, light and dark.
+
+``DPSQL_SCREENSHOTS`` names a folder where what was seen is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.console.conftest import ANALYST, OWNER, Watched
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
+]
+SCREENSHOTS = os.environ.get("DPSQL_SCREENSHOTS")
+BY_REGION = "SELECT region, COUNT(*) AS n FROM patient GROUP BY region"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, console: Watched) -> Iterator[Page]:
+    """A page that fails its test where a script fails, or where the policy on content stops something."""
+    context = chromium.new_context(base_url=console.url, viewport={"width": 1200, "height": 900})
+    context.set_default_timeout(8_000)
+    found = context.new_page()
+    wrong: list[str] = []
+
+    def told(message: ConsoleMessage) -> None:
+        if message.type == "error" and "40" not in message.text:
+            wrong.append(message.text)
+
+    found.on("console", told)
+    found.on("pageerror", lambda problem: wrong.append(str(problem)))
+    found.on("dialog", lambda dialog: wrong.append(f"a dialog said {dialog.message}"))
+    yield found
+    context.close()
+    assert not wrong
+
+
+def sign_in(page: Page, who: tuple[str, str]) -> None:
+    page.goto("/")
+    page.get_by_label("Name").fill(who[0])
+    page.get_by_label("Password").fill(who[1])
+    page.get_by_role("button", name="Sign in").click()
+
+
+def kept(page: Page, name: str) -> None:
+    if SCREENSHOTS:
+        page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"), full_page=True)
+
+
+def budget(page: Page) -> float:
+    return float(page.locator("#budget strong").first.inner_text().removesuffix(" %"))
+
+
+def test_from_sign_in_to_a_chart(page: Page) -> None:
+    sign_in(page, (ANALYST[0], "not the password"))
+    expect(page.get_by_role("alert")).to_contain_text("not right")
+    kept(page, "refused")
+    sign_in(page, ANALYST)
+    expect(page.get_by_role("heading", name="Tables")).to_be_visible()
+    before = budget(page)
+    page.get_by_label("Your question in SQL").fill("SELECT regio, COUNT(*) AS n FROM patient GROUP BY 1")
+    expect(page.locator("#explained mark")).to_contain_text("regio")
+    page.get_by_label("Your question in SQL").fill(BY_REGION)
+    expect(page.locator("#explained")).to_contain_text("(ε = 0.25)")
+    expect(page.locator("#explained")).to_contain_text("±")
+    assert budget(page) == before
+    page.get_by_role("button", name="Buy the answer").click()
+    expect(page.locator("#answered svg")).to_be_visible()
+    assert page.locator("#answered .whisker").count() == 18
+    assert page.locator("#answered td .margin").count() == 6
+    expect(page.locator("#explained")).to_contain_text("Free")
+    assert budget(page) < before
+    kept(page, "answer")
+    page.get_by_role("link", name="History").click()
+    expect(page.locator("td code").first).to_contain_text("region")
+    kept(page, "history")
+    page.get_by_role("link", name="free").first.click()
+    expect(page.locator("#explained")).to_contain_text("Free")
+    page.get_by_role("link", name="Guide").click()
+    page.get_by_role("navigation", name="Guide").get_by_role("link", name="glossary").click()
+    expect(page.get_by_role("heading", name="Glossary")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.type(ANALYST[0])
+    page.keyboard.press("Tab")
+    page.keyboard.type(ANALYST[1])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Tables")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "sql":
+            break
+    page.keyboard.type("SELECT smo", delay=20)
+    expect(page.get_by_role("option").first).to_contain_text("smoker")
+    kept(page, "completion")
+    page.keyboard.press("Tab")
+    page.keyboard.type(", COUNT(*) AS n FROM pati", delay=20)
+    expect(page.get_by_role("option").first).to_contain_text("patient")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    page.keyboard.type(" GROUP BY smoker ", delay=20)
+    assert page.get_by_label("Your question in SQL").input_value() == (
+        "SELECT smoker, COUNT(*) AS n FROM patient GROUP BY smoker "
+    )
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#answered svg")).to_be_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "epsilon", "Tab leaves the editor where no list is open"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid", "what has the focus is seen"
+
+
+def test_an_owner_watches(page: Page) -> None:
+    sign_in(page, OWNER)
+    expect(page.get_by_role("heading", name="Budget")).to_be_visible()
+    expect(page.get_by_role("heading", name="By analyst")).to_be_visible()
+    kept(page, "owner")
+
+
+def test_evil_names_run_nothing(page: Page) -> None:
+    sign_in(page, ANALYST)
+    evil = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    page.get_by_label("Your question in SQL").fill(
+        f"""SELECT CASE WHEN sex = 'F' THEN '{evil}' ELSE 'x' END AS "{evil}", COUNT(*) FROM patient GROUP BY 1"""
+    )
+    page.get_by_role("button", name="Buy the answer").click()
+    expect(page.locator("#answered table")).to_contain_text("<img")
+    assert page.locator("#answered img, #answered script, #explained img").count() == 0
+    page.goto(f"/?sql={evil}</textarea><script>alert(3)</script>")
+    expect(page.get_by_label("Your question in SQL")).to_have_value(re.compile("</textarea><script>"))
+
+
+def test_a_form_from_elsewhere_buys_nothing(page: Page, chromium: Browser, console: Watched) -> None:
+    sign_in(page, ANALYST)
+    before = budget(page)
+    elsewhere = page.context.new_page()
+    elsewhere.route("http://evil.test/", lambda route: route.fulfill(body=f"""
+        <form method=post action="{console.url}answer"><input name=sql value="SELECT COUNT(*) AS x FROM visit">
+        <input name=epsilon value=1></form><script>document.forms[0].submit()</script>""", content_type="text/html"))  # fmt: skip
+    elsewhere.goto("http://evil.test/")
+    elsewhere.wait_for_url(f"{console.url}answer")
+    assert "page of the console" in elsewhere.content() or "sign in again" in elsewhere.content()
+    page.reload()
+    assert budget(page) == before
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 800, 1600])
+def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, scheme: str) -> None:
+    context = chromium.new_context(
+        base_url=console.url, viewport={"width": width, "height": 900}, color_scheme=scheme,  # type: ignore[arg-type]
+    )  # fmt: skip
+    context.set_default_timeout(8_000)
+    page = context.new_page()
+    sign_in(page, ANALYST)
+    page.get_by_label("Your question in SQL").fill(
+        "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS visits, AVG(cost) AS cost FROM visit GROUP BY 1"
+    )
+    page.get_by_role("button", name="Buy the answer").click()
+    expect(page.locator("#answered svg").first).to_be_visible()
+    for path in ("/", "/history", "/guide/sql", "/sign-in"):
+        if path != "/":
+            page.goto(path)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{path} is {wide} wide"
+        if path == "/":
+            kept(page, f"ask-{width}-{scheme}")
+    contrast = page.evaluate(
+        """() => { const f = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map((v) => { v /= 255;
+        return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4 }); return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+        const s = getComputedStyle(document.body), a = f(s.color), b = f(s.backgroundColor);
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) }"""
+    )
+    assert contrast > 7
+    context.close()
+    owner = chromium.new_context(base_url=console.url, viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = owner.new_page()
+    sign_in(page, OWNER)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    kept(page, f"owner-{width}-{scheme}")
+    owner.close()

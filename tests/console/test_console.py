@@ -1,0 +1,276 @@
+"""The console as a browser's requests meet it: who is let in, what is shown, and what an attacker gets."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+
+from tests.console.conftest import ANALYST, OWNER, Watched
+
+BY_REGION = "SELECT region, COUNT(*) AS n, AVG(weight_kg) AS w FROM patient GROUP BY region"
+
+
+def asked(browser: httpx.Client, path: str, sql: str, epsilon: str = "0.25") -> str:
+    reply = browser.post(path, data={"sql": sql, "epsilon": epsilon})
+    assert reply.status_code == 200, reply.text
+    return reply.text
+
+
+def left(browser: httpx.Client) -> float:
+    found = re.search(r"<strong>([\d.]+) %</strong> left", browser.get("/").text)
+    assert found is not None
+    return float(found[1])
+
+
+# Who is let in
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        (ANALYST[0], "wrong"),
+        (ANALYST[0], ""),
+        (OWNER[0], ANALYST[1]),
+        ("nobody", "x"),
+        ("", ""),
+        ("'\"<b>", "x" * 3000),
+    ],
+)
+def test_a_wrong_password_lets_nobody_in(console: Watched, name: str, password: str) -> None:
+    with console.browser() as browser:
+        reply = browser.post("/sign-in", data={"name": name, "password": password})
+        assert reply.status_code == 403
+        assert "is not right" in reply.text or "wait" in reply.text or "no user" in reply.text
+        assert "<b>" not in reply.text
+        assert not browser.cookies
+        assert browser.get("/").status_code == 303
+
+
+def test_who_has_no_password_may_come_from_this_machine(console: Watched) -> None:
+    with console.signed_in(("guest", "")) as browser:
+        assert "Your share" in browser.get("/").text
+
+
+def test_guessing_is_slowed_down(console: Watched) -> None:
+    with console.browser() as browser:
+        told = [browser.post("/sign-in", data={"name": "mallory", "password": str(at)}).text for at in range(12)]
+    assert "wait a minute" in told[-1]
+    assert "wait a minute" not in told[0]
+
+
+def test_nothing_is_shown_to_who_is_not_signed_in(console: Watched) -> None:
+    with console.browser() as browser:
+        for path in ("/", "/history", "/owner", "/guide", "/guide/sql", "/words"):
+            assert browser.get(path).headers["location"] == "/sign-in"
+        for path in ("/answer", "/explain", "/sign-out"):
+            assert browser.post(path, data={"sql": BY_REGION}).status_code == 401
+        browser.cookies.set("dpsql-console", "x" * 43)
+        assert browser.post("/answer", data={"sql": BY_REGION}).status_code == 401
+
+
+def test_a_session_ends_when_one_signs_out(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        cookie = browser.cookies["dpsql-console"]
+        assert browser.post("/sign-out").headers["location"] == "/sign-in"
+    with console.browser() as browser:
+        browser.cookies.set("dpsql-console", cookie)
+        assert browser.get("/").status_code == 303
+
+
+def test_an_owner_asks_nothing_and_an_analyst_sees_nothing_of_others(console: Watched) -> None:
+    with console.signed_in(OWNER) as owner, console.signed_in(ANALYST) as analyst:
+        assert owner.post("/answer", data={"sql": BY_REGION}).status_code == 403
+        assert owner.get("/history").headers["location"] == "/"
+        assert analyst.get("/owner").headers["location"] == "/"
+        assert "By analyst" in owner.get("/owner").text
+
+
+# Asking
+
+
+def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        before = left(browser)
+        told = asked(browser, "/explain", BY_REGION)
+        assert "(ε = 0.25)" in told
+        assert re.search(r'scope="row">n</th><td>bigint</td><td class="number">± \d', told)
+        assert left(browser) == before, "explaining is free"
+        answer = asked(browser, "/answer", BY_REGION)
+        assert left(browser) < before
+        assert answer.count("<svg") == 2
+        assert answer.count('class="whisker"') >= 2 * 3 * 5
+        assert len(re.findall(r'<span class="margin">± [\d.,]+</span>', answer)) >= 10
+        assert "Paid: 2.1 % of the total budget" in answer
+        assert "Free" in asked(browser, "/explain", BY_REGION)
+        history = browser.get("/history").text
+        assert "AVG(weight_kg)" in history
+        assert ">free</a>" in history
+
+
+def test_a_line_with_a_band_along_time(console: Watched) -> None:
+    by_month = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
+    with console.signed_in(ANALYST) as browser:
+        answer = asked(browser, "/answer", by_month)
+    assert 'class="band"' in answer
+    assert 'class="line"' in answer
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT * FROM patient", "rows of people"),
+        ("SELECT sexx, COUNT(*) FROM patient GROUP BY 1", "<mark>sexx"),
+        ("", "there is no statement"),
+        ("   ;  ", "there is no statement"),
+        ("SELECT 1; SELECT 2", "multiple commands"),
+        ("DROP TABLE patient", "only reads"),
+        ("SELECT '" + "x" * 70_000 + "'", "too long"),
+        ("SELECT pg_sleep(60)", "pg_sleep"),
+    ],
+)
+def test_refusals_say_what_would_work_and_cost_nothing(console: Watched, sql: str, said: str) -> None:
+    with console.signed_in(ANALYST) as browser:
+        before = left(browser)
+        for path in ("/answer", "/explain"):
+            told = asked(browser, path, sql)
+            assert 'role="alert"' in told, told
+            assert said in told, told
+        assert left(browser) == before
+
+
+@pytest.mark.parametrize("epsilon", ["7", "-1", "0", "x", "0.1'; SET dpsql.reuse = off --", ""])
+def test_a_price_is_within_the_owners_cap(console: Watched, epsilon: str) -> None:
+    with console.signed_in(ANALYST) as browser:
+        told = asked(browser, "/explain", BY_REGION, epsilon)
+        assert ('role="alert"' in told) == (epsilon != "")
+
+
+def test_what_one_statement_sets_is_not_there_for_the_next(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        for sql in ("SET dpsql.intervals = off", "BEGIN", "SELECT nonsense FROM patient", "SET dpsql.epsilon = 1"):
+            asked(browser, "/answer", sql)
+        assert "±" in asked(browser, "/answer", BY_REGION)
+
+
+# What an attacker gets
+
+
+def test_every_text_is_escaped(console: Watched) -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    quoted = evil.replace("'", "''")
+    with console.signed_in(ANALYST) as browser:
+        pages = [
+            asked(browser, "/answer", f"""SELECT '{quoted}' AS "{evil}", COUNT(*) AS n FROM patient GROUP BY sex"""),
+            asked(browser, "/explain", f"""SELECT COUNT(*) AS "{evil}" FROM patient"""),
+            asked(browser, "/explain", f"""SELECT "{evil}" FROM patient"""),
+            asked(
+                browser,
+                "/answer",
+                f"""SELECT CASE WHEN sex = 'F' THEN '{quoted}' ELSE 'x' END AS k, COUNT(*)
+                                          FROM patient GROUP BY 1""",
+            ),
+            asked(browser, "/explain", evil),
+            browser.get("/history").text,
+            browser.get("/", params={"sql": f"</textarea>{evil}"}).text,
+            browser.get(f"/guide/{evil.replace('/', '')}").text,
+        ]
+    with console.signed_in(OWNER) as owner:
+        pages.append(owner.get("/owner").text)
+    for page in pages:
+        assert not re.search(r"<script(?! src=\"/static/console.js\")|<img", page), page
+        assert "</textarea><script" not in page
+    assert any("&lt;script&gt;" in page for page in pages)
+
+
+def test_a_page_from_elsewhere_asks_nothing(console: Watched) -> None:
+    host = console.url.removeprefix("http://").rstrip("/")
+    with console.signed_in(ANALYST) as browser:
+        before = left(browser)
+        own = browser.headers.pop("X-CSRF-Token")
+        sent = {"sql": "SELECT COUNT(*) AS stolen FROM patient", "epsilon": "1"}
+        tries: list[dict[str, str]] = [
+            {},
+            {"X-CSRF-Token": "guess"},
+            {"X-CSRF-Token": own, "Origin": "http://evil.example"},
+            {"X-CSRF-Token": own, "Origin": "null"},
+            {"X-CSRF-Token": own, "Origin": f"http://evil.example@{host}.evil.example"},
+            {"X-CSRF-Token": own, "Sec-Fetch-Site": "cross-site"},
+            {"X-CSRF-Token": own, "Host": "evil.example", "Origin": "http://evil.example"},
+            {"X-CSRF-Token": own, "Host": "127.0.0.1.evil.example"},
+        ]
+        for headers in tries:
+            assert browser.post("/answer", data=sent, headers=headers).status_code == 403, headers
+        for headers in tries[2:]:
+            reply = browser.post("/sign-in", data={"name": ANALYST[0], "password": ANALYST[1]}, headers=headers)
+            assert reply.status_code == 403, headers
+        assert browser.get("/", headers={"Host": "evil.example"}).status_code == 403, "a name made to mean this machine"
+        assert left(browser) == before
+    with console.signed_in(ANALYST) as browser, console.signed_in(ANALYST) as other:
+        theirs = {"X-CSRF-Token": other.headers["X-CSRF-Token"]}
+        assert browser.post("/answer", data=sent, headers=theirs).status_code == 403, "a token is one session's"
+
+
+def test_headers_keep_scripts_and_frames_out(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        for path in ("/", "/guide", "/static/console.js", "/nothing", "/sign-in"):
+            headers = browser.get(path).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert headers["x-content-type-options"] == "nosniff"
+        assert browser.get("/").headers["cache-control"] == "no-store"
+        page = browser.get("/").text
+    assert not re.search(r"\son\w+=|style=|javascript:", page)
+    with console.browser() as browser:
+        cookie = browser.post("/sign-in", data={"name": ANALYST[0], "password": ANALYST[1]}).headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+
+
+def test_files_of_the_machine_are_not_served(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        for path in ("/static/../pages.py", "/static/%2e%2e/pages.py", "/static/..%2f..%2fproxy.py", "/guide/../../x"):
+            assert browser.get(path).status_code in (303, 404), path
+
+
+def test_a_large_body_is_not_read(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        reply = browser.post("/answer", content=b"sql=" + b"x" * 5_000_000)
+        assert reply.status_code == 200
+        assert "there is no statement" in reply.text
+
+
+def test_the_guide_is_there_with_links_that_lead_somewhere(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        first = browser.get("/guide").text
+        links = set(re.findall(r'href="(/guide/[a-z-]+)', first))
+        assert len(links) > 25
+        for link in sorted(links):
+            page = browser.get(link)
+            assert page.status_code == 200, link
+            inner = set(re.findall(r'href="(/guide/[^"#]+)', page.text))
+            assert inner <= links | {"/guide/README"}, (link, inner - links)
+
+
+# Owners
+
+
+def test_an_owner_sees_the_budget_burning_down(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        asked(browser, "/answer", "SELECT smoker, COUNT(*) AS n FROM patient GROUP BY smoker")
+    with console.signed_in(OWNER) as owner:
+        page = owner.get("/owner").text
+    assert "<svg" in page
+    for said in (
+        "By analyst",
+        "By table",
+        "By day",
+        "SELECT smoker, COUNT(*)",
+        "Analysts are answered",
+        "guest",
+        "1.25",
+    ):
+        assert said in page, said

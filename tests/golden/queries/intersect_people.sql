@@ -1,0 +1,62 @@
+SELECT COUNT(*) FROM (SELECT patient_id, reason FROM visit WHERE cost > 10 INTERSECT SELECT patient_id, reason FROM visit WHERE cost < 5) AS t;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 40, l2 40
+--   s0: COUNT(*) (steps of 1, at most 40)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t4.u AS u
+    FROM (
+      SELECT
+        t3.c0 AS c0,
+        t3.c1 AS c1,
+        t3.u AS u
+      FROM (
+        SELECT
+          t1."patient_id" AS c0,
+          t1."reason" AS c1,
+          t1."patient_id" AS u
+        FROM "main"."visit" AS t1
+        WHERE
+          t1."cost" > CAST(10 AS DECIMAL(8, 2))
+        INTERSECT
+        SELECT
+          t2."patient_id" AS c0,
+          t2."reason" AS c1,
+          t2."patient_id" AS u
+        FROM "main"."visit" AS t2
+        WHERE
+          t2."cost" < CAST(5 AS DECIMAL(8, 2))
+      ) AS t3
+    ) AS t4
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    SUM(clamped.s0) AS s0
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

@@ -1,0 +1,178 @@
+-- One release: centred second moments of three columns, and the numbers of three regressors.
+SELECT LINREGR(weight_kg, ARRAY[1, height_cm, birth_year]) AS coef, (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).r2
+FROM patient WHERE sex = 'F';
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 893353197568, l2 √33056565380087516495872
+--   s0: Σ 1 (steps of 1/68719476736, at most 893353197568)
+--   s1: Σ u of height_cm (steps of 1/68719476600, at most 893353197568)
+--   s2: Σ u of birth_year (steps of 1/68719476672, at most 893353197568)
+--   s3: Σ u of weight_kg (steps of 1/68719467520, at most 893353197568)
+--   s4: Σ (1 - u²) of height_cm (steps of 1/96636758400, at most 893353197568)
+--   s5: Σ (1 - u²) of birth_year (steps of 1/96636751596, at most 893353197568)
+--   s6: Σ (1 - u²) of weight_kg (steps of 1/96573284352, at most 893353197568)
+--   s7: Σ u of height_cm · u of birth_year (steps of 1/68719470120, at most 893353197568)
+--   s8: Σ u of height_cm · u of weight_kg (steps of 1/68719276800, at most 893353197568)
+--   s9: Σ u of birth_year · u of weight_kg (steps of 1/68719448448, at most 893353197568)
+-- a0: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[3] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
+-- a1: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[2] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
+-- a2: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[1] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
+-- a3: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).r2 (double) = r2 over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
+-- note: height_cm is clipped into [40, 220]
+-- note: birth_year is clipped into [1900, 2026]
+-- note: weight_kg is clipped into [2, 300]
+WITH released AS (
+  SELECT
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        f3) AS INT128) * 68719476736
+    ) AS s0,
+    (
+      COALESCE(SUM(d0) FILTER(WHERE
+        f3), 0) * 381774870
+    ) AS s1,
+    (
+      COALESCE(SUM(d1) FILTER(WHERE
+        f3), 0) * 545392672
+    ) AS s2,
+    (
+      COALESCE(SUM(d2) FILTER(WHERE
+        f3), 0) * 7206320
+    ) AS s3,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        f3) AS INT128) * 96636758400 + COALESCE(SUM(d3) FILTER(WHERE
+        f3), 0) * (
+        -2982616
+      )
+    ) AS s4,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        f3) AS INT128) * 96636751596 + COALESCE(SUM(d4) FILTER(WHERE
+        f3), 0) * (
+        -6086971
+      )
+    ) AS s5,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        f3) AS INT128) * 96573284352 + COALESCE(SUM(d5) FILTER(WHERE
+        f3), 0) * (
+        -1062
+      )
+    ) AS s6,
+    (
+      COALESCE(SUM(d6) FILTER(WHERE
+        f3), 0) * 3029959
+    ) AS s7,
+    (
+      COALESCE(SUM(d7) FILTER(WHERE
+        f3), 0) * 40035
+    ) AS s8,
+    (
+      COALESCE(SUM(d8) FILTER(WHERE
+        f3), 0) * 57193
+    ) AS s9
+  FROM (
+    SELECT
+      u,
+      v0,
+      v1,
+      v2,
+      f3,
+      (
+        2 * v0 - 260
+      ) AS d0,
+      (
+        2 * v1 - 3926
+      ) AS d1,
+      (
+        2 * v2 - 9664
+      ) AS d2,
+      (
+        2 * v0 - 260
+      ) * (
+        2 * v0 - 260
+      ) AS d3,
+      (
+        2 * v1 - 3926
+      ) * (
+        2 * v1 - 3926
+      ) AS d4,
+      (
+        2 * v2 - 9664
+      ) * (
+        2 * v2 - 9664
+      ) AS d5,
+      (
+        2 * v0 - 260
+      ) * (
+        2 * v1 - 3926
+      ) AS d6,
+      (
+        2 * v0 - 260
+      ) * (
+        2 * v2 - 9664
+      ) AS d7,
+      (
+        2 * v1 - 3926
+      ) * (
+        2 * v2 - 9664
+      ) AS d8
+    FROM (
+      SELECT
+        t1."id" AS u,
+        CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0,
+        CASE
+          WHEN t1."birth_year" < 1900
+          THEN 1900
+          WHEN t1."birth_year" > 2026
+          THEN 2026
+          ELSE CAST(t1."birth_year" AS BIGINT)
+        END AS v1,
+        CASE
+          WHEN CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
+          THEN 64
+          WHEN CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
+          THEN 9600
+          ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 32e0 AS BIGINT)
+        END AS v2,
+        (
+          NOT t1."height_cm" IS NULL AND NOT t1."birth_year" IS NULL
+        )
+        AND NOT CASE WHEN t1."weight_kg" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END IS NULL AS f3
+      FROM "main"."patient" AS t1
+      WHERE
+        t1."sex" = 'F'
+    ) AS x
+  ) AS r
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2,
+  COALESCE(released.s3, 0) AS s3,
+  COALESCE(released.s4, 0) AS s4,
+  COALESCE(released.s5, 0) AS s5,
+  COALESCE(released.s6, 0) AS s6,
+  COALESCE(released.s7, 0) AS s7,
+  COALESCE(released.s8, 0) AS s8,
+  COALESCE(released.s9, 0) AS s9
+FROM released;
+
+-- outer
+SELECT
+  (
+    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a2 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a1 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
+  ) AS "coef",
+  dpsql_release_0.a3 AS "r2"
+FROM dpsql_release_0;

@@ -1,0 +1,46 @@
+WITH list AS (SELECT DISTINCT reason, CASE WHEN reason LIKE 'c%' THEN 1 ELSE 0 END AS c FROM visit WHERE reason <> 'acute') SELECT COUNT(*) FROM visit AS v JOIN list ON v.reason = list.reason WHERE list.c = 1;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 40, l2 40
+--   s0: COUNT(*) (steps of 1, at most 40)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t2."patient_id" AS u
+    FROM "main"."visit" AS t2
+    WHERE
+      CASE WHEN t2."reason" LIKE 'c%' THEN 1 ELSE 0 END = 1
+      AND NOT (
+        t2."reason" IS NULL
+      )
+      AND t2."reason" <> 'acute'
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    SUM(clamped.s0) AS s0
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

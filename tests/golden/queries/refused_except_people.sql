@@ -1,4 +1,0 @@
-SELECT COUNT(*) FROM (SELECT id FROM patient EXCEPT SELECT patient_id FROM visit) AS t;
-
--- ----
--- refused: 0A000: EXCEPT compares rows of people with each other | use UNION ALL, or COUNT each side

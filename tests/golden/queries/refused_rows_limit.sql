@@ -1,4 +1,0 @@
-SELECT id, diagnosis FROM patient LIMIT 10;
-
--- ----
--- refused: 42501: LIMIT over rows of people would pick people | aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered

@@ -1,0 +1,110 @@
+"""Bugs of how rows of people are tied, compared and grouped: whose a row is, and what its meaning is."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
+MEANS = "tests/relations/test_forms_mean.py"
+RANKS = "tests/split/test_ranked_quantiles.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "rows that another way ties are believed to be one person's",
+        "rewriter.relations.ownership:own",
+        "conditions = {one.alias: _same_owner(kept[0], carrying[one.alias]) for one in compared}",
+        "conditions = {}",
+        MOVES,
+    ),
+    bug(
+        "a column that repeats the person's key is believed",
+        "rewriter.columns.source:reached",
+        'joins[-1].set("on", exp.and_(joins[-1].args["on"], same, copy=False))',
+        'joins[-1].set("on", joins[-1].args["on"] if same is not None else None)',
+        MOVES,
+    ),
+    bug(
+        "rows of a FULL JOIN without a match on the left are nobody's",
+        "rewriter.relations.ownership:own_both",
+        "unit = exp.Coalesce(this=one.unit.copy(), expressions=[other.unit.copy()])",
+        "unit = one.unit.copy()",
+        MEANS,
+    ),
+    bug(
+        "a FULL JOIN by another way mixes people",
+        "rewriter.relations.ownership:own_both",
+        "compared = {} if tied else {other.alias: _same_owner(one, other)}",
+        "compared = {}",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "EXCEPT keeps as many rows as there are",
+        "rewriter.relations.relation:kept_of",
+        "found = _combined(kind, one, other, alias, dialect, distinct=True)",
+        "found = _combined(exp.Union, one, other, alias, dialect, distinct=True)",
+        MEANS,
+    ),
+    bug(
+        "UNION keeps rows twice",
+        "rewriter.split.splitter:_Splitter._set_operation",
+        "return self._distinct(both) if distinct and not repeats else both",
+        "return both",
+        MEANS,
+    ),
+    bug(
+        "any MAX says whose a group is",
+        "rewriter.split.splitter:_named_person",
+        "one.argument is not None and one.argument.unit and not one.distinct",
+        "one.argument is not None and not one.distinct",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "a public number of several rows is one of them",
+        "rewriter.relations.membership:Subqueries.scalar",
+        "exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))",
+        "exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "columns of any table follow from a key",
+        "rewriter.aggregates.grouped_select:_determined",
+        "any({(source.alias, one) for one in key} <= grouped for key in own)",
+        "any(True for key in own)",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "a percentile of as many rows as anybody counts",
+        "rewriter.split.ranked_quantiles:_counts_all",
+        'if any(select.args.get(part) != rows.args.get(part) for part in ("from_", "where")) or rows.args.get("joins"):',
+        'if rows.args.get("joins"):',
+        RANKS,
+    ),
+    bug(
+        "a percentile by the order of something else",
+        "rewriter.split.ranked_quantiles:_is_rank",
+        "return _same(order.expressions[0].this, value) and _partitions(window, keys, outputs)",
+        "return _partitions(window, keys, outputs)",
+        RANKS,
+    ),
+    bug(
+        "a list that other columns decide on is taken for the row's own",
+        "rewriter.split.own_values_joined:_List.of",
+        "if len(same) != 1 or {pair[1] for pair in pairs if pair is not None} != read:",
+        "if len(same) != 1:",
+        MEANS,
+    ),
+    bug(
+        "groups by a statement's word are counted",
+        "rewriter.split.splitter:_Splitter._private",
+        "if block.said:",
+        "if not block.unit:",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "different values of one person are added up as often as they are there",
+        "rewriter.aggregates.sums:_distinct",
+        "if aggregate.distinct:",
+        "if not aggregate.kind.word:",
+        MEANS,
+    ),
+)

@@ -1,0 +1,98 @@
+"""The noise advisor: what it suggests is what comes out when it is done, and it knows nothing of rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.proxy import Proxy
+from dpsql.reply import Better
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clinic")
+    clinic.build(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    shutil.copy(built / clinic.DATABASE, tmp_path)
+    shutil.copy(built / clinic.POLICY, tmp_path / "policy.yaml")
+    return tmp_path
+
+
+@pytest.fixture
+def proxy(folder: Path) -> Iterator[Proxy]:
+    found = Proxy.open(folder / "policy.yaml")
+    yield found
+    found.close()
+
+
+SUM = "SELECT reason, SUM(cost) AS s FROM visit GROUP BY reason"
+
+
+def by_change(better: tuple[Better, ...]) -> dict[str, Better]:
+    return {one.change: one for one in better}
+
+
+def test_what_is_suggested_comes_out_when_it_is_done(folder: Path, proxy: Proxy) -> None:
+    told = by_change(proxy.session("ana").explain(SUM).better)
+    policy = (folder / "policy.yaml").read_text()
+    for change, old, new in (
+        ("visit: max_rows: 12, not 24", "max_rows: 24", "max_rows: 12"),
+        ("visit: max_rows_per_group: 2", "max_rows: 24", "max_rows: 24\n    max_rows_per_group: 2"),
+        ("visit.cost: range: [0, 200], not [0, 400]", "cost: {range: [0, 400]}", "cost: {range: [0, 200]}"),
+    ):
+        (folder / "other.yaml").write_text(policy.replace(old, new))
+        other = Proxy.open(folder / "other.yaml")
+        assert other.session("ana").explain(SUM).expected == told[change].errors
+        assert told[change].by_owner
+        other.close()
+
+
+def test_an_analyst_may_pay_more(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    dearer = by_change(session.explain(SUM).better)["SET dpsql.epsilon = 0.5"]
+    before = session.explain(SUM).price
+    session.execute("SET dpsql.epsilon = 0.5")
+    after = session.explain(SUM)
+    assert after.expected == dearer.errors
+    assert after.price.rho == before.rho * dearer.price
+    assert not dearer.by_owner
+    session.execute("SET dpsql.epsilon = 1")
+    assert not any(not one.by_owner for one in session.explain(SUM).better), "not above the owner's cap"
+
+
+def test_nothing_is_suggested_where_it_is_free_or_makes_no_difference(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    assert not session.explain("SELECT name FROM region").better
+    told = session.explain("SELECT COUNT(*) FROM patient").better
+    assert [one.change for one in told] == ["SET dpsql.epsilon = 0.5"], "one row each: no bound of the owner matters"
+    session.execute("SELECT COUNT(*) FROM patient")
+    assert not session.explain("SELECT COUNT(*) FROM patient").better, "answered before"
+
+
+def test_it_is_a_matter_of_text_and_policy(proxy: Proxy) -> None:
+    """Whatever the database would answer, it is not asked."""
+    engine = proxy.answering.opened.engine
+    ran = []
+    engine.run = lambda *how, **more: ran.append(how)  # type: ignore[method-assign, assignment]
+    session = proxy.session("ana")
+    for sql in (SUM, "SELECT MEDIAN(weight_kg) FROM patient", "SELECT AVG(cost), CORR(cost, cost) FROM visit"):
+        assert session.explain(sql).better
+    assert not ran
+
+
+def test_explain_begins_with_what_one_gets(proxy: Proxy) -> None:
+    lines = [row[0] for row in proxy.session("ana").execute(f"EXPLAIN {SUM}").rows]
+    assert str(lines[0]).startswith("column")
+    first = [str(line) for line in lines].index
+    heads = [first(next(str(one) for one in lines if str(one).startswith(head))) for head in ("Price", "what", "Note")]
+    assert heads == sorted(heads)
+    assert heads[-1] < first("  Bounded SQL")

@@ -1,0 +1,162 @@
+"""More random relations of ``pid, k, x, y``: tied by other ways to the person, by set operations and FULL JOIN, grouped
+by what a statement says to be one person's, in RANGE frames with a distance, and beside public groups.
+
+The world's tables have two columns more, by which rows lead to a person a second time: ``item.who`` to ``person.id`` and
+``card.visit_no`` to ``visit.vid``. Most lead to the right one. Some lead to another person, to nobody or nowhere, which
+no policy that was opened has, and which must not matter for what one person can move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from rewriter.declared.catalog import Catalog, Hop
+from tests.properties.columns import Column
+from tests.properties.relations import Relations
+from tests.properties.world import Row, World
+
+
+def with_ways(random: Random, world: World, *, right: bool = False) -> World:
+    """The world with the two columns; ``right``: they lead to the person of the row, or nowhere."""
+    people = world.table("person")
+    owners = {row[world.table("visit").position("vid")]: row[1] for row in world.rows["visit"]}
+    known = [row[0] for row in world.rows["person"]]
+
+    def who(row: Row) -> object:
+        own = owners.get(row[1])
+        return own if right or random.random() < 0.7 else random.choice([*known, None])
+
+    def visit_no(row: Row) -> object:
+        own = [number for number, owner in owners.items() if owner == row[1]]
+        if own and (right or random.random() < 0.7):
+            return random.choice(own)
+        return None if right else random.choice([*owners, None, 99_999])
+
+    added: dict[str, tuple[Column, Callable[[Row], object]]] = {
+        "item": (Column("who", "key", people.columns[0].type), who),
+        "card": (Column("visit_no", "link", "INTEGER"), visit_no),
+    }
+    tables, rows = [], dict(world.rows)
+    for table in world.tables:
+        if table.name in added:
+            column, value = added[table.name]
+            table = replace(table, columns=(*table.columns, column))
+            rows[table.name] = [(*row, value(row)) for row in world.rows[table.name]]
+        tables.append(table)
+    return replace(world, tables=tuple(tables), rows=rows)
+
+
+def with_hops(catalog: Catalog) -> Catalog:
+    """The catalog with the second ways, as a policy has them whose rows agree."""
+    ways = {"item": (Hop("who", "person", "id"),), "card": (Hop("visit_no", "visit", "vid"),)}
+    tables = {name: replace(table, ways=ways.get(name, ())) for name, table in catalog.tables.items()}
+    return replace(catalog, tables=tables)
+
+
+@dataclass(slots=True)
+class RelationalForms(Relations):
+    """Draws relations of all forms over a world with second ways."""
+
+    def relation(self, depth: int) -> str:
+        if depth == 0 or self.random.random() < 0.4:
+            return Relations.relation(self, depth)
+        forms: list[Callable[[int], str]] = [
+            self._compared,
+            self._compared,
+            self._all_of_both,
+            self._said,
+            self._near,
+            self._different,
+            self._beside_groups,
+            self._above_scalar,
+            self._self_join,
+        ]
+        return self.random.choice(forms)(depth - 1)
+
+    def _table(self) -> str:
+        item, card, visit = (self.world.table(name) for name in ("item", "card", "visit"))
+        k, x, grouped = self._text(card, "c"), self._number(card, "c"), self._text(visit, "v")
+        made = [
+            f"SELECT t.who AS pid, {self._text(item, 't')} AS k, {self._number(item, 't')} AS x, t.visit_id AS y FROM item AS t",
+            f"SELECT v.person_id AS pid, {k} AS k, {x} AS x, v.vid AS y FROM card AS c JOIN visit AS v ON c.visit_no = v.vid",
+            f"SELECT c.person_id AS pid, {k} AS k, {x} AS x, t.visit_id AS y FROM card AS c"
+            f" LEFT JOIN item AS t ON c.visit_no = t.visit_id",
+            f"SELECT t.who AS pid, {k} AS k, {x} AS x, c.visit_no AS y FROM item AS t JOIN card AS c ON c.visit_no = t.visit_id",
+            f"SELECT COALESCE(c.person_id, v.person_id) AS pid, {k} AS k, {x} AS x, v.vid AS y FROM card AS c"
+            f" FULL JOIN visit AS v ON c.{self.random.choice(['person_id = v.person_id', 'visit_no = v.vid'])}",
+            f"SELECT p.id AS pid, g.k, g.x, g.y FROM person AS p LEFT JOIN (SELECT MAX(v.person_id) AS pid, {grouped} AS k,"
+            f" COUNT(*) AS x, COUNT(DISTINCT v.vid) AS y FROM visit AS v GROUP BY {grouped}) AS g ON g.pid = p.id",
+            "SELECT person_id AS pid, 'a' AS k, COUNT(*) OVER (PARTITION BY visit_no ORDER BY person_id) AS x, visit_no AS y"
+            " FROM card",
+            "SELECT MIN(a.person_id) AS pid, 'b' AS k, COUNT(*) AS x, a.vid AS y FROM visit AS a JOIN visit AS b"
+            " ON a.vid = b.vid GROUP BY a.vid",
+        ]
+        return self.random.choice(made) if self.random.random() < 0.7 else Relations._table(self)
+
+    def _compared(self, depth: int) -> str:
+        sides = [
+            f"SELECT pid, k, CAST(x AS DOUBLE PRECISION) AS x, CAST(y AS DOUBLE PRECISION) AS y"
+            f" FROM ({self.relation(depth)}) AS {self._alias()} WHERE pid IS NOT NULL"
+            for _ in range(2)
+        ]
+        return f" {self.random.choice(['UNION', 'INTERSECT', 'EXCEPT'])} ".join(sides)
+
+    def _all_of_both(self, depth: int) -> str:
+        a, b = self._alias(), self._alias()
+        more = self.random.choice(["", "", f" AND {a}.k = {b}.k", f" AND {a}.x < {b}.x", f" AND {self._condition(b)}"])
+        where = self.random.choice(["", "", f" WHERE {self._condition(a)}", f" WHERE {self._condition(b)}"])
+        sides = f"({self.relation(depth)}) AS {a} FULL JOIN ({self.relation(depth)}) AS {b}"
+        on = f"{a}.pid = {b}.pid{more}"
+        return f"SELECT COALESCE({a}.pid, {b}.pid) AS pid, {a}.k, {b}.x, {a}.y FROM {sides} ON {on}{where}"
+
+    def _said(self, depth: int) -> str:
+        a, b = self._alias(), self._alias()
+        inner = f"({self.relation(depth)}) AS {self._alias()}"
+        groups = f"SELECT MAX(pid) AS pid, k, COUNT(*) AS x, MAX(y) AS y FROM {inner} WHERE pid IS NOT NULL GROUP BY k"
+        joined = f"({self.relation(depth)}) AS {a} LEFT JOIN ({groups}) AS {b} ON {a}.pid = {b}.pid"
+        return f"SELECT {a}.pid, {b}.k, {a}.x, {b}.y FROM {joined}"
+
+    def _near(self, depth: int) -> str:
+        frame = self.random.choice(
+            ["2 PRECEDING AND CURRENT ROW", "1 PRECEDING AND 1 FOLLOWING", "UNBOUNDED PRECEDING AND 3 FOLLOWING"]
+        )
+        over = f"OVER (PARTITION BY pid ORDER BY n {self.random.choice(['', 'DESC '])}RANGE BETWEEN {frame})"
+        inner = f"SELECT pid, k, COUNT(x) AS n, COUNT(*) AS m FROM ({self.relation(depth)}) AS {self._alias()} GROUP BY pid, k"
+        return f"SELECT pid, k, COUNT(*) {over} AS x, SUM(m) {over} AS y FROM ({inner}) AS {self._alias()}"
+
+    def _different(self, depth: int) -> str:
+        inner = f"SELECT pid, k, COUNT(*) AS n FROM ({self.relation(depth)}) AS {self._alias()} GROUP BY pid, k"
+        return f"SELECT pid, MIN(k) AS k, SUM(DISTINCT n) AS x, AVG(DISTINCT n) AS y FROM ({inner}) AS {self._alias()} GROUP BY pid"
+
+    def _beside_groups(self, depth: int) -> str:
+        a, r = self._alias(), self._alias()
+        groups = self.random.choice(
+            [
+                "SELECT DISTINCT country AS c, 1 AS n FROM region",
+                "SELECT country AS c, COUNT(*) AS n FROM region GROUP BY country HAVING COUNT(*) > 0",
+                "SELECT name AS c, size AS n FROM region UNION SELECT label AS c, low AS n FROM code",
+                "SELECT MIN(label) AS c, MAX(low) AS n FROM code",
+                "SELECT DISTINCT q.name AS c, q.size AS n FROM region AS q JOIN code AS z ON z.low = q.size",
+            ]
+        )
+        join = self.random.choice(["JOIN", "LEFT JOIN"])
+        return f"SELECT {a}.pid, {a}.k, {a}.x, {r}.n AS y FROM ({self.relation(depth)}) AS {a} {join} ({groups}) AS {r} ON {r}.c = {a}.k"
+
+    def _above_scalar(self, depth: int) -> str:
+        a = self._alias()
+        scalar = self.random.choice(
+            [
+                "(SELECT MAX(size) FROM region)",
+                "(SELECT low FROM code)",
+                "(SELECT DISTINCT low + 1 FROM code WHERE low < 2)",
+            ]
+        )
+        return (
+            f"SELECT {a}.pid, {a}.k, {a}.x, {scalar} AS y FROM ({self.relation(depth)}) AS {a} WHERE {a}.x <= {scalar}"
+        )
+
+    def _self_join(self, depth: int) -> str:
+        a, b, inner = self._alias(), self._alias(), self.relation(depth)
+        return f"SELECT {a}.pid, {b}.k, {a}.x, {b}.y FROM ({inner}) AS {a} JOIN ({inner}) AS {b} ON {a}.pid = {b}.pid AND {a}.y = {b}.y"

@@ -1,0 +1,146 @@
+"""Neighbours over data that grow: two streams that differ by one person's rows at all times.
+
+Refreshes, windows and watches together move no more than the ledger says: every integer that is hidden is read on both
+streams, and compared with the sensitivity and the noise that were paid for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import dpsql.answer
+from dpsql.accounting import PrivacyLoss
+from dpsql.calibrate import Calibration
+from dpsql.mechanisms import AboveThreshold
+from dpsql.mechanisms.sampling import ExactSampler, Sampler
+from dpsql.opened import compared, load_policy, open_here
+from dpsql.proxy import Proxy
+from dpsql.releases import ExactTable, NoisyTable
+from tests.bench.growing import FIRST, GrowingClinic, policy_text, tiles
+from tests.engines.postgres_server import Server, shared_server
+
+DAYS, BEGINS = 36, 28
+BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
+WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit"
+
+Released = tuple[Calibration, ExactTable]
+
+
+class Stream:
+    """One of the two databases, its proxy, and what was hidden."""
+
+    def __init__(self, server: Server, folder: Path, held: ExitStack, without: int | None) -> None:
+        name = server.database()
+        owner: psycopg.Connection = held.enter_context(server.owner(name))
+        owner.autocommit = True
+        self.clinic = GrowingClinic(owner, 150, seed=3, without=without)
+        server.grant(owner)
+        folder.mkdir()
+        (folder / "policy.yaml").write_text(policy_text(server.url(name), BUDGET, "0.5"))
+        self.now = datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)
+        opened = open_here(compared(load_policy(folder / "policy.yaml")), read=lambda: self.now)
+        self.proxy = held.enter_context(closing(Proxy(opened, ExactSampler())))
+        self.released: list[Released] = []
+        self.watched: list[int] = []
+
+    def day(self, number: int) -> None:
+        day = FIRST + datetime.timedelta(days=number)
+        self.clinic.grow(day)
+        self.now = datetime.datetime.combine(day, datetime.time(3), datetime.UTC) + datetime.timedelta(days=1)
+        if number < BEGINS:
+            return
+        session, watch = self.proxy.session(), self.proxy.session()
+        watch.execute("SET dpsql.watch = 'w'")
+        for sql in (*tiles(self.now.date()).values(), *list(tiles(self.now.date()).values())[:3]):
+            session.execute(sql)
+        watch.execute(WATCHED)
+        watch.execute(WATCHED)
+
+
+@pytest.fixture
+def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
+    hidden: list[list[Released]] = [[]]
+    compared_with: list[list[int]] = [[]]
+    perturb, above = dpsql.answer.perturb, AboveThreshold.above
+
+    def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
+        hidden[0].append((calibration, exact))
+        return perturb(exact, calibration, sampler)
+
+    def asked(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
+        compared_with[0].append(integer)
+        return above(self, integer, noisy, sampler)
+
+    monkeypatch.setattr(dpsql.answer, "perturb", seen)
+    monkeypatch.setattr(AboveThreshold, "above", asked)
+    with ExitStack() as held:
+        server = shared_server()
+        both = tuple(
+            Stream(server, tmp_path / str(number), held, without)
+            for number, without in enumerate((None, GrowingClinic.busiest(150, 3)))
+        )
+        for number in range(DAYS):
+            for stream in both:
+                hidden[0], compared_with[0] = stream.released, stream.watched
+                stream.day(number)
+        yield both[0], both[1]
+
+
+def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[Stream, Stream]) -> None:
+    here, there = streams
+    # What is bought, when and at which price does not depend on anybody's rows.
+    bills = [
+        [(one.time, one.loss, one.statement) for one in stream.proxy.ledger.charges(limit=10**6)] for stream in streams
+    ]
+    assert bills[0] == bills[1]
+    assert len(here.released) == len(there.released) > 5 * (DAYS - BEGINS)
+    paid, moved = PrivacyLoss(), 0
+    for (mine, own), (yours, other) in zip(here.released, there.released, strict=True):
+        assert mine.plan.identity == yours.plan.identity
+        paid += mine.loss
+        moved += _moved(mine, own, other)
+    assert moved > len(here.released) / 4, "the person hardly counts"
+    # One watch for all days, which is paid once.
+    assert len(here.watched) == len(there.watched) == DAYS - BEGINS
+    assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
+    watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch
+    assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
+
+
+def _moved(calibration: Calibration, own: ExactTable, other: ExactTable) -> bool:
+    """Whether a person moves what a release hides: never by more than was declared, and paid for."""
+    found = False
+    for measured in calibration.measured:
+        names = [one.name for one in measured.block.statistics]
+        mine, yours = _cells(own, names), _cells(other, names)
+        changes = [a - b for key in mine.keys() | yours.keys() for a, b in zip(
+            mine.get(key, [0] * len(names)), yours.get(key, [0] * len(names)), strict=True
+        )]  # fmt: skip
+        square = sum(change * change for change in changes)
+        assert square <= measured.block.sensitivity.l2_squared, calibration.plan.sql
+        assert measured.loss.fits_within(measured.share)
+        found |= square > 0
+    return found
+
+
+def _cells(table: ExactTable, names: Sequence[str]) -> Mapping[object, list[int]]:
+    columns = [list(table.statistics[name]) for name in names]
+    return {key: [int(column[row]) for column in columns] for row, key in enumerate(map(tuple, table.keys))}
+
+
+def test_windows_renew_while_the_stream_goes_on(streams: tuple[Stream, Stream]) -> None:
+    here, _ = streams
+    week, ever = here.proxy.ledger.standings()
+    assert week.spent != ever.spent
+    assert math.isfinite(week.accountant.epsilon_of(week.spent))
+    assert week.renews is not None
+    assert week.renews > here.now
