@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from dpsql.engines.engine import Engine
 from dpsql.engines.listed_files import ListedFiles
-from rewriter.dialects import DUCKDB, POSTGRES, Dialect
+from rewriter.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 
 PATH = "PATH"
 """What follows the scheme of a file."""
@@ -114,6 +114,12 @@ def _postgresql(url: str, resources: Resources, files: Files) -> Engine:
     return PostgresEngine.open(url, work_mem=f"{resources.memory}MB" if resources.memory else None)
 
 
+def _spark(url: str, resources: Resources, files: Files) -> Engine:
+    from dpsql.engines.spark import SparkEngine
+
+    return SparkEngine.open(url)
+
+
 SQLITE = Address("sqlite", PATH)
 POSTGRESQL = Address("postgresql", "//", also=("postgres",))
 FILES = Address("files", "")
@@ -124,6 +130,7 @@ ENGINES: Mapping[str, EngineKind] = {
         EngineKind(Address("duckdb", PATH), DUCKDB, _duckdb, takes_files=True),
         EngineKind(FILES, DUCKDB, _files, takes_files=True),
         EngineKind(POSTGRESQL, POSTGRES, _postgresql),
+        EngineKind(Address("spark", "sc://"), SPARK, _spark),
     )
 }
 """Every kind of database by its scheme. A path without a scheme is a file of the first kind."""

@@ -52,7 +52,8 @@ class SchemaTable:
 
     ``loose_keys`` are foreign keys that are declared but not enforced for all rows, and the ends of foreign keys
     through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
-    engine's schema of the table where it is not the default one. A ``view`` has no constraints.
+    engine's schema of the table where it is not the default one. A ``view`` has no constraints. Rows that are not
+    ``told_apart`` have no identity by which the engine knows one from another.
     """
 
     name: str
@@ -63,6 +64,7 @@ class SchemaTable:
     loose_keys: tuple[ForeignKey, ...] = ()
     schema: str | None = None
     view: bool = False
+    told_apart: bool = True
 
     @property
     def references(self) -> tuple[ForeignKey, ...]:

@@ -176,8 +176,11 @@ def _paths(
                     message = "has no meaning under privacy_unit: row, where each row is its own unit: remove it"
                     problems.append(Problem(join("tables", names[real], key), message))
             source = schema.tables[real]
-            if not spec.public and (source.view or "rowid" in map(str.lower, source.columns)):
+            hidden = source.view or "rowid" in map(str.lower, source.columns)
+            if not spec.public and (hidden or not source.told_apart):
                 message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
+                if not source.told_apart:
+                    message = "rows have no identity in this database: name the column that tells people apart"
                 problems.append(Problem(join("tables", names[real]), message))
         return dict.fromkeys(specs, ())
     paths: dict[str, tuple[Hop, ...]] = {real: () for real, spec in specs.items() if spec.public}

@@ -20,8 +20,8 @@ from pydantic_core import PydanticCustomError
 
 from dpsql.calendar_unit import UNITS
 from dpsql.engines import ENGINES, SQLITE, Address, kind_of
+from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
-from dpsql.postgresql import without_password
 from dpsql.refresh import LENGTHS, Refresh
 from rewriter.declared import (
     BIGINT,
@@ -424,7 +424,7 @@ class Place:
 
     @property
     def holds_password(self) -> bool:
-        return self.address.is_server and without_password(self.target) != self.target
+        return self.address.is_server and without_secret(self.target) != self.target
 
     def __str__(self) -> str:
         if not self.address.follows:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dpsql.engines import ENGINES, FILES, KINDS, Address, ListedFiles, kind_of
 from dpsql.errors import OperationalError
 from dpsql.policy.fields import Place
-from dpsql.postgresql import without_password
+from dpsql.policy.secrets import without_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def database_to_write(written: str, start: Path) -> FirstDatabase:
     address = address_of(written)
     if address.is_server:
         place = Place.of(written, Path())
-        return FirstDatabase(place, without_password(place.target))
+        return FirstDatabase(place, without_secret(place.target))
     path = Path(written.removeprefix(f"{address.scheme}:"))
     if address == FILES or path.is_dir() or kind_of(written) is not None:
         return _tables_of_files(path, start)

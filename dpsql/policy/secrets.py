@@ -7,6 +7,7 @@ whoever shows a URL shows it without its password.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -43,6 +44,19 @@ def secret(name: str, environment: Mapping[str, str] | None = None) -> str | Non
     return lines[0]
 
 
+def without_secret(url: str) -> str:
+    """The URL of a server as it may be shown and written down.
+
+    >>> without_secret("spark:sc://h:15002/;token=x;catalog=lake"), without_secret("postgresql://ana:x@h/clinic")
+    ('spark:sc://h:15002/;catalog=lake', 'postgresql://ana@h/clinic')
+    """
+    return re.sub(r";token=[^;]*", "", url) if _is_spark(url) else without_password(url)
+
+
+def _is_spark(url: str) -> bool:
+    return "sc://" in url.partition(";")[0]
+
+
 def with_secret(url: str, name: str) -> str:
     """The URL of a server with the password that the environment gives for it; the path of a file as it is.
 
@@ -54,9 +68,12 @@ def with_secret(url: str, name: str) -> str:
     password = secret(name)
     if password is None:
         return url
-    if without_password(url) != url:
+    if without_secret(url) != url:
         raise OperationalError(
             f"the policy has a password, and so has {name}", sqlstate="F0000", hint="take it out of the policy"
         )
+    if _is_spark(url):
+        start, _, rest = url.partition(";")
+        return f"{start.rstrip('/')}/;token={quote(password, safe='')}{';' + rest if rest else ''}"
     start, mark, query = url.partition("?")
     return f"{start}?{query + '&' if mark and query else ''}password={quote(password, safe='')}"

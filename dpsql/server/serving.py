@@ -170,6 +170,6 @@ def analysts(policy: Policy) -> tuple[str, ...]:
 
 def database_name(policy: Policy) -> str:
     """What ``current_database()`` says: the name of the owner's database."""
-    path = str(policy.database.path).partition("?")[0].rstrip("/")
+    path = str(policy.database.path).partition("?")[0].partition(";")[0].rstrip("/")
     name = Path(path).stem[:63]
     return "dpsql" if name in ("", "template0", "template1") else name

@@ -5,10 +5,11 @@ from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
-from rewriter.dialects.grammar import plain_text
+from rewriter.dialects.grammar import plain_text, tokens_of
 from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.dialects.spark import SPARK
 from rewriter.dialects.strftime import printed
 from rewriter.dialects.time_format import most_texts, pattern_of
 from rewriter.dialects.time_step import Period, TimeStep
@@ -17,6 +18,7 @@ __all__ = [
     "ANY",
     "DUCKDB",
     "POSTGRES",
+    "SPARK",
     "WORDS",
     "CalendarReading",
     "Dialect",
@@ -45,6 +47,7 @@ __all__ = [
     "refuse",
     "start_of",
     "text",
+    "tokens_of",
     "when",
     "without_facts",
     "wrap",

@@ -147,6 +147,10 @@ class Dialect(ABC):
         """A double that has only four bytes, in as few digits as tell it from its neighbours of four bytes."""
 
     @abstractmethod
+    def double_text(self, sql: exp.Expr) -> exp.Expr:
+        """A double in as few digits as tell it from its neighbours."""
+
+    @abstractmethod
     def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
         """A double with so many decimal digits and no more, as a double; beyond the greatest one it may be infinite."""
 

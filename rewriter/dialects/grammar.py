@@ -6,6 +6,7 @@ import functools
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 
 def plain_text(tree: exp.Expr, grammar: str) -> str:
@@ -15,6 +16,15 @@ def plain_text(tree: exp.Expr, grammar: str) -> str:
     '"x"'
     """
     return _grammar(grammar).generate(tree, copy=False, comments=False)
+
+
+def tokens_of(text: str, grammar: str) -> list[Token]:
+    """The words of a text of ours, with their places in it.
+
+    >>> [token.text for token in tokens_of("SELECT 1", "duckdb")]
+    ['SELECT', '1']
+    """
+    return sqlglot.tokenize(text, read=grammar)
 
 
 @functools.cache

@@ -9,7 +9,20 @@ from __future__ import annotations
 from sqlglot import exp
 
 _QUERIES: tuple[type[exp.Expr], ...] = (
-    *(exp.Select, exp.Subquery, exp.Union, exp.Values, exp.With, exp.CTE, exp.From, exp.Join, exp.Where, exp.Group),
+    *(
+        exp.Select,
+        exp.Subquery,
+        exp.Union,
+        exp.Intersect,
+        exp.Except,
+        exp.Values,
+        exp.With,
+        exp.CTE,
+        exp.From,
+        exp.Join,
+        exp.Where,
+        exp.Group,
+    ),
     *(exp.Having, exp.Order, exp.Ordered, exp.Distinct, exp.Window, exp.WindowSpec, exp.Alias, exp.TableAlias),
     *(exp.Table, exp.Column, exp.Identifier, exp.Star, exp.Tuple),
 )

@@ -51,6 +51,9 @@ class PostgresFamily(Dialect, family=True):
     def real_text(self, sql: exp.Expr) -> exp.Expr:
         return self.cast(exp.Cast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), TEXT)
 
+    def double_text(self, sql: exp.Expr) -> exp.Expr:
+        return self.cast(sql, TEXT)
+
     def modulo(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return exp.Mod(this=dividend, expression=divisor)
 

@@ -398,7 +398,7 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if value.type == DOUBLE:
         raw, away = value.raw, value.halves_away
         if name != "round":
-            whole = Double(context.dialect.call(name, value.sql), ANY)
+            whole = Double(context.dialect.called(name, value.sql), ANY)
         elif away:
             whole = context.dialect.whole(operand(value))
         else:

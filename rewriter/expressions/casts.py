@@ -424,7 +424,7 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
         return derive(words, TEXT, value, domain=Values(("true", "false", None)), size=_PRINTED)
     if value.type.kind is Kind.DOUBLE:
         shown = one_zero(value.sql, dialect)
-        printed = dialect.real_text(shown) if value.real else dialect.cast(shown, TEXT)
+        printed = dialect.real_text(shown) if value.real else dialect.double_text(shown)
         return derive(dialect.call("regexp_replace", printed, text(r"\.0$"), text("")), TEXT, value, size=_PRINTED)
     return derive(dialect.cast(value.sql, TEXT), TEXT, value, size=_PRINTED)
 

@@ -71,6 +71,9 @@ class Toy(IeeeDoubles):
     def real_text(self, sql: exp.Expr) -> exp.Expr:
         return self.cast(call("toy_real", sql), Type(Kind.TEXT))
 
+    def double_text(self, sql: exp.Expr) -> exp.Expr:
+        return self.cast(sql, Type(Kind.TEXT))
+
     def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
         return call("toy_digits", sql, number(digits))
 

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from dpsql.engines.postgres.relatives import relative
 from dpsql.errors import OperationalError
 from dpsql.postgresql import DEFAULTS, OLDEST, reason, without_password
 
@@ -60,6 +61,10 @@ def connect(url: str, work_mem: str = WORK_MEM) -> Connection:
 
 def check(connection: Connection) -> None:
     """Raise :class:`OperationalError` for a server whose answers would differ from the planned ones."""
+    said = str((connection.execute("SELECT version()").fetchone() or ("",))[0])
+    found = relative(said)
+    if found is not None and found.refused:
+        raise OperationalError(str(found), sqlstate="0A000", hint=f"dpsql reads PostgreSQL {OLDEST} and newer")
     version = connection.info.server_version // 10_000
     if version < OLDEST:
         raise OperationalError(

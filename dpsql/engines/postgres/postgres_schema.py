@@ -15,6 +15,7 @@ from typing import Any, cast
 import psycopg
 
 from dpsql.engines.postgres.postgres_types import column_type, keeps_apart
+from dpsql.engines.postgres.relatives import relative_of
 from dpsql.engines.schema import Concern, ForeignKey, QualifiedName, Schema, SchemaColumn, SchemaTable
 
 DEFAULT_SCHEMA = "public"
@@ -152,6 +153,7 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
         (keys if certain else loose)[schema, table].append(key)
     for schema, table, name, parent_schema, parent, parent_name in _fetch(connection, _WAYS):
         loose[schema, table].append(ForeignKey((name,), parent, (parent_name,), parent_schema))
+    told_apart = relative_of(connection) is None
     tables = {
         full: SchemaTable(
             name=full[1],
@@ -162,6 +164,7 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
             loose_keys=tuple(key for key in loose[full] if set(key.columns) & found.keys()),
             schema=None if full[0] == DEFAULT_SCHEMA else full[0],
             view=full in views,
+            told_apart=told_apart,
         )
         for full, found in columns.items()
     }
@@ -171,6 +174,8 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
 def read_concerns(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Concern, ...]:
     """Warnings about dpsql's role: rights that it should not have, and tables that it does not see."""
     found: list[Concern] = []
+    if (other := relative_of(connection)) is not None:
+        found.append(Concern(str(other)))
     [(superuser, bypasses, mighty)] = _fetch(connection, _ROLE)
     if superuser:
         found.append(Concern("dpsql connects as a superuser: give it a role that may read the declared tables alone"))

@@ -1,0 +1,97 @@
+"""What a statement's WITH names and several of its parts read: computed once, before the statement.
+
+Spark computes a part of WITH anew for each reader of it. The text is taken apart at its own parentheses and put
+together again, and no word of it is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from rewriter.dialects import SPARK, tokens_of
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A view of the session, and the SQL of its rows."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSQL:
+    """Views to be made in this order, and the statement over them."""
+
+    views: tuple[Staged, ...]
+    sql: str
+
+
+def staged(sql: str) -> StagedSQL:
+    """A statement with its views.
+
+    >>> for view in staged("WITH a AS (SELECT 1 AS x), b AS (SELECT x FROM a) SELECT * FROM b JOIN b AS c").views:
+    ...     print(view)
+    Staged(name='b', sql='WITH a AS (SELECT 1 AS x) SELECT x FROM a')
+    """
+    tokens = tokens_of(sql, SPARK.name)
+    if not tokens or tokens[0].token_type is not TokenType.WITH:
+        return StagedSQL((), sql)
+    parts = list(_parts(tokens))
+    last = parts[-1].end
+    views: list[Staged] = []
+    kept: list[str] = []
+    for part in parts:
+        body = sql[tokens[part.begin].start + 1 : tokens[part.end].start]
+        if _readers(part.name, tokens[part.end :]) > 1:
+            views.append(Staged(part.name, _with(kept, body)))
+        else:
+            kept.append(f"{part.name} AS ({body})")
+    return StagedSQL(tuple(views), _with(kept, sql[tokens[last].end + 1 :].strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """``name AS (…)``: the places of its parentheses among the tokens."""
+
+    name: str
+    begin: int
+    end: int
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[_Part]:
+    place = 1
+    while True:
+        name, begin = tokens[place].text, place + 2
+        end = _closing(tokens, begin)
+        yield _Part(name, begin, end)
+        if tokens[end + 1].token_type is not TokenType.COMMA:
+            return
+        place = end + 2
+
+
+def _closing(tokens: Sequence[Token], place: int) -> int:
+    depth = 0
+    for here in range(place, len(tokens)):
+        kind = tokens[here].token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        if depth == 0:
+            return here
+    raise ValueError("a part of WITH has no end")
+
+
+def _readers(name: str, tokens: Sequence[Token]) -> int:
+    """How often a name stands where it can be a table's."""
+    sources = (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)
+    return sum(
+        one.token_type in sources and other.text == name and other.token_type is not TokenType.STRING
+        for one, other in pairwise(tokens)
+    )
+
+
+def _with(parts: Sequence[str], body: str) -> str:
+    return f"WITH {', '.join(parts)} {body}" if parts else body

@@ -1,0 +1,201 @@
+"""What is Spark's own: its client, its sessions, and what happens when it goes away."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.spark.spark_engine import SparkEngine, _tables_of
+from dpsql.engines.spark.spark_session import SETTINGS, NotASelect, SparkLine, connect
+from dpsql.engines.spark.staged_ctes import staged
+from dpsql.errors import Error, OperationalError
+from dpsql.interfaces.commands.commands import main
+from dpsql.policy.fields import Place
+from dpsql.policy.secrets import with_secret
+from dpsql.testing import measure
+from tests.engines.spark_server import SparkServer, copy_to_spark, shared_spark
+from tests.engines.test_files import plan
+
+CANARY = "alice@example.org"
+POLICY = """
+database: {url}
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  patient: {{columns: {{id: {{}}, sex: {{values: [F, M]}}}}}}
+  visit: {{unit: patient_id -> patient.id, max_rows: 5, columns: {{patient_id: {{}}, cost: {{range: [0, 200]}}}}}}
+"""
+SLOW = "SELECT COUNT(*) AS s0 FROM range(1, 1000000000000) AS a(x) WHERE (x * 5) % 7 = 3"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> SparkServer:
+    found = shared_spark()
+    session = found.session()
+    folder = tmp_path_factory.mktemp("spark-clinic")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE patient AS SELECT i AS id, ['F', 'M'][1 + i % 2] AS sex FROM range(40) t(i)")
+        connection.execute(
+            "CREATE TABLE visit AS SELECT i % 40 AS patient_id, i::DECIMAL(9, 2) AS cost,"
+            f" '{CANARY}' AS email FROM range(120) t(i)"
+        )
+        copy_to_spark(connection, session, ("patient", "visit"), folder)
+    session.stop()
+    return found
+
+
+@pytest.fixture(scope="module")
+def engine(server: SparkServer) -> Iterator[SparkEngine]:
+    found = SparkEngine.open(server.url)
+    yield found
+    found.close()
+
+
+def test_a_policy_is_answered_from_spark(server: SparkServer, tmp_path: Path) -> None:
+    path = tmp_path / "clinic.yaml"
+    path.write_text(POLICY.format(url=server.url))
+    [found] = measure("SELECT COUNT(*) FROM visit", path)
+    [cells] = found.groups.values()
+    assert sum(cells.values()) == 120
+    assert main(["check", str(path)]) == 0
+
+
+def test_settings_are_read_back(server: SparkServer) -> None:
+    line = connect(server.url.removeprefix("spark:"))
+    assert {name: str(line.session.conf.get(name)).lower() for name in SETTINGS} == {
+        name: value.lower() for name, value in SETTINGS.items()
+    }
+    line.close()
+
+
+def test_an_endpoint_that_may_make_tables_is_a_concern(engine: SparkEngine) -> None:
+    [concern] = engine.concerns()
+    assert "may make tables" in concern.text
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT CAST(email AS INT) AS s0 FROM `default`.`visit`",
+        "SELECT RAISE_ERROR(email) AS s0 FROM `default`.`visit`",
+    ],
+)
+def test_no_word_of_spark_s_is_said_or_logged(
+    engine: SparkEngine, sql: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(OperationalError) as caught:
+        engine.run(plan(sql))
+    assert caught.value.sqlstate == "58000"
+    assert caught.value.__context__ is None
+    assert [record for record in caplog.records if record.name == "dpsql.engine"]
+    said = "".join((str(caught.value), *(record.getMessage() for record in caplog.records), *capfd.readouterr()))
+    assert CANARY not in said
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE t (a INT)",
+        "SELECT 1; SELECT 2",
+        "SET x = 1",
+        "",
+        "INSERT INTO t SELECT 1",
+        "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+    ],
+)
+def test_nothing_but_a_select_is_sent(sql: str) -> None:
+    with pytest.raises(NotASelect):
+        SparkLine(None).execute(sql)
+
+
+@pytest.mark.spark
+def test_cancelled_within_a_second(engine: SparkEngine) -> None:
+    engine.run(plan("SELECT 1 AS s0"))
+    for _ in range(3):
+        cancellation = Cancellation()
+        timer = threading.Timer(1.0, cancellation.cancel)
+        timer.start()
+        started = time.perf_counter()
+        with pytest.raises(OperationalError, match="canceling statement"):
+            engine.run(plan(SLOW), 60, cancellation)
+        assert time.perf_counter() - started < 1.0 + 1.0
+    assert engine.run(plan("SELECT CAST(1 AS BIGINT) AS s0")).statistics == {"s0": (1,)}
+
+
+@pytest.mark.spark
+def test_files_that_change_meanwhile_give_no_answer(
+    engine: SparkEngine, server: SparkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = plan("SELECT COUNT(*) AS s0 FROM `default`.`grows`")
+    session = server.session()
+    session.sql("DROP TABLE IF EXISTS grows")
+    session.sql("CREATE TABLE grows USING parquet AS SELECT 1 AS a")
+    assert engine.run(count).statistics == {"s0": (1,)}
+    execute = SparkLine.execute
+
+    def grown(line: SparkLine, sql: str) -> object:
+        found = execute(line, sql)
+        if "COUNT" in sql:
+            session.sql("INSERT INTO grows SELECT 2")
+        return found
+
+    monkeypatch.setattr(SparkLine, "execute", grown)
+    with pytest.raises(OperationalError, match="could not answer"):
+        engine.run(count)
+    monkeypatch.undo()
+    session.stop()
+
+
+def test_what_several_read_is_computed_once() -> None:
+    text = "WITH a AS (SELECT ')' AS x), b AS (SELECT x FROM a), c AS (SELECT b.x FROM b, b AS d) SELECT c.x FROM c"
+    found = staged(text)
+    assert [view.name for view in found.views] == ["b"]
+    assert found.views[0].sql == "WITH a AS (SELECT ')' AS x) SELECT x FROM a"
+    assert found.sql == "WITH a AS (SELECT ')' AS x), c AS (SELECT b.x FROM b, b AS d) SELECT c.x FROM c"
+    assert staged("SELECT 1").views == ()
+
+
+def test_tables_are_found_by_their_quoted_names() -> None:
+    text = "SELECT a.x FROM `default`.`visit` AS a JOIN `odd``s`.`t` ON 1 = 1, partial WHERE 'FROM `x`.`y`' = 'z'"
+    assert _tables_of([text]) == [("default", "visit"), ("odd`s", "t")]
+
+
+def test_a_token_is_written_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_DATABASE_PASSWORD", "open sesame")
+    url = with_secret("spark:sc://h:15002/;catalog=lake", "DPSQL_DATABASE_PASSWORD")
+    assert url == "spark:sc://h:15002/;token=open%20sesame;catalog=lake"
+    assert Place.of("spark:sc://h/;token=x", Path()).holds_password
+    assert not Place.of("spark:sc://h/;catalog=x", Path()).holds_password
+
+
+def test_a_server_that_is_not_there_is_said_at_once() -> None:
+    started = time.perf_counter()
+    with pytest.raises(OperationalError, match=r"the Spark at sc://127\.0\.0\.1:9/ cannot be opened"):
+        SparkEngine.open("spark:sc://127.0.0.1:9/;token=secret")
+    assert time.perf_counter() - started < 30
+
+
+@pytest.mark.spark
+def test_a_driver_that_is_started_anew_is_found_again() -> None:
+    shared_spark()
+    server = SparkServer().start()
+    try:
+        engine = SparkEngine.open(server.url)
+        one = plan("SELECT CAST(1 AS BIGINT) AS s0")
+        assert engine.run(one).statistics == {"s0": (1,)}
+        server.stop_driver()
+        with pytest.raises(Error):
+            engine.run(one)
+        server.connect()
+        assert engine.run(one).statistics == {"s0": (1,)}
+        engine.close()
+    finally:
+        server.stop()
