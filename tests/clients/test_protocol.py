@@ -332,7 +332,7 @@ def test_an_error_has_its_place_in_the_whole_message(client: Client) -> None:
         ("FETCH 1 FROM nothing", "34000"),
         ("EXECUTE nothing", "26000"),
         ("SAVEPOINT x", "25P01"),
-        ("EXPLAIN (FORMAT JSON) SELECT COUNT(*) FROM patient", "0A000"),
+        ("EXPLAIN (FORMAT YAML) SELECT COUNT(*) FROM patient", "0A000"),
         ("EXPLAIN ANALYZE SELECT COUNT(*) FROM patient", "0A000"),
     ],
 )

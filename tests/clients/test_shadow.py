@@ -165,7 +165,8 @@ def test_the_schema_is_the_policys_and_nothing_else(ward: Shadow) -> None:
     tables = texts(ward, "SELECT schemaname, tablename FROM pg_tables WHERE tableowner = 'dpsql_owner' ORDER BY 1, 2")
     assert [table for table in tables if table[0] in ("public", "dpsql")] == [
         ("dpsql", "budget"), ("dpsql", "charges"), ("dpsql", "columns"),
-        ("public", "patient"), ("public", "prescription"), ("public", "region"), ("public", "visit"),
+        ("public", "patient"), ("public", "prescription"), ("public", "referral"),
+        ("public", "region"), ("public", "sample"), ("public", "visit"),
     ]  # fmt: skip
 
 
@@ -179,7 +180,11 @@ def test_keys_are_shown_where_clients_look_for_them(ward: Shadow) -> None:
     assert found == [
         ("patient", "PRIMARY KEY", "id"),
         ("prescription", "FOREIGN KEY", "visit_id"),
+        ("referral", "FOREIGN KEY", "patient_id"),
+        ("referral", "UNIQUE", "id"),
         ("region", "PRIMARY KEY", "name"),
+        ("sample", "FOREIGN KEY", "visit_id"),
+        ("sample", "UNIQUE", "id"),
         ("visit", "FOREIGN KEY", "patient_id"),
         ("visit", "PRIMARY KEY", "id"),
     ]

@@ -66,7 +66,7 @@ def test_the_command_line_has_an_option_for_it(policy: Path, capsys: pytest.Capt
         told[len(more)] = json.loads(capsys.readouterr().out)["rows"]
     assert all(row[0] != LABEL for row in told[0])
     assert [row[0] for row in told[1]].index(LABEL) == len(told[1]) - 1
-    assert main(["explain", str(policy), BY_DIAGNOSIS, "--analyst", "ana", "--other"]) == 0
+    assert main(["explain", str(policy), BY_DIAGNOSIS, "--analyst", "ana", "--other", "--sql"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Release 2 of 2, the total, for the row of the groups that are not shown; answered from" in said
     assert "the error of COUNT(*) in the row of the others is ±" in said
