@@ -287,7 +287,8 @@ def _ball_of(
     radius = math.isqrt(reach)
     if radius > _MOST_STEPS:
         raise Refused(
-            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
+            "one person can move this too far to be added up exactly",
+            hint="declare a narrower range, or fewer rows; how many people there are is COUNT(DISTINCT their key)",
         )
     single = one_group and len(vector.cells) == 1
     scaled = not (single and alone)

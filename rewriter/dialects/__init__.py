@@ -10,6 +10,8 @@ from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.spark import SPARK
+from rewriter.dialects.strftime import printed
+from rewriter.dialects.time_format import most_texts, pattern_of
 from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
@@ -33,10 +35,13 @@ __all__ = [
     "duplicate",
     "field_of",
     "is_fact",
+    "most_texts",
     "named_table",
     "number",
+    "pattern_of",
     "plain_text",
     "print_of",
+    "printed",
     "reaching",
     "reading_of",
     "refuse",

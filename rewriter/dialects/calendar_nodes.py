@@ -13,6 +13,7 @@ from enum import Enum
 from sqlglot import exp
 
 from rewriter.dialects.nodes import call, text
+from rewriter.dialects.time_format import finest_unit
 
 
 class Read(Enum):
@@ -51,7 +52,7 @@ def field_of(unit: str, moment: exp.Expr) -> exp.Expr:
 
 
 def print_of(pattern: str, moment: exp.Expr) -> exp.Expr:
-    """A date or timestamp as a text. The fields of ``pattern`` are %Y %m %d %H %M %S %j."""
+    """A date or timestamp as a text. ``pattern`` is one of :mod:`rewriter.dialects.time_format`."""
     return call(Read.PRINT.value, text(pattern), moment)
 
 
@@ -66,14 +67,8 @@ def reading_of(node: exp.Expr | None) -> CalendarReading | None:
         return None
     word, moment = node.expressions
     if read is Read.PRINT:
-        return CalendarReading(read, _finest(word.name), moment, word.name)
+        return CalendarReading(read, finest_unit(word.name), moment, word.name)
     return CalendarReading(read, word.name, moment)
-
-
-def _finest(pattern: str) -> str:
-    return next(
-        (unit for field, unit in (("%S", "second"), ("%M", "minute"), ("%H", "hour")) if field in pattern), "day"
-    )
 
 
 _READS = {read.value: read for read in Read}

@@ -262,7 +262,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        """A date or timestamp as a text. The fields of ``pattern`` are %Y %m %d %H %M %S %j."""
+        """A date or timestamp as a text, by a pattern of :mod:`rewriter.dialects.time_format`."""
 
     @abstractmethod
     def epoch(self, sql: exp.Expr) -> exp.Expr:

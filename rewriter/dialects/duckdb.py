@@ -11,6 +11,7 @@ from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, named_table, number, text
 from rewriter.dialects.postgres_family import PostgresFamily
+from rewriter.dialects.strftime import printed
 
 
 class DuckDB(IeeeDoubles, PostgresFamily):
@@ -31,8 +32,8 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     longest_text = None
     own_words = frozenset(
         """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
-        log2 make_timestamp pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
-        round_even strftime string_split strlen substring try_cast upper xor""".split()
+        log2 make_timestamp md5 pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
+        round_even rpad strftime string_split strlen substring try_cast upper xor""".split()
     )
 
     own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.TryCast}
@@ -89,7 +90,7 @@ class DuckDB(IeeeDoubles, PostgresFamily):
         return call("date_part", text(unit), sql)
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        return call("strftime", sql, text(pattern))
+        return printed(sql, pattern)
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch", sql)

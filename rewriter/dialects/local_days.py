@@ -50,7 +50,7 @@ def zoned_days(bounds: tuple[Scalar, Scalar], step: TimeStep) -> ZonedDays | Non
     low, high = bounds
     if not isinstance(low, datetime.datetime) or not isinstance(high, datetime.datetime):
         return None
-    if step.period is Period.DAY and step.zone is not None:
+    if step.period == Period.DAY and step.zone is not None:
         first, last = local(low, step.zone), local(high, step.zone)
         if first is None or last is None:
             return None

@@ -19,6 +19,7 @@ from rewriter.declared import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.guarded_doubles import GuardedDoubles
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres_family import PostgresFamily
+from rewriter.dialects.time_format import in_letters
 
 _BLANKS = r"[ \t\n\f\r]*"
 _YEAR = r"(?:000[1-9]|00[1-9]\d|0[1-9]\d\d|[1-9]\d\d\d)"
@@ -35,7 +36,6 @@ _INTEGER_TEXT = rf"^{_BLANKS}([+-]?0*\d{{1,40}}){_BLANKS}$"
 _NUMBER_TEXT = rf"^{_BLANKS}([+-]?0*(?:\d{{1,200}}\.?\d{{0,200}}|\.\d{{1,200}})(?:[eE][+-]?0*\d{{1,3}})?){_BLANKS}$"
 _NUMERIC = exp.DType.DECIMAL
 _DAY = 86_400_000_000
-_FORMATS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S": "SS", "%j": "DDD"}
 
 
 class Postgres(GuardedDoubles, PostgresFamily):
@@ -207,13 +207,10 @@ class Postgres(GuardedDoubles, PostgresFamily):
         return self.date_part("epoch", sql)
 
     def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
-        """In days and a rest: microseconds beyond 24 days are no exact seconds of an interval."""
-        step = exp.Cast(this=text("1 microsecond"), to=exp.DataType(this=exp.DType.INTERVAL))
-        days = exp.Div(this=microseconds, expression=number(_DAY), typed=True)
-        rest = exp.Mod(this=wrap(duplicate(microseconds)), expression=number(_DAY))
-        of_days = exp.Mul(this=exp.Paren(this=days), expression=self.interval(0, 1, 0))
-        start = exp.Add(this=self.cast(text("1970-01-01"), TIMESTAMP), expression=of_days)
-        return exp.Paren(this=exp.Add(this=start, expression=exp.Mul(this=exp.Paren(this=rest), expression=step)))
+        """By the text of an interval: a number that multiplies one is a double, which has fewer digits."""
+        spelt = exp.DPipe(this=_as_text(wrap(microseconds)), expression=text(" microseconds"))
+        since = exp.Cast(this=exp.Paren(this=spelt), to=exp.DataType(this=exp.DType.INTERVAL))
+        return exp.Paren(this=exp.Add(this=self.cast(text("1970-01-01"), TIMESTAMP), expression=since))
 
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         return call("date_part", text("epoch"), exp.Sub(this=later, expression=earlier))
@@ -240,9 +237,7 @@ class Postgres(GuardedDoubles, PostgresFamily):
         return when(exp.GTE(this=duplicate(moment), expression=start), shifted)
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        for ours, theirs in _FORMATS.items():
-            pattern = pattern.replace(ours, theirs)
-        return _by_code_point(call("to_char", self.cast(sql, TIMESTAMP), text(pattern)))
+        return _by_code_point(call("to_char", self.cast(sql, TIMESTAMP), text(in_letters(pattern))))
 
     # -- text ----------------------------------------------------------------------------------------------------
 

@@ -5,12 +5,14 @@ from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
+from rewriter.expressions.constants import constant_point, constant_span
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
+from rewriter.expressions.time_bins import WIDTH
 from rewriter.expressions.value import (
     DOMAIN,
     LIMITS,
@@ -35,6 +37,7 @@ __all__ = [
     "RISING",
     "SHORTEST",
     "TEXTS",
+    "WIDTH",
     "ZONE",
     "Domain",
     "IntegerRange",
@@ -48,6 +51,8 @@ __all__ = [
     "common_type",
     "compared_as_doubles",
     "compile_expression",
+    "constant_point",
+    "constant_span",
     "first_group",
     "fixed_zone",
     "floor_to",

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import DOUBLE, INTEGER, Interval, Kind, Type, decimal
+from rewriter.declared import BIGINT, DOUBLE, INTEGER, Interval, Kind, Type, decimal
 from rewriter.dialects import ANY, Double, binary, double, duplicate, number, reaching, refuse, when, wrap
 from rewriter.expressions.build import (
     Context,
@@ -33,8 +33,9 @@ from rewriter.expressions.build import (
     loose,
     scalar_of,
 )
-from rewriter.expressions.casts import decimal_type, half_away, unify, widen
+from rewriter.expressions.casts import convert_to, decimal_type, half_away, unify, widen
 from rewriter.expressions.doubles import magnitude_of, operand
+from rewriter.expressions.interval_length import microseconds
 from rewriter.expressions.literals import interval_of, whole_literal
 from rewriter.expressions.value import Limits, Value
 from rewriter.refused import TYPE_MISMATCH
@@ -300,6 +301,10 @@ def negate(node: exp.Expr, context: Context) -> Value:
     if value.span is not None:
         months, days, micros = value.span
         return interval_of((-months, -days, -micros), context.dialect)
+    if value.type.kind is Kind.INTERVAL:
+        nothing = literal(0, BIGINT, context.dialect)
+        less = subtract(nothing, microseconds(value, context.dialect), context)
+        return replace(convert_to(less, BIGINT, context.dialect), type=value.type, times=value.times)
     if not value.type.numeric:
         raise refuse(f"there is no - {value.type}", "negate a number", "42883")
     if is_literal(value):

@@ -46,6 +46,7 @@ from rewriter.expressions.build import (
     scalar_of,
 )
 from rewriter.expressions.doubles import magnitude_of, operand
+from rewriter.expressions.interval_length import microseconds
 from rewriter.expressions.literals import (
     DATE_TEXT,
     FALSE_WORDS,
@@ -134,6 +135,8 @@ def coerce(value: Value, type_: Type, context: Context, what: str = "the argumen
 
 def comparable(values: Sequence[Value], context: Context) -> Sequence[Value]:
     """Values to be compared: literal instants beside local times are local times, so that the column stays bare."""
+    if any(value.type.kind is Kind.INTERVAL for value in values):
+        return [microseconds(value, context.dialect) for value in values]
     zoned = [value for value in values if value.type.kind is Kind.TIMESTAMPTZ]
     if not zoned or not all(map(is_literal, zoned)) or len(zoned) == len(values) or any(map(is_unknown, values)):
         return values

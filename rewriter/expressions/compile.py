@@ -42,7 +42,11 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:
             "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
         ) from None
     if value.type.kind is Kind.INTERVAL:
-        raise Refused("an interval is not a value here", hint="add it to a date or timestamp", sqlstate=NOT_ANSWERED)
+        raise Refused(
+            "an interval is not a value here",
+            hint="add it to a date or timestamp, or write EXTRACT(EPOCH FROM a - b)",
+            sqlstate=NOT_ANSWERED,
+        )
     return value
 
 

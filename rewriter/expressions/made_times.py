@@ -1,25 +1,20 @@
-"""Times made of numbers: MAKE_TIMESTAMP(2024, 12, 31, 23, 59, 59.5) and TO_TIMESTAMP(seconds since 1970)."""
+"""Times made of numbers: MAKE_TIMESTAMP(2024, 12, 31, 23, 59, 59.5)."""
 
 from __future__ import annotations
 
 import datetime
 import math
-from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import BIGINT, DOUBLE, INTEGER, TEXT, TIMESTAMP, TIMESTAMPTZ, Interval, Kind, decimal
-from rewriter.dialects import double, duplicate, number, refuse, text, when, wrap
-from rewriter.expressions.build import Context, derive, finite, is_null, is_unknown
+from rewriter.declared import INTEGER, TEXT, TIMESTAMP, Interval, Kind, decimal
+from rewriter.dialects import duplicate, number, refuse, text, when, wrap
+from rewriter.expressions.build import Context, derive, finite, is_null
 from rewriter.expressions.casts import convert_to, widen
 from rewriter.expressions.value import Value
 from rewriter.refused import TYPE_MISMATCH
 
 _PARTS = ("year", "month", "day", "hour", "min", "sec")
-_EPOCH = 719_163
-"""``datetime.date(1970, 1, 1).toordinal()``."""
-_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
-"""The first and last seconds of the calendar, since 1970."""
 
 
 def make_timestamp(node: exp.Expr, context: Context) -> Value:
@@ -80,23 +75,3 @@ def _seconds(value: Value, context: Context) -> exp.Expr:
     )
     shown = context.dialect.call("lpad", context.dialect.cast(held.sql, TEXT), number(9), text("0"))
     return when(inside, shown)
-
-
-def to_timestamp(node: exp.Expr, context: Context) -> Value:
-    """TO_TIMESTAMP(seconds since 1970): an instant; NULL outside of the years 1 to 9999."""
-    value = context.finite(node.this)
-    if is_unknown(value) or is_null(value):
-        value = widen(value, DOUBLE, context.dialect)
-    if not value.type.numeric:
-        raise refuse(f"TO_TIMESTAMP needs seconds, not {value.type}", "write TO_TIMESTAMP(x, 'YYYY-MM-DD') of a text",
-                     TYPE_MISMATCH)  # fmt: skip
-    seconds = widen(value, DOUBLE, context.dialect).sql
-    inside = exp.Between(this=wrap(duplicate(seconds)), low=double(_FIRST), high=double(_LAST))
-    scaled = exp.Mul(this=wrap(seconds), expression=double(1e6))
-    micros = context.dialect.cast(context.dialect.round_half_even(scaled), BIGINT)
-    sql = when(inside, context.dialect.moment_after_epoch(micros))
-    interval = None
-    if value.interval is not None and value.interval.low >= _FIRST and value.interval.high <= _LAST:
-        interval = value.interval.monotone(lambda end: _EPOCH + end / 86_400)
-        interval = Interval(interval.low - Fraction(1, 86_400), interval.high + Fraction(1, 86_400))
-    return derive(sql, TIMESTAMPTZ, value, interval=interval, nullable=True)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from rewriter.declared import Kind
 from rewriter.dialects import refuse
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import bits, logic, text, time
+from rewriter.expressions import bits, elapsed, logic, text, time
 from rewriter.expressions.build import Context, is_literal, scalar_of
 from rewriter.expressions.literals import interval_of
 from rewriter.expressions.value import Value
@@ -30,11 +31,21 @@ def _subtract(left: Value, right: Value, context: Context) -> Value:
 
 def _multiply(left: Value, right: Value, context: Context) -> Value:
     for length, number in ((left, right), (right, left)):
+        if length.type.kind is Kind.INTERVAL and not is_literal(number):
+            return elapsed.scaled(length, number, context)
         count = scalar_of(number) if is_literal(number) else None
         if length.span is not None and type(count) is int:
             months, days, micros = length.span
             return interval_of((months * count, days * count, micros * count), context.dialect)
+        if length.type.kind is Kind.INTERVAL:
+            return elapsed.scaled(length, number, context)
     return numbers.multiply(*numbers.numbers(left, right, context, "*"), context)
+
+
+def _divide(left: Value, right: Value, context: Context) -> Value:
+    if left.type.kind is Kind.INTERVAL:
+        return elapsed.scaled(left, right, context, divides=True)
+    return numbers.divide(*numbers.numbers(left, right, context, "/"), context)
 
 
 def _arithmetic(function: Callable[[Value, Value, Context], Value], sign: str) -> Operator:
@@ -56,7 +67,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.Add: _add,
     exp.Sub: _subtract,
     exp.Mul: _multiply,
-    exp.Div: _arithmetic(numbers.divide, "/"),
+    exp.Div: _divide,
     exp.Mod: _arithmetic(numbers.modulo, "%"),
     exp.IntDiv: _integer_division,
     exp.BitwiseAnd: bits.bitwise(exp.BitwiseAnd, "&"),

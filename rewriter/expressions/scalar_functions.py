@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import bits, casts, logic, made_times, text, text_forms, text_matches, time
+from rewriter.expressions import bits, casts, logic, made_times, text, text_forms, text_matches, time, time_bins
 from rewriter.expressions import mathematics as reals
 from rewriter.expressions.build import Rule, rule
 from rewriter.expressions.operators import OPERATORS, Operator
@@ -221,6 +221,20 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "EXTRACT(MILLENNIUM FROM p); EXTRACT(DOY FROM d); EXTRACT(QUARTER FROM p); EXTRACT(HOUR FROM p); "
         "EXTRACT(MINUTE FROM q); EXTRACT(ISOYEAR FROM d)",
     ),
+    _function(
+        "date_bin",
+        exp.DateBin,
+        rule(time_bins.date_bin, "this", "expression", "unit", "zone"),
+        "DATE_BIN('15 minutes', p, TIMESTAMP '2001-01-01'); DATE_BIN('7 days', d, TIMESTAMP '2001-01-01'); "
+        "DATE_BIN('90 seconds', q, TIMESTAMPTZ '1970-01-01 00:00:07+00'); DATE_BIN('36500 days', p, '9000-01-01')",
+        above=False,
+    ),
+    _function(
+        "to_timestamp",
+        exp.UnixToTime,
+        rule(time_bins.to_timestamp),
+        "TO_TIMESTAMP(x); TO_TIMESTAMP(h); TO_TIMESTAMP(b); TO_TIMESTAMP(w)",
+    ),
     _function("date", exp.Date, rule(casts.date_function), "DATE(p); DATE(t)", above=False),
     _named(
         "make_date",
@@ -235,12 +249,6 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "MAKE_TIMESTAMP(i, s, s, s, s, x); MAKE_TIMESTAMP(2000 + s, 2, 29, 23, 59, 59.5); "
         "MAKE_TIMESTAMP(2020, 1, 2, 3, 4, m)",
     ),
-    _function(
-        "to_timestamp",
-        exp.UnixToTime,
-        rule(made_times.to_timestamp),
-        "TO_TIMESTAMP(x); TO_TIMESTAMP(b); TO_TIMESTAMP(1e9 * y); TO_TIMESTAMP(w)",
-    ),
     _named(
         "timezone",
         2,
@@ -250,9 +258,11 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     ),
     _function(
         "to_char",
-        exp.TimeToStr,
+        exp.ToChar,
         rule(time.to_char, "this", "format"),
-        "TO_CHAR(p, 'YYYY-MM-DD HH24:MI:SS'); TO_CHAR(d, 'DDD, MM/YYYY'); TO_CHAR(q, 'HH24.MI')",
+        "TO_CHAR(p, 'YYYY-MM-DD HH24:MI:SS'); TO_CHAR(d, 'DDD, MM/YYYY'); TO_CHAR(q, 'HH24.MI'); "
+        "TO_CHAR(p, 'FMDay, Month DD Dy Mon YY'); TO_CHAR(d, 'IYYY-\"W\"IW ID D WW W Q'); "
+        "TO_CHAR(p, 'HH12:MI:SS.US AM %')",
     ),
     _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
     _named("age", 2, None, "EXTRACT(EPOCH FROM AGE(p, p))"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -34,14 +33,19 @@ from rewriter.dialects import (
     Period,
     duplicate,
     field_of,
+    most_texts,
     number,
+    pattern_of,
     print_of,
+    reaching,
     refuse,
     start_of,
     text,
     when,
     wrap,
 )
+from rewriter.expressions import elapsed
+from rewriter.expressions.ages import age_part
 from rewriter.expressions.build import (
     Context,
     derive,
@@ -63,7 +67,10 @@ CALENDAR_DAYS = 3_652_058
 
 def temporal(node: object, context: Context, what: str) -> Value:
     """A date or timestamp operand; a quoted literal is a timestamp."""
-    value = context.finite(node)
+    return _temporal(context.finite(node), context, what)
+
+
+def _temporal(value: Value, context: Context, what: str) -> Value:
     if is_unknown(value) or is_null(value):
         return widen(value, TIMESTAMP, context.dialect)
     if not value.type.temporal:
@@ -97,6 +104,8 @@ def involves_time(left: Value, right: Value) -> bool:
 
 def plus(left: Value, right: Value, context: Context) -> Value:
     """date + integer, date or timestamp + interval."""
+    if left.type.kind is right.type.kind is Kind.INTERVAL:
+        return elapsed.added(left, right, 1, context)
     if not left.type.temporal:
         left, right = right, left
     return _shift(left, right, 1, context)
@@ -115,10 +124,9 @@ def minus(left: Value, right: Value, context: Context) -> Value:
         domain = integer_domain(interval)
         return derive(sql, INTEGER, left, right, interval=interval, limits=limits, domain=domain)
     if left.type.temporal and right.type.temporal:
-        raise refuse(
-            "a difference of timestamps is an interval, which is not answered",
-            "write EXTRACT(EPOCH FROM a - b) for seconds, or a::date - b::date for days",
-        )
+        return elapsed.difference(left, right, context)
+    if left.type.kind is right.type.kind is Kind.INTERVAL:
+        return elapsed.added(left, right, -1, context)
     return _shift(left, right, -1, context)
 
 
@@ -127,6 +135,8 @@ def _shift(moment: Value, by: Value, sign: int, context: Context) -> Value:
         by = widen(by, INTEGER, context.dialect)
     if moment.type == DATE and by.type.kind is Kind.INTEGER:
         return _shift_days(moment, by, sign, context)
+    if moment.type.temporal and by.type.kind is Kind.INTERVAL and by.span is None:
+        return elapsed.shifted(moment, by, sign, context)
     if moment.type.temporal and by.type.kind is Kind.INTERVAL:
         return _shift_span(moment, by, sign, context)
     raise refuse(
@@ -363,7 +373,12 @@ def extract(node: exp.Expr, context: Context) -> Value:
         difference = _difference(unit, inner, context)
         if difference is not None:
             return difference
-    value = temporal(node.args["expression"], context, "EXTRACT")
+    if (age := age_part(unit, inner, context)) is not None:
+        return age
+    value = context.finite(inner)
+    if value.type.kind is Kind.INTERVAL:
+        return elapsed.part(unit, value, context)
+    value = _temporal(value, context, "EXTRACT")
     if value.type == DATE and unit in _OF_CLOCK:
         raise refuse(f"a date has no {unit}", "extract year, month, week, day, dow or epoch", "0A000")
     if unit == "epoch":
@@ -389,7 +404,11 @@ def _epoch(value: Value, context: Context) -> Value:
     interval = value.interval
     if interval is not None:
         interval = Interval(*((end - 719_163) * 86_400 for end in (interval.low, interval.high)))
-    return derive(context.dialect.epoch(value.sql), DOUBLE, value, interval=interval)
+    return derive(context.dialect.epoch(value.sql), DOUBLE, value, interval=interval, magnitude=_EPOCHS)
+
+
+_EPOCHS = reaching((-20, 38))
+"""Seconds from one time in the calendar to another are 0, or between a microsecond and 2**38 of them."""
 
 
 def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
@@ -402,15 +421,14 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
     if not (left.type.temporal and right.type.temporal) or left.type == right.type == DATE:
         return None
     if unit != "epoch":
-        raise refuse(
-            f"EXTRACT({unit.upper()}) of an interval is not answered", "write EXTRACT(EPOCH FROM a - b) / 86400"
-        )
+        return elapsed.part(unit, elapsed.difference(left, right, context), context)
     interval = left.interval - right.interval if left.interval and right.interval else None
     if interval is not None:
         interval = Interval(interval.low * 86_400, interval.high * 86_400)
     common = TIMESTAMPTZ if Kind.TIMESTAMPTZ in (left.type.kind, right.type.kind) else TIMESTAMP
     one, other = (wrap(widen(side, common, context.dialect).sql) for side in (left, right))
-    return derive(context.dialect.seconds_between(one, other), DOUBLE, left, right, interval=interval)
+    seconds = context.dialect.seconds_between(one, other)
+    return derive(seconds, DOUBLE, left, right, interval=interval, magnitude=_EPOCHS)
 
 
 # -- making and printing -------------------------------------------------------------------------------------------
@@ -467,24 +485,22 @@ CYCLES = {
 """Days after which every value of a part of a time has been there."""
 TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
-_PRINTED = {"%S": Fraction(1, 86_400), "%M": Fraction(1, 1440), "%H": SHORTEST["hour"], "%d": SHORTEST["day"],
-            "%j": SHORTEST["day"], "%m": SHORTEST["month"], "%Y": SHORTEST["year"]}  # fmt: skip
-_FORMATS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%y", "%B", "%b", "%A", "%a")
 
 
 def to_char(node: exp.Expr, context: Context) -> Value:
-    """TO_CHAR(x, format) with the fields YYYY MM DD HH24 MI SS DDD and fixed text between them."""
-    value = local_time(temporal(node.this, context, "TO_CHAR"), context)
-    pattern = node.args.get("format")
-    spelt = pattern.this if isinstance(pattern, exp.Literal) and pattern.is_string else ""
-    fields = re.findall(r"%.", spelt)
-    between = re.sub(r"%.", "", spelt)
-    if not fields or not set(fields) <= set(_FORMATS[:7]) or re.search(r"[^-/ .:,_]", between):
+    """TO_CHAR(x, format) of a time."""
+    value = context.finite(node.this)
+    if value.type.numeric:
+        raise refuse("TO_CHAR of a number is not answered over people", "write x::text, or ROUND(x, 2)::text")
+    value = local_time(_temporal(value, context, "TO_CHAR"), context)
+    written = node.args.get("format")
+    pattern = pattern_of(written.this) if isinstance(written, exp.Literal) and written.is_string else None
+    if pattern is None:
         raise refuse(
-            "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
+            "this format of TO_CHAR is not answered", """write TO_CHAR(day, 'YYYY-MM'), 'Dy', 'Mon' or 'IYYY-"W"IW'"""
         )
-    printed = print_of(spelt, value.sql)
+    printed = print_of(pattern, value.sql)
     if value.interval is not None:
-        finest = min(_PRINTED[field] for field in fields)
-        TEXTS.on(printed, math.floor(value.interval.width / finest) + 2)
-    return derive(printed, TEXT, value, size=TextSize(length=Length(plus=2 * len(spelt) + 2, checked=True)))
+        TEXTS.on(printed, most_texts(pattern, value.interval.width))
+    most = Length(plus=9 * len(written.this) + 2, checked=True) if written is not None else Length()
+    return derive(printed, TEXT, value, size=TextSize(length=most))

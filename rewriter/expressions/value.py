@@ -99,7 +99,8 @@ class Value:
     are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL,
     which shows when it is printed or made a NUMERIC.
 
-    The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for. ``limits`` (INTEGER) and
+    The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
+    ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows. ``limits`` (INTEGER) and
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
     a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
 
@@ -120,6 +121,7 @@ class Value:
     real: bool = False
     literal: Constant | None = None
     span: Span | None = None
+    times: str | None = None
     limits: Limits | None = None
     magnitude: Magnitude | None = None
     raw: bool = False
@@ -162,7 +164,9 @@ class Value:
     def carried_by(self, node: exp.Expr) -> Value:
         """The same values, by another expression: how the old one computes them says nothing of the new one."""
         size = self.size and TextSize(self.size.growth)
-        return replace(self, sql=node, literal=None, span=None, limits=None, magnitude=None, raw=False, size=size)
+        return replace(
+            self, sql=node, literal=None, span=None, times=None, limits=None, magnitude=None, raw=False, size=size
+        )
 
 
 def growth_of(*values: Value) -> int:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from rewriter.columns import BEHIND, Origin, narrowed
 from rewriter.declared import Kind
 from rewriter.dialects import Read, reading_of
-from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, Value
+from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, WIDTH, Value
 from rewriter.relations import learned_ranges
 from rewriter.release import Key
 
@@ -80,6 +80,8 @@ def _gap(value: Value) -> Fraction | None:
     if value.type.kind is Kind.INTEGER or (value.type.kind is Kind.DECIMAL and value.type.scale == 0):
         return Fraction(1)
     node = _behind(value.sql)
+    if (width := WIDTH.of(node)) is not None:
+        return width
     while isinstance(node, exp.Paren | exp.Cast):
         node = _behind(node.this)
     reading, days = reading_of(node), Fraction(1) if value.type.kind is Kind.DATE else None

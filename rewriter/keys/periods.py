@@ -15,6 +15,7 @@ _PERIODS: Mapping[str, Period] = {
     "hour": Period.HOUR,
     "minute": Period.MINUTE,
     "second": Period.SECOND,
+    "microsecond": Period.within(1),
 }
 
 

@@ -13,8 +13,8 @@ at j = 0, where it is 1 + c²m, or at j = m, where it is 1 + m(m+1)/2. With c² 
 squares cost nothing, and are counted c times as finely. With r = |u|, the L1 norm is 1 + Σr + cΣ(1-r²) + Σ r·q over
 pairs. At c = ½ its derivative for each r is 1 - r + Σq ≥ 0, so it is largest at r = 1: 1 + m(m+1)/2.
 
-Against XᵀX, Xᵀy and the smallest eigenvalue at a third of the price each (AdaSSP, Wang 2018), whose rows are bounded by
-the product of their norms, one vector has a third to a fifth of the variance.
+Against XᵀX, Xᵀy and the smallest eigenvalue at a third of the price each (AdaSSP, Wang 2018), predictions are 1.2 to
+1.4 times as accurate (``python -m tests.bench regressions``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rewriter.dialects import DUCKDB, call, when
+from rewriter.dialects import DUCKDB, call, pattern_of, printed, when
 from rewriter.expressions import FUNCTIONS, check_capture, first_group, replacement_of
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
@@ -60,6 +60,14 @@ def _check_format(node: exp.Expr) -> None:
     written = node.args.get("format")
     if not isinstance(written, exp.Literal) or not written.is_string or _FORMAT.fullmatch(written.name) is None:
         raise Refused("this format is not answered", hint="use YYYY, MM, DD, HH24, MI and SS, e.g. 'YYYY-MM'")
+
+
+def _check_printed(node: exp.Expr) -> None:
+    written = node.args.get("format")
+    if not isinstance(written, exp.Literal) or not written.is_string or pattern_of(written.name) is None:
+        raise Refused(
+            "this format is not answered", hint="write 'YYYY-MM', 'Dy', 'Mon' or 'IYYY-\"W\"IW'; numbers as x::text"
+        )
 
 
 def _check_substring(node: exp.Expr) -> None:
@@ -215,6 +223,10 @@ def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     return call("MAKE_TIMESTAMP", *(node.args[part] for part in _MOMENT))
 
 
+def _printed(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return printed(node.this, pattern_of(node.args["format"].name) or "")
+
+
 # The table
 
 _PADDED = Construct(check=_check_pad)
@@ -269,7 +281,7 @@ PARTICULAR: Mapping[str, Construct] = {
     "repeat": Construct(check=_check_repeat),
     "date_trunc": Construct(frozenset({"this", "unit"}), _check_trunc),
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
-    "to_char": Construct(check=_check_format),
+    "to_char": Construct(frozenset({"this", "format"}), _check_printed, spelling=_printed),
     "to_date": Construct(check=_check_format),
     "unnest": Construct(frozenset({"this"}), traits=Trait.ROWS),
     "generate_series": Construct(frozenset(_SERIES), _check_series, spelling=_series, traits=Trait.ROWS),

@@ -59,7 +59,8 @@ class Subqueries:
         """
         if isinstance(node.this, exp.Select):
             tables = {item.alias_or_name.lower() for item in from_items(node.this)}
-            if any(column.table and column.table.lower() not in tables for column in _columns(node.this)):
+            read = [column for part in node.this.iter_expressions() for column in _columns(part)]
+            if any(column.table and column.table.lower() not in tables for column in read):
                 raise _correlated()
         relation = self.relation(node.this)
         if relation.unit is not None:

@@ -49,12 +49,15 @@ from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
 from rewriter.split.ranked_quantiles import plain_ranks
+from rewriter.split.series_rows import plain_series
+from rewriter.split.spines import with_people_aggregated
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
     from_items,
     is_grouped,
     only,
     output_name,
+    plain_buckets,
     plain_conditions,
     plain_constants,
     plain_functions,
@@ -88,7 +91,8 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(tree, database)))))
+    timed = plain_buckets(plain_series(tree, dialect))
+    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(timed, database)))))
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
@@ -293,6 +297,11 @@ class _Splitter:
             sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
+        held = [self._holds_people(item, names, sources) for item in items]
+        if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
+            aggregated = with_people_aggregated(select, held, partial(self._columns, names=names, sources=sources))
+            if aggregated is not None:
+                return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
             moved = joins_as_having(
@@ -323,6 +332,21 @@ class _Splitter:
             return found if isinstance(found, Table) else None
 
         return table_of
+
+    def _holds_people(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> bool:
+        if id(item) in sources:
+            return isinstance(sources[id(item)], Relation)
+        table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+        return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
+
+    def _columns(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
+        """The folded names of an item's columns, where they are known."""
+        source = sources.get(id(item))
+        if isinstance(source, Relation):
+            return frozenset(name.lower() for name, _ in source.columns)
+        if source is not None:
+            return frozenset(name.lower() for name in source.tree.named_selects)
+        return self._names.columns(item, names)
 
     # The public side
 

@@ -40,6 +40,7 @@ from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
+from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
     "MAX_BYTES",
@@ -74,6 +75,7 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_buckets",
     "plain_conditions",
     "plain_constants",
     "plain_functions",

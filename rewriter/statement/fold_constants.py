@@ -15,7 +15,12 @@ from sqlglot import exp
 
 from rewriter.statement.time_formats import python_format
 
-_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ)
+_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast)
+_CONSTANTS = (
+    *(exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Paren, exp.Neg, exp.Add),
+    *(exp.Sub, exp.Mul, exp.DPipe, exp.AtTimeZone, exp.TimestampTrunc),
+)
+"""What a value is made of that depends on nothing but its text."""
 _TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
 
 
@@ -27,10 +32,10 @@ def plain_constants(tree: exp.Query) -> exp.Query:
     >>> plain_constants(sqlglot.parse_one(text, read="postgres")).sql("postgres").partition("WHERE ")[2]
     "d < CAST('2025-02-01' AS DATE) AND e > CAST('2025-01-01 00:00:00' AS TIMESTAMPTZ)"
     """
-    if not any(_folded(node) is not None for node in tree.find_all(*_FOLDED)):
+    if tree.find(*_FOLDED) is None:
         return tree
     copy: exp.Query = tree.copy()
-    for node in list(copy.find_all(*_FOLDED)):
+    for node in reversed(list(copy.find_all(*_FOLDED))):  # what is inside first
         folded = _folded(node)
         if folded is not None and not (isinstance(node.parent, exp.Select) and node.arg_key == "expressions"):
             node.replace(folded)
@@ -40,9 +45,33 @@ def plain_constants(tree: exp.Query) -> exp.Query:
 def _folded(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.StrToDate | exp.StrToTime):
         return _formatted(node)
+    if isinstance(node, exp.Cast):
+        return _put_together(node)
     if isinstance(node, exp.EQ | exp.NEQ):
         return _listed(node)
     return _selected(node)
+
+
+def _put_together(node: exp.Cast) -> exp.Expr | None:
+    """``(-30 || ' day')::interval`` with its text in one piece."""
+    if node.to.this != exp.DType.INTERVAL or isinstance(node.this, exp.Literal):
+        return None
+    text = _text_of(node.this)
+    return None if text is None else exp.cast(exp.Literal.string(text), "interval")
+
+
+def _text_of(node: exp.Expr) -> str | None:
+    """The text of literals that are joined by ||; None of anything else."""
+    if isinstance(node, exp.Paren):
+        return _text_of(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return "-" + node.this.name
+    if isinstance(node, exp.Cast) and node.to.this in _TEXTS and not node.to.expressions:
+        return _text_of(node.this)
+    if isinstance(node, exp.DPipe):
+        parts = (_text_of(node.this), _text_of(node.expression))
+        return None if None in parts else "".join(filter(None, parts))
+    return node.name if isinstance(node, exp.Literal) else None
 
 
 def _listed(node: exp.Expr) -> exp.Expr | None:
@@ -141,9 +170,7 @@ def _selected(node: exp.Expr) -> exp.Expr | None:
     if any(value for part, value in select.args.items() if part != "expressions"):
         return None
     item = select.expressions[0].unalias()
-    while isinstance(item, exp.Cast):
-        item = item.this
-    return exp.Paren(this=select.expressions[0].unalias().copy()) if isinstance(item, exp.Literal) else None
+    return exp.Paren(this=item.copy()) if all(isinstance(part, _CONSTANTS) for part in item.walk()) else None
 
 
 def _timestamp(value: datetime.datetime) -> exp.Expr:

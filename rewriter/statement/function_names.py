@@ -33,7 +33,7 @@ SPELT_AS_ANOTHER = (exp.Median,)
 def function_name(node: type[exp.Func]) -> str:
     """The name of a function by the parser's class for it, in small letters.
 
-    >>> function_name(exp.GroupConcat), function_name(exp.TimeToStr), function_name(exp.Sum)
+    >>> function_name(exp.GroupConcat), function_name(exp.ToChar), function_name(exp.Sum)
     ('string_agg', 'to_char', 'sum')
     """
     return _NAMES.get(node) or node.sql_name().lower()

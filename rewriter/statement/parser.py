@@ -22,6 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.placeholders import apart
+from rewriter.statement.words_apart import name_functions, told_apart
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
@@ -211,8 +212,8 @@ def _check_interval(token: Token, *, of_zone: bool) -> None:
 
 
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
-    if (quoted := _with_quoted_labels(text, tokens)) != text:
-        text, tokens = quoted, _tokenize(quoted)
+    if (told := told_apart(text, tokens)) != text:
+        text, tokens = told, _tokenize(told)
     source, literals = _bind(text, tokens, parameters)
     try:
         trees = sqlglot.parse(source, read="postgres")
@@ -227,6 +228,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     _check_size(tree)
+    name_functions(tree)
     keep_places(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
         name = node.name
@@ -250,28 +252,6 @@ def _rows(tree: exp.Expr) -> exp.Expr:
     tree.set("alias", exp.TableAlias(this=exp.to_identifier("rows"), columns=names))
     around = {part: tree.args.pop(part) for part in ("order", "limit", "offset") if tree.args.get(part)}
     return exp.Select(expressions=[exp.Star()], **around).from_(tree, copy=False)
-
-
-_LABELS = frozenset({"SELECT", "NOT"})
-"""The words that PostgreSQL takes after AS, and the parser does not."""
-
-
-def _with_quoted_labels(text: str, tokens: list[Token]) -> str:
-    """The text, with quotes around what is a name by its place alone.
-
-    >>> text = "SELECT a AS select, b AS not"
-    >>> _with_quoted_labels(text, _tokenize(text))
-    'SELECT a AS"select", b AS"not"'
-    """
-    pieces: list[str] = []
-    position = 0
-    for before, token, following in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        is_label = before.text.upper() == "AS" and token.text.upper() in _LABELS
-        of_cte = following is not None and following.text.upper() == "MATERIALIZED"
-        if is_label and token.token_type is not TokenType.IDENTIFIER and not of_cte:
-            pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
-            position = token.end + 1
-    return "".join([*pieces, text[position:]])
 
 
 def _check_size(tree: exp.Expr) -> None:

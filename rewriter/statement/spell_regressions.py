@@ -52,7 +52,9 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
         plain, name = (array_text(numbers), field) if field in _LISTS else (numbers[0], field)
         if (subscript := _subscript(whole)) is not None:
             whole, place = subscript
-            plain = numbers[place - 1] if field in _LISTS and 0 < place <= len(numbers) else exp.Null()
+            if field not in _LISTS:
+                raise Refused(f"{field} is one number, and no array", hint=f"write (LINREGR(y, ARRAY[1, x])).{field}")
+            plain = numbers[place - 1] if 0 < place <= len(numbers) else exp.Null()
         _put(whole, plain, name if isinstance(whole, exp.Dot | exp.Bracket) else REGRESSION)
     return copy
 

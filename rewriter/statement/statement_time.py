@@ -73,12 +73,14 @@ CAST('2026-11-22' AS DATE) > x"
     return copy
 
 
-def _reading(node: exp.Expr, moment: _Moment) -> exp.Cast | None:
+def _reading(node: exp.Expr, moment: _Moment) -> exp.Expr | None:
     """What a node reads of the clock; None where it reads nothing."""
     if (read := _READINGS.get(type(node))) is not None:
         return read(moment)
     if type(node) is exp.Anonymous and str(node.this).lower() in _INSTANTS and not node.expressions:
         return moment.now()
+    if type(node) is exp.Anonymous and str(node.this).lower() == "age" and len(node.expressions) == 1:
+        return exp.Anonymous(this="age", expressions=[moment.date(), node.expressions[0]])
     if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
         return _of_word(node.this.name.strip().lower(), node.to.this, moment)
     return None

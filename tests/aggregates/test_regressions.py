@@ -136,6 +136,8 @@ def test_what_no_regression_is_there_for_is_null(exact: Session) -> None:
         ("SELECT LINREGR(wage, ARRAY[2, age]) FROM person", "2 is no regressor"),
         ("SELECT LINREGR(wage, ARRAY[1, sex]) FROM person", "number"),
         ("SELECT (LINREGR(wage, ARRAY[1, age])).wat FROM person", "no wat"),
+        ("SELECT (LINREGR(wage, ARRAY[1, age])).r2[1] FROM person", "one number"),
+        ("SELECT LINREGR(n, ARRAY[1, m]) FROM (SELECT COUNT(*) AS n, AVG(age) AS m FROM person) t", "over people alone"),
         ("SELECT LINREGR(AVG(wage), ARRAY[1, age]) FROM person", "nested"),
         ("SELECT LINREGR(wage, ARRAY[]) FROM person", "1 to 20"),
         (f"SELECT LINREGR(wage, ARRAY[{', '.join(['age'] * 22)}]) FROM person", "1 to 20"),

@@ -1,11 +1,21 @@
 """``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… ledger``;
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
+``… regressions`` beside other ways to learn them;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries."""
 
 import importlib
 import sys
 
-if len(sys.argv) > 1 and sys.argv[1] in ("wire", "postgres", "accuracy", "statistics", "ledger", "small", "year"):
+if len(sys.argv) > 1 and sys.argv[1] in (
+    "wire",
+    "postgres",
+    "accuracy",
+    "statistics",
+    "ledger",
+    "small",
+    "year",
+    "regressions",
+):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
 elif len(sys.argv) > 1 and sys.argv[1] == "tpch":
     importlib.import_module(f".{sys.argv.pop(1)}.battery", __package__).main()

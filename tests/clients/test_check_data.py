@@ -101,4 +101,4 @@ def test_it_is_free_and_for_a_terminal_alone(shop: Path) -> None:
     budget = subprocess.run(
         [sys.executable, "-m", "dpsql", "budget", str(shop)], capture_output=True, text=True, check=True
     )
-    assert "in 0 charges" in budget.stdout
+    assert "Charges:  0," in budget.stdout

@@ -10,7 +10,6 @@ from dataclasses import replace
 import duckdb
 import psycopg
 import pytest
-import sqlglot
 from sqlglot import exp
 
 from rewriter.declared import time_zones as zones
@@ -26,6 +25,7 @@ from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
+from tests.properties.total_rows import parse
 
 PLACES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "America/Sao_Paulo", "-3"]
 
@@ -108,7 +108,7 @@ class _Columns:
 
 def compiled(text: str, dialect: Dialect, zone: str) -> Value:
     spoken = replace(dialect, zone=zone)
-    return compile_expression(sqlglot.parse_one(text, read="postgres"), _Columns(spoken), spoken)
+    return compile_expression(parse(text), _Columns(spoken), spoken)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_listed_days_and_hours_are_those_that_instants_have(
     assert listed is not None
     dialect = replace(DUCKDB, zone=zone)
     scope = _Columns(dialect)
-    tree = sqlglot.parse_one(f"DATE_TRUNC('{period.name.lower()}', q)", read="postgres")
+    tree = parse(f"DATE_TRUNC('{'day' if period == Period.DAY else 'hour'}', q)")
     begins = compile_expression(tree, scope, dialect).sql
     for part in list(begins.find_all(exp.Column)):
         part.set("table", exp.to_identifier("z"))
@@ -238,7 +238,7 @@ def test_a_declared_range_goes_where_its_instants_go(text: str, duck: duckdb.Duc
                 Value.unknown(exp.column("q", "r"), TIMESTAMPTZ), interval=Interval.of(min(inside), max(inside))
             )
 
-    value = compile_expression(sqlglot.parse_one(text, read="postgres"), Declared(dialect), dialect)
+    value = compile_expression(parse(text), Declared(dialect), dialect)
     assert value.interval is not None, zone
     plain = "(SELECT timezone('UTC', q) AS q FROM r WHERE q BETWEEN TIMESTAMPTZ '{}+00' AND TIMESTAMPTZ '{}+00')"
     source = plain.format(min(inside), max(inside))

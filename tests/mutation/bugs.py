@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation import (
     bugs_answers,
+    bugs_console,
     bugs_ledger,
     bugs_mechanisms,
     bugs_policy,
@@ -23,6 +24,7 @@ AREAS: dict[str, tuple[Bug, ...]] = {
     "presence": bugs_presence.BUGS,
     "ledger": bugs_ledger.BUGS,
     "answers": bugs_answers.BUGS,
+    "console": bugs_console.BUGS,
     "server": bugs_server.BUGS + bugs_workers.BUGS,
 }
 BUGS: tuple[Bug, ...] = tuple(bug for bugs in AREAS.values() for bug in bugs)

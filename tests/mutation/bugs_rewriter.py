@@ -140,7 +140,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a time zone that is set and not looked at",
-        "dpsql.proxy:Proxy._prepared",
+        "dpsql.proxy:Proxy.planned",
         "replace(opened.engine.dialect, zone=zone)",
         "opened.engine.dialect",
         f"{INSTANTS}::test_literals_and_days_are_local",

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-import sqlglot
 from sqlglot import exp
 
 import rewriter.outer
@@ -38,6 +37,7 @@ from rewriter.outer.outer_syntax import SYNTAX
 from rewriter.outer.provenance import Measured, Other, output
 from rewriter.plan import Linear, Output
 from rewriter.refused import Refused
+from tests.properties.total_rows import parse
 
 _TYPES: dict[str, tuple[Type, object]] = {
     **dict.fromkeys("s", (SMALLINT, 3)),
@@ -68,7 +68,7 @@ def _calls(function: OuterFunction) -> list[exp.Query]:
     found = []
     for example in function.examples:
         grouped = " GROUP BY t" if function.names == ("grouping",) else ""
-        tree = sqlglot.parse_one(f"SELECT {example} AS c FROM r{grouped}", read="postgres")
+        tree = parse(f"SELECT {example} AS c FROM r{grouped}")
         assert isinstance(tree, exp.Query)
         try:
             check_outer(tree, _SCHEMA)

@@ -36,6 +36,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import read_column
 from rewriter.expressions.value import Value
 from rewriter.refused import UNKNOWN_COLUMN, Refused
+from rewriter.statement.words_apart import name_functions, told_apart
 
 COLUMNS: dict[str, tuple[Type, str]] = {
     "s": (SMALLINT, "SMALLINT"),
@@ -185,7 +186,14 @@ class Table:
 
 
 def parse(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, read="postgres")
+    """An expression, or a query that begins with SELECT or WITH, as an analyst's text has it."""
+    if "to_char" not in text.lower():
+        return sqlglot.parse_one(text, read="postgres")
+    is_query = text.lstrip().upper().startswith(("SELECT", "WITH"))
+    wrapped = text if is_query else f"SELECT {text}"
+    tree = sqlglot.parse_one(told_apart(wrapped, sqlglot.tokenize(wrapped, read="postgres")), read="postgres")
+    name_functions(tree)  # type: ignore[arg-type]
+    return tree if is_query else tree.expressions[0].pop()
 
 
 TEMPLATES: dict[str, list[str]] = {

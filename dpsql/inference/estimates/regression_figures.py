@@ -313,7 +313,7 @@ class RegressionEstimate(Estimate[Regression]):
         steps = groups.sides.get(output.name) or [noisy.statistics[name] for name, _ in self.estimator.cells]
         sums = [np.asarray(one, dtype=np.float64)[:size] for one in steps]
         shrunk = None if groups.shrunk is None else np.asarray(groups.shrunk, dtype=np.float64)[:size]
-        found = regression_numbers(self.estimator, self._cells(sums, noisy.noise, shrunk))
+        found = regression_numbers(self.estimator, self.moments(sums, noisy.noise, shrunk))
         least, most = self.estimator.possible
         values = tuple(None if math.isnan(one) else one for one in found.values.tolist())
         reaches = tuple(
@@ -325,7 +325,7 @@ class RegressionEstimate(Estimate[Regression]):
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
         if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None
-        return float(regression_numbers(self.estimator, self._cells(self._even(rows), noise, None)).widths[0])
+        return float(regression_numbers(self.estimator, self.moments(self._even(rows), noise, None)).widths[0])
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         part, scales = self.estimator.part, _scales(self.estimator)
@@ -352,7 +352,8 @@ class RegressionEstimate(Estimate[Regression]):
         sums = [float(rows), *[0.0] * size, *[2 * rows / 3] * size, *pairs]
         return [np.array([one / float(by)]) for one, (_, by) in zip(sums, self.estimator.cells, strict=True)]
 
-    def _cells(self, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None) -> SecondMoments:
+    def moments(self, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None) -> SecondMoments:
+        """The second moments that integers of cells, in steps, stand for."""
         weights = np.array([float(weight) for _, weight in self.estimator.cells])[:, None]
         noises = [noise[name] for name, _ in self.estimator.cells]
         sums = np.array(steps) * weights

@@ -1,0 +1,110 @@
+"""EXTRACT(YEAR FROM AGE(a, b)) and its MONTH: whole years and months by the calendar, as birthdays count them.
+
+PostgreSQL subtracts field by field and borrows, so that a month is complete when its day and time of day are reached.
+The age of an earlier time is that of the later one, negative.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import BIGINT, INTEGER, TIMESTAMP, TIMESTAMPTZ, Interval, Kind, decimal
+from rewriter.dialects import duplicate, field_of, number, refuse, start_of, wrap
+from rewriter.expressions import arithmetic
+from rewriter.expressions.build import Context, derive, integer_domain, is_null, is_unknown, literal
+from rewriter.expressions.casts import widen
+from rewriter.expressions.local_time import moment_of, to_local
+from rewriter.expressions.value import Value
+
+_MOST = 12 * 10_000
+
+
+def age_part(unit: str, node: exp.Expr, context: Context) -> Value | None:
+    """A field of AGE(later, earlier); None of anything else."""
+    if type(node) is not exp.Anonymous or str(node.this).upper() != "AGE":
+        return None
+    if len(node.expressions) != 2:
+        raise refuse("AGE takes two times", "write AGE(DATE '2024-12-31', born)", "42883")
+    if unit not in ("year", "month"):
+        raise refuse(f"EXTRACT({unit.upper()} FROM AGE(…)) is not answered", "extract YEAR or MONTH, or write a - b")
+    later, earlier = (_local(one, context) for one in node.expressions)
+    months = _months(later, earlier, context)
+    twelve = literal(12, INTEGER, context.dialect)
+    part = arithmetic.integer_quotient if unit == "year" else arithmetic.modulo
+    found = part(months, twelve, context)
+    sql = context.dialect.cast(found.sql, decimal(5, 0))
+    return derive(sql, decimal(5, 0), found, interval=found.interval, domain=integer_domain(found.interval))
+
+
+def _local(node: exp.Expr, context: Context) -> Value:
+    """A time as clocks of the session's zone show it."""
+    value = context.finite(node)
+    if is_unknown(value) or is_null(value):
+        value = widen(value, TIMESTAMP, context.dialect)
+    if not value.type.temporal:
+        raise refuse(f"AGE needs a date or timestamp, not {value.type}", "cast it, as in x::date", "42804")
+    if value.type.kind is Kind.TIMESTAMPTZ:
+        return to_local(widen(value, TIMESTAMPTZ, context.dialect), context.dialect.zone, context.dialect)
+    return value
+
+
+def _months(later: Value, earlier: Value, context: Context) -> Value:
+    """Months from one time to another, toward zero."""
+    a, b = (wrap(value.sql) for value in (later, earlier))
+    counted = exp.Paren(this=exp.Sub(this=_number(a, context), expression=_number(b, context)))
+    within_a, within_b = (_within(value, context) for value in (later, earlier))
+    ahead = exp.GTE(this=duplicate(a), expression=duplicate(b))
+    short = exp.and_(ahead, exp.LT(this=within_a, expression=within_b), copy=False)
+    behind = exp.LT(this=duplicate(a), expression=duplicate(b))
+    long = exp.and_(behind, exp.GT(this=duplicate(within_a), expression=duplicate(within_b)), copy=False)
+    borrowed = exp.Case(ifs=[exp.If(this=short, true=number(-1)), exp.If(this=long, true=number(1))], default=number(0))
+    sql = exp.Paren(this=exp.Add(this=counted, expression=borrowed))
+    interval = None
+    if later.interval is not None and earlier.interval is not None:
+        ends = [moment_of(one) for one in (later.interval.low, earlier.interval.high)]
+        last = [moment_of(one) for one in (later.interval.high, earlier.interval.low)]
+        if None not in (*ends, *last):
+            interval = Interval(Fraction(months_between(*ends)), Fraction(months_between(*last)))  # type: ignore[arg-type]
+    cast = context.dialect.cast(sql, INTEGER)
+    domain = integer_domain(interval)
+    return derive(cast, INTEGER, later, earlier, interval=interval, limits=(-_MOST, _MOST), domain=domain)
+
+
+def _number(moment: exp.Expr, context: Context) -> exp.Expr:
+    """Months since year 0."""
+
+    def field(unit: str) -> exp.Expr:
+        return context.dialect.cast(field_of(unit, duplicate(moment)), INTEGER)
+
+    years = exp.Mul(this=field("year"), expression=number(12))
+    return exp.Paren(this=exp.Add(this=years, expression=field("month")))
+
+
+def _within(value: Value, context: Context) -> exp.Expr:
+    """How far into its month a time is: days, or microseconds."""
+    if value.type.kind is Kind.DATE:
+        day = context.dialect.cast(field_of("day", duplicate(value.sql)), BIGINT)
+        whole = exp.Mul(this=exp.Paren(this=exp.Sub(this=day, expression=number(1))), expression=number(86_400_000_000))
+        return exp.Paren(this=whole)
+    since = context.dialect.epoch_microseconds(wrap(duplicate(value.sql)))
+    start = context.dialect.epoch_microseconds(start_of("month", duplicate(value.sql)))
+    return exp.Paren(this=exp.Sub(this=since, expression=start))
+
+
+def months_between(later: datetime.datetime, earlier: datetime.datetime) -> int:
+    """Whole months from one time to another, toward zero.
+
+    >>> months_between(datetime.datetime(2024, 3, 30), datetime.datetime(2024, 1, 31))
+    1
+    >>> months_between(datetime.datetime(2024, 1, 31), datetime.datetime(2024, 3, 30))
+    -1
+    """
+    if later < earlier:
+        return -months_between(earlier, later)
+    counted = (later.year - earlier.year) * 12 + later.month - earlier.month
+    within = [one - one.replace(day=1, hour=0, minute=0, second=0, microsecond=0) for one in (later, earlier)]
+    return math.trunc(counted - (within[0] < within[1]))

@@ -1,0 +1,276 @@
+"""A public list with people counted beside it: ``days LEFT JOIN visit ON visit.day = days.d GROUP BY days.d``.
+
+Rows of the list that nobody matches belong to nobody. So the people are aggregated by what they are joined on, and the
+list is joined with the answer: what nobody matches has a count of 0, and NULL for other aggregates.
+
+    SELECT d, COUNT(v.id) FROM days LEFT JOIN visit AS v ON v.day = d GROUP BY d
+    SELECT d, COALESCE(SUM(a0), 0) FROM days
+      LEFT JOIN (SELECT v.day AS j0, COUNT(v.id) AS a0 FROM visit AS v GROUP BY v.day) AS people ON d = j0 GROUP BY d
+
+A sum over a group of the list adds up the sums of its rows; any other aggregate is answered where the groups are those
+that people are joined on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewriter.refused import Refused
+from rewriter.statement import conjuncts, from_items, grouped_item, is_aggregate, output_name, unparenthesised
+
+_PEOPLE = "dpsql_people"
+_STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)
+_OTHERWISE = (exp.Coalesce, exp.Is, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Concat, exp.Nullif)
+"""What may have a value where what it reads is NULL."""
+
+Columns = Callable[[exp.Expr], "frozenset[str] | None"]
+"""The folded names of a FROM item's columns; None where they are not known."""
+
+
+def with_people_aggregated(select: exp.Select, private: Sequence[bool], columns: Columns) -> exp.Select | None:
+    """The SELECT over a public list and aggregates over people; None where it has another form.
+
+    ``private`` says of each item of FROM whether it holds people.
+    """
+    found = _Sides.of(select, private, columns)
+    return None if found is None else _Spine(select, found).rewritten()
+
+
+@dataclass(slots=True)
+class _Sides:
+    """The items of FROM: the public ones, with their joins, and those of people, the first of them joined ``on``."""
+
+    public: exp.Select
+    people: exp.Select
+    on: list[exp.Expr]
+    names: frozenset[str]
+    own: frozenset[str]
+
+    @classmethod
+    def of(cls, select: exp.Select, private: Sequence[bool], columns: Columns) -> _Sides | None:
+        items, joins = from_items(select), list(select.args.get("joins") or ())
+        if select.args.get("laterals") or any(join.method for join in joins):
+            return None
+        if len(joins) == 1 and joins[0].side.upper() == "RIGHT" and list(private) == [True, False]:
+            items, private = [items[1], items[0]], [False, True]
+            joins = [exp.Join(**{**joins[0].args, "this": items[1], "side": "LEFT"})]
+        if private[0] or True not in private:
+            return None
+        first = list(private).index(True)
+        left, rest = joins[first - 1], joins[first:]
+        if left.side.upper() != "LEFT" or not all(private[first:]) or any(one.side.upper() != "LEFT" for one in rest):
+            return None
+        theirs, ours = items[first:], items[:first]
+        known = [columns(item) for item in theirs]
+        elsewhere = [columns(item) for item in ours]
+        names = frozenset(item.alias_or_name.lower() for item in theirs)
+        own = frozenset().union(*(one or frozenset() for one in known))
+        own -= frozenset().union(*(one or frozenset() for one in elsewhere))
+        public = exp.Select().from_(ours[0].copy(), copy=False)
+        public.set("joins", [join.copy() for join in joins[: first - 1]])
+        people = exp.Select().from_(theirs[0].copy(), copy=False)
+        people.set("joins", [join.copy() for join in rest])
+        on = list(conjuncts(left.args["on"])) if left.args.get("on") is not None else []
+        for name in left.args.get("using") or ():
+            on.append(exp.EQ(this=_column(ours[0], name), expression=_column(theirs[0], name)))
+        return cls(public, people, on, names, own)
+
+    def side(self, node: exp.Expr) -> str:
+        """Whose columns an expression reads: of the "public" list, of "people", of "both", or "none"."""
+        sides = {self._of(column) for column in node.find_all(exp.Column)}
+        return "both" if len(sides) > 1 else next(iter(sides), "none")
+
+    def _of(self, column: exp.Column) -> str:
+        if column.table:
+            return "people" if column.table.lower() in self.names else "public"
+        return "people" if column.name.lower() in self.own else "public"
+
+
+def _column(item: exp.Expr, name: exp.Expr) -> exp.Column:
+    return exp.Column(this=name.copy(), table=exp.to_identifier(item.alias_or_name))
+
+
+@dataclass(slots=True)
+class _Spine:
+    select: exp.Select
+    sides: _Sides
+    aggregates: list[exp.Expr] = field(default_factory=list)
+
+    def rewritten(self) -> exp.Select:
+        sides, pairs = self.sides, list[tuple[exp.Expr, exp.Expr]]()
+        beside: list[exp.Expr] = []
+        asked: list[exp.Expr] = []
+        for test in sides.on:
+            pair = self._pair(test)
+            if pair is not None:
+                pairs.append(pair)
+            elif (side := sides.side(test)) == "both":
+                raise _refused(
+                    "join people by =, such as visit.day = days.d or DATE_TRUNC('month', visit.day) = days.d"
+                )
+            else:
+                (asked if side == "people" else beside).append(test.copy())
+        if not pairs:
+            raise _refused("join people by =, such as visit.day = days.d")
+        outer = self._outer(pairs)
+        where, inner = self._where()
+        asked += inner
+        people = sides.people
+        people.set("expressions", self._measured(pairs))
+        people.set("group", exp.Group(expressions=[own.copy() for _, own in pairs]))
+        asked += [limit for listed, own in pairs for limit in _limits(sides.public, listed, own)]
+        if asked:
+            people.set("where", exp.Where(this=exp.and_(*asked, copy=False)))
+        joined = exp.Subquery(this=people, alias=exp.TableAlias(this=exp.to_identifier(_PEOPLE)))
+        tests = [exp.EQ(this=listed.copy(), expression=_of_people(f"j{n}")) for n, (listed, _) in enumerate(pairs)]
+        join = exp.Join(this=joined, on=exp.and_(*tests, *beside, copy=False), side="" if inner else "LEFT")
+        outer.set("from_", sides.public.args["from_"])
+        outer.set("joins", [*(sides.public.args.get("joins") or ()), join])
+        outer.set("where", exp.Where(this=exp.and_(*where, copy=False)) if where else None)
+        return outer
+
+    def _pair(self, test: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+        """The two sides of ``listed = of people``."""
+        node = unparenthesised(test)
+        if not isinstance(node, exp.EQ):
+            return None
+        sides = (self.sides.side(node.this), self.sides.side(node.expression))
+        if sides == ("public", "people"):
+            return node.this, node.expression
+        return (node.expression, node.this) if sides == ("people", "public") else None
+
+    def _where(self) -> tuple[list[exp.Expr], list[exp.Expr]]:
+        """The conditions on the list, and those on people, which no row passes that has none."""
+        where = self.select.args.get("where")
+        listed: list[exp.Expr] = []
+        people: list[exp.Expr] = []
+        for test in () if where is None else conjuncts(where.this):
+            if self.sides.side(test) in ("public", "none"):
+                listed.append(test.copy())
+            elif self.sides.side(test) == "people" and type(test) in _STRICT and test.find(*_OTHERWISE) is None:
+                people.append(test.copy())
+            else:
+                raise _refused("put the conditions on people into ON")
+        return listed, people
+
+    # What is shown
+
+    def _outer(self, pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Select:
+        group = self.select.args.get("group")
+        keys = [grouped_item(key, self.select) for key in (group.expressions if group is not None else ())]
+        if group is not None and {name for name, part in group.args.items() if part} != {"expressions"}:
+            raise _refused("GROUP BY plain columns of the list")
+        if any(self.sides.side(key) in ("people", "both") for key in keys):
+            raise _refused("GROUP BY columns of the list alone, or write JOIN in the place of LEFT JOIN")
+        each = all(any(key == listed for key in keys) for listed, _ in pairs)
+        outer = self.select.copy()
+        for item in list(outer.expressions):
+            if not isinstance(item, exp.Alias) and item.find(exp.AggFunc) is not None:
+                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+        parts = [*outer.expressions, *(outer.args.get(name) for name in ("having", "order"))]
+        found = [
+            node for part in parts if part is not None for node in part.find_all(exp.AggFunc) if is_aggregate(node)
+        ]
+        for node in found:
+            if isinstance(node.parent, exp.Window):
+                continue
+            asked = node
+            while isinstance(asked.parent, exp.Filter | exp.WithinGroup):
+                asked = asked.parent
+            asked.replace(self._over_list(asked, each=each))
+        if any(self.sides.side(part) in ("people", "both") for part in parts if part is not None):
+            raise _refused("show columns of the list, and aggregates over people")
+        return outer
+
+    def _over_list(self, asked: exp.Expr, *, each: bool) -> exp.Expr:
+        """An aggregate over people as one over the list's rows."""
+        inner = next(iter(asked.find_all(exp.AggFunc)))
+        if self.sides.side(asked) != "people":
+            if self.sides.side(asked) == "public" and isinstance(inner, exp.Min | exp.Max):
+                return asked.copy()
+            raise _refused(
+                "COUNT(*) counts rows of the list that nobody matches: count a column of people, COUNT(v.id)"
+            )
+        nothing = isinstance(inner, exp.Count)
+        if not nothing and (otherwise := asked.find(*_OTHERWISE)) is not None:
+            if not isinstance(inner, exp.Sum) or not _is_zero_for_nobody(inner.this, otherwise):
+                raise _refused("leave out COALESCE and CASE below the aggregate: COALESCE(SUM(x), 0)")
+            nothing = True
+        if (
+            isinstance(inner, exp.Count)
+            and asked.find(exp.Coalesce, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ) is not None
+        ):
+            raise _refused("count a column of people, COUNT(v.id)")
+        adds_up = isinstance(inner, exp.Sum | exp.Count) and inner.find(exp.Distinct) is None
+        if not adds_up and not each:
+            raise _refused("GROUP BY what people are joined on")
+        column = _of_people(f"a{self._place(asked)}")
+        found: exp.Expr = exp.Sum(this=column) if adds_up else exp.Max(this=column)
+        if nothing:
+            found = exp.Coalesce(this=found, expressions=[exp.Literal.number("0")])
+        return exp.cast(found, "bigint") if isinstance(inner, exp.Count) else found
+
+    def _place(self, asked: exp.Expr) -> int:
+        if asked not in self.aggregates:
+            self.aggregates.append(asked.copy())
+        return self.aggregates.index(asked)
+
+    def _measured(self, pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> list[exp.Expr]:
+        joined = [exp.alias_(own.copy(), f"j{n}") for n, (_, own) in enumerate(pairs)]
+        return [*joined, *(exp.alias_(one.copy(), f"a{n}") for n, one in enumerate(self.aggregates))]
+
+
+def _is_zero_for_nobody(summed: exp.Expr, otherwise: exp.Expr) -> bool:
+    """Whether a summand is 0 where people have only NULLs: COALESCE(x, 0), CASE WHEN x = 1 THEN y ELSE 0 END."""
+    if otherwise is not summed:
+        return False
+    if isinstance(summed, exp.Coalesce):
+        last = summed.expressions[-1:] or [exp.Null()]
+        return len(summed.expressions) == 1 and _is_zero(last[0]) and summed.this.find(*_OTHERWISE) is None
+    if not isinstance(summed, exp.Case) or not _is_zero(summed.args.get("default")):
+        return False
+    tests = [branch.this for branch in summed.args["ifs"]]
+    return all(type(test) in _STRICT and test.find(*_OTHERWISE) is None for test in tests)
+
+
+def _is_zero(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and node.name in ("0", "0.0")
+
+
+def _of_people(name: str) -> exp.Column:
+    return exp.column(name, _PEOPLE)
+
+
+_MONOTONE = (exp.Column, exp.Identifier, exp.Cast, exp.DataType, exp.Paren, exp.TimestampTrunc, exp.Var)
+
+
+def _limits(public: exp.Select, listed: exp.Expr, own: exp.Expr) -> Iterable[exp.Expr]:
+    """What people are joined on lies between the ends of a series of the list."""
+    values = public.find(exp.Values)
+    alone = len(from_items(public)) == 1 and values is not None and len(values.expressions) > 1
+    columns = list(listed.find_all(exp.Column))
+    if not alone or values is None or len(columns) != 1 or not all(isinstance(one, _MONOTONE) for one in listed.walk()):
+        return
+    ends = [values.expressions[place].expressions[0] for place in (0, -1)]
+    if not all(isinstance(end, exp.Cast) for end in ends):
+        return
+    if ends[0].this.name > ends[1].this.name:
+        ends.reverse()
+    low, high = (_at(listed, end) for end in ends)
+    yield exp.Between(this=own.copy(), low=low, high=high)
+
+
+def _at(listed: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """An expression of one column, of a value in its place."""
+    if isinstance(listed, exp.Column):
+        return value.copy()
+    copy = listed.copy()
+    next(iter(copy.find_all(exp.Column))).replace(value.copy())
+    return copy
+
+
+def _refused(hint: str) -> Refused:
+    return Refused("this outer join keeps rows that belong to nobody", hint=hint)

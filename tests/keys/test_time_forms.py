@@ -1,0 +1,264 @@
+"""Times as BI tools write them: PostgreSQL's own answer, on both engines, and public keys."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from dpsql.errors import Error
+from dpsql.proxy import Proxy
+from tests.doubles import open_without_noise
+from tests.engines.postgres_server import Server, shared_server
+
+TABLES = """
+CREATE TABLE region(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE person(id INTEGER PRIMARY KEY);
+CREATE TABLE visit(person_id INTEGER NOT NULL REFERENCES person(id), day DATE NOT NULL, ts TIMESTAMP NOT NULL,
+  done TIMESTAMP NOT NULL, inst TIMESTAMPTZ NOT NULL, cost INTEGER NOT NULL, region INTEGER NOT NULL);
+"""
+ROWS = """
+INSERT INTO region VALUES (1, 'north'), (2, 'south'), (3, 'east'), (4, 'east'), (9, 'nowhere');
+INSERT INTO person SELECT n FROM generate_series(1, 100) g(n);
+INSERT INTO visit SELECT 1 + n % 100, DATE '2024-01-01' + ((n * 37) % 90)::integer, start, start + (n % 3000) * INTERVAL '1 minute',
+  start::timestamptz, n % 100, 1 + n % 4
+  FROM (SELECT n, TIMESTAMP '2024-01-01' + ((n * 37) % 90) * INTERVAL '1 day'
+    + ((n * n) % 86400) * INTERVAL '1 second' AS start FROM generate_series(1, 900) g(n)) s;
+"""
+POLICY = """
+database: {database}
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 900, delta: 1e-6}}
+statement: {{epsilon: 1}}
+tables:
+  region: {{public: true}}
+  person: {{columns: {{id: {{}}}}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 20
+    columns:
+      person_id: {{}}
+      day: {{range: [2024-01-01, 2024-03-31]}}
+      ts: {{range: [2024-01-01, 2024-03-31]}}
+      done: {{range: [2024-01-01, 2024-04-30]}}
+      inst: {{range: [2024-01-01, 2024-03-31]}}
+      cost: {{range: [0, 100]}}
+      region: {{values_from: region.id}}
+"""
+DAY = "ts >= '2024-01-05' AND ts < '2024-01-06'"
+KEYS = [
+    ("DATE_BIN('15 minutes', ts, TIMESTAMP '2001-01-01')", DAY),
+    ("DATE_BIN('90 seconds', ts, TIMESTAMP '2001-01-01 00:00:30')", DAY),
+    ("DATE_BIN('7 days', day, TIMESTAMP '2001-01-01')", "TRUE"),
+    ("DATE_BIN('6 hours', inst, TIMESTAMPTZ '2001-01-01 01:00+00')", "TRUE"),
+    ("TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM ts) / 3600) * 3600)", DAY),
+    ("TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM inst) / 86400) * 86400)", "TRUE"),
+    ("DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30)", DAY),
+    *(
+        (f"DATE_TRUNC('hour', {x}) + INTERVAL '{n} minutes' * FLOOR(EXTRACT(MINUTE FROM {x}) / {n})", DAY)
+        for n in (5, 10, 15, 30)
+        for x in ("ts", "inst")
+    ),
+    ("DATE_TRUNC('day', ts) + FLOOR(EXTRACT(HOUR FROM ts) / 6) * INTERVAL '6 hours'", "TRUE"),
+    ("DATE_TRUNC('day', ts + cost % 3 * INTERVAL '1 day')", "TRUE"),
+    ("EXTRACT(DAY FROM done - ts)", "TRUE"),
+    ("DATE_PART('day', done - ts) * 24 + DATE_PART('hour', done - ts)", "TRUE"),
+    ("DATE_PART('minute', done - ts)", "TRUE"),
+    ("EXTRACT(YEAR FROM AGE(DATE '2026-01-20', day))", "TRUE"),
+    ("EXTRACT(MONTH FROM AGE(day, DATE '2024-02-11'))", "TRUE"),
+    ("EXTRACT(MONTH FROM AGE(ts, TIMESTAMP '2024-02-29 13:00'))", "TRUE"),
+    *(
+        (f"TO_CHAR({x}, '{written}')", "TRUE")
+        for x, written in (
+            ("ts", "Dy"), ("ts", "DY"), ("day", "dy"), ("ts", "Mon"), ("ts", "Day"), ("inst", "FMDay"),
+            ("ts", "FMMonth YYYY"), ("day", "Month"), ("ts", 'YYYY-"Q"Q'), ("ts", "Q"), ("ts", 'IYYY-"W"IW'),
+            ("inst", "IYYY-IW ID"), ("ts", "YYYY-WW W"), ("ts", "HH24:00"), ("ts", "HH12 AM"), ("ts", "HH pm"),
+            ("ts", "D"), ("day", 'YYYY-MM-DD"T"HH24:MI'), ("ts", "YY-Mon"), ("ts", "FMDD/FMMM %"), ("ts", "yyyy/mm"),
+        )
+    ),
+]  # fmt: skip
+CONDITIONS = [
+    "done - ts > INTERVAL '1 hour'",
+    "done - ts BETWEEN '01:00:00' AND INTERVAL '2 hours'",
+    "(done - ts) * 2 <= '90 minutes'",
+    "-(done - ts) / 2 < INTERVAL '-30 minutes'",
+    "ts + (done - ts) = done",
+    "ts >= TIMESTAMP '2024-03-31' + (-30 || ' day')::interval",
+    "ts >= (SELECT (DATE_TRUNC('day', TIMESTAMPTZ '2024-03-31 10:20+00' AT TIME ZONE 'UTC') + (-29 || ' day')::interval))",
+    "ts >= TIMESTAMP '2024-03-31' - 30 * INTERVAL '1 day'",
+    "ts >= TIMESTAMP '2024-03-31' - cost * INTERVAL '1 day'",
+    "ts < TO_TIMESTAMP(1704500000)",
+    "inst < TO_TIMESTAMP(1704500000.5)",
+]
+REFUSED = [
+    ("DATE_BIN('1 month', ts, TIMESTAMP '2001-01-01')", "0A000"),
+    ("DATE_BIN('0 days', ts, TIMESTAMP '2001-01-01')", "22008"),
+    ("DATE_BIN('1 day', ts, done)", "22007"),
+    ("TO_CHAR(ts, 'YYYY-MM-DDTHH24')", "0A000"),
+    ("TO_CHAR(ts, 'TMMonth')", "0A000"),
+    ("TO_CHAR(cost, 'FM999')", "0A000"),
+    ("to_cha_(ts, 'YYYY')", "42883"),
+    ("done - ts", "0A000"),
+    ("EXTRACT(DAY FROM AGE(done, ts))", "0A000"),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Server:
+    return shared_server()
+
+
+@pytest.fixture(scope="module")
+def database(server: Server) -> str:
+    return server.database(f"SET timezone TO 'UTC'; {TABLES} {ROWS}")
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+def proxy(
+    request: pytest.FixtureRequest, server: Server, database: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Proxy]:
+    folder: Path = tmp_path_factory.mktemp("time")
+    place = server.url(database)
+    if request.param == "duckdb":
+        with duckdb.connect(str(folder / "time.duckdb")) as connection:
+            connection.execute("SET timezone = 'UTC'")
+            connection.execute(TABLES)
+            connection.execute(ROWS)
+        place = "duckdb:time.duckdb"
+    (folder / "time.yaml").write_text(POLICY.format(database=place, name=request.param))
+    opened = open_without_noise(folder / "time.yaml")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def truth(server: Server, database: str) -> Iterator[psycopg.Connection]:
+    with server.owner(database) as connection:
+        connection.execute("SET timezone TO 'UTC'")
+        yield connection
+
+
+def _plain(rows: object) -> list[tuple[object, ...]]:
+    return sorted(tuple(map(_value, row)) for row in rows)  # type: ignore[attr-defined]
+
+
+def _value(value: object) -> object:
+    if isinstance(value, float | Decimal):
+        return round(float(value), 6)
+    return value.astimezone(datetime.UTC) if isinstance(value, datetime.datetime) and value.tzinfo else value
+
+
+@pytest.mark.parametrize(("key", "where"), KEYS)
+def test_a_key_of_time_is_public_and_means_what_it_means(
+    proxy: Proxy, truth: psycopg.Connection, key: str, where: str
+) -> None:
+    sql = f"SELECT {key} AS k, COUNT(*) AS n FROM visit WHERE {where} GROUP BY 1"
+    answer = proxy.session().execute(sql)
+    assert _plain(answer.rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+    assert not any("few people" in notice for notice in answer.notices)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_on_time_means_what_it_means(proxy: Proxy, truth: psycopg.Connection, condition: str) -> None:
+    sql = f"SELECT COUNT(*) FROM visit WHERE {condition}"
+    assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("key", "state"), REFUSED)
+def test_what_is_not_answered_is_refused(proxy: Proxy, key: str, state: str) -> None:
+    with pytest.raises(Error) as refused:
+        proxy.session().execute(f"SELECT {key} AS k, COUNT(*) FROM visit GROUP BY 1")
+    assert refused.value.sqlstate == state
+
+
+def test_formats_are_those_of_postgres_above_a_release_too(proxy: Proxy, truth: psycopg.Connection) -> None:
+    sql = """SELECT TO_CHAR(m, 'Mon YYYY'), TO_CHAR(m, 'Q'), TO_CHAR(m, 'Month'), n
+        FROM (SELECT DATE_TRUNC('month', ts) AS m, COUNT(*) AS n FROM visit GROUP BY 1) AS months"""
+    assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())
+
+
+def test_the_name_of_a_bucket_is_that_of_what_was_written(proxy: Proxy) -> None:
+    sql = "SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5), COUNT(*) FROM visit GROUP BY 1"
+    assert [column.name for column in proxy.session().describe(sql)] == ["?column?", "count"]
+
+
+def test_bins_of_instants_follow_the_clocks_of_the_session(proxy: Proxy, truth: psycopg.Connection) -> None:
+    sql = """SELECT DATE_TRUNC('hour', inst) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM inst) / 30) AS b, COUNT(*)
+        FROM visit WHERE inst >= '2024-01-05' AND inst < '2024-01-07' GROUP BY 1"""
+    session = proxy.session()
+    for zone in ("Asia/Kolkata", "Europe/Berlin", "UTC"):
+        session.execute(f"SET timezone = '{zone}'")
+        truth.execute(f"SET timezone TO '{zone}'")  # type: ignore[arg-type]
+        assert _plain(session.execute(sql).rows) == _plain(truth.execute(sql).fetchall())
+
+
+def test_one_argument_of_age_is_counted_from_today(proxy: Proxy, truth: psycopg.Connection) -> None:
+    sql = "SELECT EXTRACT(YEAR FROM AGE(day)) AS y, COUNT(*) FROM visit GROUP BY 1"
+    assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())
+
+
+DAYS = "generate_series(DATE '2023-12-25', DATE '2024-01-10', INTERVAL '1 day')"
+SPINES = [
+    "SELECT n FROM generate_series(10, 1, -3) AS n",
+    "SELECT g FROM generate_series(TIMESTAMP '2024-01-31', TIMESTAMP '2024-06-30', INTERVAL '1 month') AS g",
+    f"SELECT g.d, COUNT(v.person_id) AS n FROM {DAYS} AS g(d) LEFT JOIN visit AS v ON v.day = g.d GROUP BY 1",
+    f"""SELECT g::date AS d, COALESCE(n, 0) AS n FROM {DAYS} AS g
+        LEFT JOIN (SELECT day, COUNT(*) AS n FROM visit GROUP BY day) AS v ON v.day = g::date""",
+    f"""WITH days AS (SELECT {DAYS}::date AS d) SELECT d, COUNT(DISTINCT person_id) AS n
+        FROM days LEFT JOIN visit ON day = d GROUP BY d""",
+    """SELECT g.m, COUNT(v.cost) AS n, SUM(v.cost) AS s FROM generate_series(TIMESTAMP '2023-11-01', TIMESTAMP '2024-04-01',
+        '1 month') AS g(m) LEFT JOIN visit AS v ON DATE_TRUNC('month', v.ts) = g.m GROUP BY 1""",
+    f"""SELECT DATE_TRUNC('month', g.d) AS m, COUNT(v.cost) AS n, COUNT(*) FILTER (WHERE v.cost > 50) AS h
+        FROM {DAYS} AS g(d) LEFT JOIN visit AS v ON v.day = g.d GROUP BY 1""",
+    "SELECT r.name, COUNT(v.cost) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
+    "SELECT r.name, COUNT(v.cost) AS n FROM visit AS v RIGHT JOIN region AS r ON v.region = r.id GROUP BY r.name",
+    "SELECT name, COUNT(person_id) AS n FROM region LEFT JOIN visit ON region.id = visit.region GROUP BY name",
+    """SELECT r.id, SUM(COALESCE(v.cost, 0)) AS s, SUM(CASE WHEN v.cost > 50 THEN 1 ELSE 0 END) AS h, AVG(cost) AS a
+        FROM region AS r LEFT JOIN visit AS v ON r.id = v.region AND v.day < '2024-02-01' GROUP BY r.id
+        HAVING COUNT(v.cost) > 10 OR r.id = 9""",
+    "SELECT r.name, COUNT(v.cost) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id WHERE v.cost > 50 GROUP BY 1",
+    "SELECT r.name, COUNT(v.cost) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id WHERE r.id < 4 GROUP BY 1",
+    """SELECT r.id, COUNT(p.id) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id
+        LEFT JOIN person AS p ON p.id = v.person_id GROUP BY r.id""",
+    """SELECT r.id, SUM(COUNT(v.cost)) OVER (ORDER BY r.id) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id
+        GROUP BY r.id""",
+    "SELECT COUNT(v.cost) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id",
+]
+NOBODY = [
+    "SELECT r.name, COUNT(*) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
+    "SELECT r.name, AVG(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
+    "SELECT r.name, v.day, COUNT(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1, 2",
+    "SELECT r.name, COUNT(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id WHERE v.cost IS NULL GROUP BY 1",
+    "SELECT r.name, COUNT(COALESCE(v.cost, 0)) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1",
+    "SELECT r.id, AVG(COALESCE(v.cost, 0)) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1",
+    "SELECT r.id, SUM(v.cost + r.id) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1",
+    "SELECT r.id, COUNT(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region > r.id GROUP BY 1",
+    "SELECT g, COUNT(v.cost) FROM generate_series(1, 1000000) AS g LEFT JOIN visit AS v ON v.region = g GROUP BY 1",
+]
+
+
+@pytest.mark.parametrize("sql", SPINES)
+def test_what_nobody_matches_on_a_public_list_is_counted_as_0(
+    proxy: Proxy, truth: psycopg.Connection, sql: str
+) -> None:
+    found = sorted(map(_shown, proxy.session().execute(sql).rows))
+    assert found == sorted(map(_shown, truth.execute(sql).fetchall()))  # type: ignore[arg-type]
+
+
+def _shown(row: object) -> tuple[str, ...]:
+    shown = map(_value, row)  # type: ignore[call-overload]
+    return tuple(f"{value:g}" if isinstance(value, float | int) else str(value) for value in shown)
+
+
+@pytest.mark.parametrize("sql", NOBODY)
+def test_what_counts_rows_of_nobody_is_refused_with_a_form_that_works(proxy: Proxy, sql: str) -> None:
+    with pytest.raises(Error) as refused:
+        proxy.session().execute(sql)
+    assert refused.value.sqlstate in ("0A000", "54001")
+    assert refused.value.hint

@@ -1,0 +1,74 @@
+"""Bugs of the console, and of error bars over the wire."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+CONSOLE = "tests/console/test_console.py"
+WIRE = "tests/clients/test_wire_errors.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "a page from elsewhere asks in the name of who is signed in",
+        "dpsql.console.pages:Pages._for",
+        "                if not _same(given, session.csrf):",
+        "                if False:",
+        f"{CONSOLE}::test_a_page_from_elsewhere_asks_nothing",
+    ),
+    bug(
+        "the console answers to any name",
+        "dpsql.console.pages:_Guarded._not_ours",
+        '            return "ask by the name of this server"\n',
+        "            pass\n",
+        f"{CONSOLE}::test_a_page_from_elsewhere_asks_nothing",
+    ),
+    bug(
+        "an owner's page is shown to analysts",
+        "dpsql.console.pages:Pages._for",
+        "            if owner is not None and session.is_owner != owner:",
+        "            if False:",
+        f"{CONSOLE}::test_an_owner_asks_nothing_and_an_analyst_sees_nothing_of_others",
+    ),
+    bug(
+        "pages do not escape",
+        "dpsql.console.pages:Pages.__init__",
+        "autoescape=True",
+        "autoescape=False",
+        f"{CONSOLE}::test_every_text_is_escaped",
+    ),
+    bug(
+        "charts do not escape",
+        "dpsql.console.charts:bar_chart",
+        "<title>{escape(told)}</title>",
+        "<title>{told}</title>",
+        f"{CONSOLE}::test_every_text_is_escaped",
+    ),
+    bug(
+        "an owner comes in by any password",
+        "dpsql.console.pages:Pages._signed_in",
+        "            if Verifier.read(owners[name].password).fits(password):",
+        "            if Verifier.read(owners[name].password):",
+        f"{CONSOLE}::test_a_wrong_password_lets_nobody_in",
+    ),
+    bug(
+        "a session outlives its end",
+        "dpsql.console.sign_in:SignedInSessions.remove",
+        "            self._found.pop(session.token, None)",
+        "            pass",
+        f"{CONSOLE}::test_a_session_ends_when_one_signs_out",
+    ),
+    bug(
+        "the ends of intervals are rounded inwards",
+        "dpsql.server.session.shown_digits:meaningful",
+        "_outwards(math.floor, decimals), _outwards(math.ceil, decimals)",
+        "_outwards(math.ceil, decimals), _outwards(math.floor, decimals)",
+        f"{WIRE}::test_ends_are_rounded_outwards",
+    ),
+    bug(
+        "rows are sorted by a number where its end is shown",
+        "rewriter.statement.interval_columns:_check_unread",
+        "            if by_name or (by_place",
+        "            if False and (by_place",
+        f"{WIRE}::test_what_would_read_an_end_is_refused_and_free",
+    ),
+)
