@@ -238,6 +238,9 @@ class SparkEngine(SQLEngine[SparkLine]):
     def _state(self, line: SparkLine, table: tuple[str, str]) -> object:
         """What a table's rows are told by: its files with their sizes and times; its columns where it has none."""
         schema, name = table
+        # A session remembers which files a table has.
+        quoted = ".".join("`" + part.replace("`", "``") + "`" for part in table)
+        line.session.catalog.refreshTable(quoted)
         source = exp.table_(name, db=schema, quoted=True)
         columns = line.schema_of(SPARK.sql(exp.select("*").from_(source.copy()))).simpleString()
         names = ("file_path", "file_size", "file_modification_time")
