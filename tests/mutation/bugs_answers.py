@@ -232,8 +232,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an engine that reads other files",
         "dpsql.engines.duckdb.duckdb_engine:",
-        '    "enable_external_access": "false",\n',
-        '    "enable_external_access": "true",\n',
+        '    _ACCESS: "false",\n',
+        '    _ACCESS: "true",\n',
         f"{DUCKDB}::test_whatever_fails_says_one_thing",
     ),
     bug(
