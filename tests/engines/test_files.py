@@ -16,13 +16,12 @@ from dpsql.engines.listed_files import ListedFiles
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.commands import main
 from dpsql.opened import open_policy
-from dpsql.policy.declared_catalog import catalog
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
 from dpsql.testing import measure
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Plan, Statistic
-from tests.engines.test_same_answers import TABLES, Known, fill
+from tests.engines.test_same_answers import TABLES, Known, agreeing, fill
 from tests.golden.pairs import FOLDER, Pair, pairs
 
 POLICY = """
@@ -346,9 +345,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
             connection.execute(f"COPY {name} TO '{folder}/{name}.parquet' (ROW_GROUP_SIZE 2048)")
     native = DuckDBEngine.open(folder / "clinic.duckdb")
     files = DuckDBEngine.over({name: ListedFiles((f"{folder}/{name}.parquet",)) for name in TABLES})
-    declared = catalog(
-        Policy.load(FOLDER / "clinic.yaml"), native.schema(), {"region": native.public_profile("region")}
-    )
+    declared = agreeing(Policy.load(FOLDER / "clinic.yaml"), native)
     yield Known(native, declared), Known(files, declared)
     native.close()
     files.close()

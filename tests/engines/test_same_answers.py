@@ -147,7 +147,7 @@ def postgres() -> Server:
     return shared_server()
 
 
-def _agreeing(policy: Policy, engine: Engine) -> Catalog:
+def agreeing(policy: Policy, engine: Engine) -> Catalog:
     """The catalog of rows that lead to one person by every way."""
     schema, public = engine.schema(), {"region": engine.public_profile("region")}
     agreed = dict.fromkeys(fit(policy, schema, public).agreements, True)
@@ -165,7 +165,7 @@ def known(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             copy_tables(connection, target, TABLES)
     engines: tuple[Engine, Engine] = (DuckDBEngine.open(path), PostgresEngine.open(postgres.url(name)))
     policy = Policy.load(FOLDER / "clinic.yaml")
-    duck, elephant = (Known(engine, _agreeing(policy, engine)) for engine in engines)
+    duck, elephant = (Known(engine, agreeing(policy, engine)) for engine in engines)
     yield duck, elephant
     for engine in engines:
         engine.close()

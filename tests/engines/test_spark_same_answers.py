@@ -10,11 +10,10 @@ import pytest
 
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.spark.spark_engine import SparkEngine
-from dpsql.policy.declared_catalog import catalog
 from dpsql.policy.policy import Policy
 from rewriter.declared.contribution import Norm
 from tests.engines.spark_server import copy_to_spark, shared_spark
-from tests.engines.test_same_answers import TABLES, TRICKY, Known, fill
+from tests.engines.test_same_answers import TABLES, TRICKY, Known, agreeing, fill
 from tests.golden.pairs import FOLDER, Pair, pairs
 
 FEW = (
@@ -35,7 +34,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
     session.stop()
     engines = DuckDBEngine.open(folder / "clinic.duckdb"), SparkEngine.open(server.url)
     policy = Policy.load(FOLDER / "clinic.yaml")
-    native = catalog(policy, engines[0].schema(), {"region": engines[0].public_profile("region")})
+    native = agreeing(policy, engines[0])
     yield Known(engines[0], native), Known(engines[1], native)
     for engine in engines:
         engine.close()
