@@ -59,6 +59,7 @@ def engine(server: SparkServer) -> Iterator[SparkEngine]:
     found.close()
 
 
+@pytest.mark.spark
 def test_a_policy_is_answered_from_spark(server: SparkServer, tmp_path: Path) -> None:
     path = tmp_path / "clinic.yaml"
     path.write_text(POLICY.format(url=server.url))
@@ -68,6 +69,7 @@ def test_a_policy_is_answered_from_spark(server: SparkServer, tmp_path: Path) ->
     assert main(["check", str(path)]) == 0
 
 
+@pytest.mark.spark
 def test_settings_are_read_back(server: SparkServer) -> None:
     line = connect(server.url.removeprefix("spark:"))
     assert {name: str(line.session.conf.get(name)).lower() for name in SETTINGS} == {
@@ -76,11 +78,13 @@ def test_settings_are_read_back(server: SparkServer) -> None:
     line.close()
 
 
+@pytest.mark.spark
 def test_an_endpoint_that_may_make_tables_is_a_concern(engine: SparkEngine) -> None:
     [concern] = engine.concerns()
     assert "may make tables" in concern.text
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     "sql",
     [

@@ -64,9 +64,10 @@ def same(one: object, other: object) -> bool:
 
 
 def test_few_expressions_are_refused() -> None:
-    assert len(COMPILED) > 0.9 * len([text for text in FIXED + EVERY if "h" not in text])
+    assert len(COMPILED) > 0.85 * len([text for text in FIXED + EVERY if "h" not in text])
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("place", range(0, len(COMPILED), TOGETHER))
 def test_every_function_is_equal_or_null_and_never_raises(twins: tuple[SparkTwins, SparkLine], place: int) -> None:
     made, line = twins

@@ -57,6 +57,7 @@ def check(known: tuple[Known, Known], sql: str, norm: Norm) -> bool:
 PAIRS = pairs()
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("pair", [one for one in PAIRS if one.path.stem in FEW], ids=lambda pair: pair.path.stem)
 def test_a_few_questions_have_the_same_integers(known: tuple[Known, Known], pair: Pair) -> None:
     check(known, pair.sql, pair.norm)
@@ -75,6 +76,7 @@ def test_a_literal_means_the_same(known: tuple[Known, Known], condition: str) ->
     assert sum(check(known, sql, Norm.L2) for sql in texts) >= len(TRICKY) - 5
 
 
+@pytest.mark.spark
 def test_the_schema_has_names_and_types_and_no_keys(known: tuple[Known, Known], tmp_path: Path) -> None:
     ours, theirs = (one.engine.schema().tables for one in known)
     for name in TABLES:
