@@ -125,22 +125,30 @@ def _check_rows(tree: exp.Expr, tables: Container[str]) -> None:
     ctes = {cte.alias.lower(): _columns_of(cte.this) for cte in tree.find_all(exp.CTE)}
     for column in tree.find_all(exp.Column):
         select = None if column.table else column.find_ancestor(exp.Select)
+        name = column.name.lower()
+        beside = {} if select is None else {id(item): _known_columns(item, ctes, tables) for item in from_items(select)}
         for item in from_items(select) if select is not None else ():
-            if item.alias_or_name.lower() != column.name.lower():
-                continue
-            alias = item.args.get("alias")
-            named = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
-            if isinstance(item, exp.Subquery):
-                known = _columns_of(item.this)
-            else:
-                stored = tables.get(item.name, ()) if isinstance(tables, Mapping) else None
-                known = ctes.get(item.name.lower(), stored)
-            if known is not None and column.name.lower() not in (*named, *(one.lower() for one in known)):
+            is_row = item.alias_or_name.lower() == name and beside[id(item)] is not None
+            if is_row and not any(name in known for known in beside.values() if known is not None):
                 raise Refused(
                     f"{column.name} is a table, whose rows are no values here",
                     hint="name its columns",
                     sqlstate="42703",
                 )
+
+
+def _known_columns(
+    item: exp.Expr, ctes: Mapping[str, Sequence[str] | None], tables: Container[str]
+) -> frozenset[str] | None:
+    """The folded names of the columns of an item of FROM; None where they are not known."""
+    alias = item.args.get("alias")
+    named = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
+    if isinstance(item, exp.Subquery):
+        known = _columns_of(item.this)
+    else:
+        stored = tables.get(item.name, ()) if isinstance(tables, Mapping) else None
+        known = ctes.get(item.name.lower(), stored)
+    return None if known is None else frozenset((*named, *(one.lower() for one in known)))
 
 
 def _columns_of(query: exp.Expr) -> Sequence[str] | None:

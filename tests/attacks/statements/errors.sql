@@ -82,7 +82,7 @@ SELECT COUNT(*) FROM member WHERE SPLIT_PART(card, '-', id - 7777) = 'x'
 SELECT COUNT(*) FROM member WHERE REPEAT(card, score) = 'c'
 --- refused: a text filled up to a private number
 SELECT COUNT(*) FROM member WHERE LPAD(card, score) = 'c'
---- refused: a character by a private number
+--- refused or charged: a character by a private number
 SELECT COUNT(*) FROM member WHERE CHR(score) = 'c'
 --- refused: a pattern from a private text
 SELECT COUNT(*) FROM loan WHERE title ~ title
@@ -94,7 +94,7 @@ SELECT COUNT(*) FROM loan WHERE kind LIKE 'a%' ESCAPE title
 SELECT COUNT(*) FROM loan WHERE title ~ '(('
 --- refused: a pattern with options
 SELECT COUNT(*) FROM loan WHERE regexp_matches(title, 'a', 'q')
---- refused: a date from private parts, which may not be one
+--- refused or charged: a date from private parts, which may not be one
 SELECT COUNT(*) FROM member WHERE make_timestamp(score, score, 1, 1, 1, 1) IS NOT NULL
 --- charged: a date from parts
 SELECT COUNT(*) FROM member WHERE MAKE_DATE(score, 2, 30) IS NOT NULL
@@ -116,7 +116,7 @@ SELECT COUNT(*) FROM member WHERE age(seen, born) > INTERVAL '1 year'
 SELECT COUNT(*) FROM member WHERE seen AT TIME ZONE note IS NOT NULL
 --- refused: a format from a private text
 SELECT COUNT(*) FROM member WHERE to_char(seen, card) = 'x'
---- refused: a date by a format
+--- refused or charged: a date by a format
 SELECT COUNT(*) FROM member WHERE to_date(card, 'YYYY') IS NOT NULL
 --- refused: a unit from a private text
 SELECT COUNT(*) FROM member WHERE date_trunc(note, seen) IS NOT NULL

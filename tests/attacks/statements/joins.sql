@@ -22,7 +22,7 @@ SELECT COUNT(*) FROM member JOIN loan ON member.id + 0 = loan.member_id * 1 + 0 
 SELECT COUNT(*) FROM branch LEFT JOIN member ON member.branch = branch.name
 --- refused: the same from the right
 SELECT branch.name, COUNT(*) FROM member RIGHT JOIN branch ON member.branch = branch.name GROUP BY 1
---- refused: both sides kept
+--- refused or charged: both sides kept
 SELECT COUNT(*) FROM member FULL JOIN loan ON member.id = loan.member_id
 --- refused: names decide what is equal
 SELECT COUNT(*) FROM member NATURAL JOIN loan
@@ -60,11 +60,11 @@ SELECT COUNT(*) FROM member, generate_series(1, 1000000) AS g
 SELECT COUNT(*) FROM member, unnest(string_to_array(card, '-')) AS u
 --- refused: people by the key of a table that is not in the policy
 SELECT COUNT(*) FROM member JOIN vault ON vault.owner = member.id
---- refused: a union mixes what belongs to whom
+--- refused or charged: a union mixes what belongs to whom
 SELECT COUNT(*) FROM (SELECT id FROM member UNION SELECT member_id FROM loan) AS t
 --- charged: a union that keeps every row keeps its owner
 SELECT COUNT(*) FROM (SELECT id AS who FROM member UNION ALL SELECT member_id FROM loan) AS t
---- refused: people without those of another table
+--- refused or charged: people without those of another table
 SELECT COUNT(*) FROM (SELECT id FROM member EXCEPT SELECT member_id FROM loan) AS t
 --- refused: what both have
 SELECT COUNT(*) FROM (SELECT card FROM member INTERSECT SELECT title FROM loan) AS t

@@ -76,9 +76,9 @@ SELECT sex, branch, COUNT(*) FROM member GROUP BY CUBE (sex, branch) ORDER BY 1,
 SELECT card, COUNT(*) FROM member GROUP BY GROUPING SETS ((card), ()) ORDER BY 1
 --- refused: too many grouping sets
 SELECT COUNT(*) FROM member GROUP BY CUBE («sex|12|, »)
---- refused: keys in another collation are merged
+--- refused or charged: keys in another collation are merged
 SELECT card COLLATE "C", COUNT(*) FROM member GROUP BY 1
---- refused: a hash of a key is the key to who can guess
+--- refused or charged: a hash of a key is the key to who can guess
 SELECT md5(card), COUNT(*) FROM member GROUP BY 1
 --- refused: a hash in buckets
 SELECT hash(card) % 16, COUNT(*) FROM member GROUP BY 1

@@ -60,7 +60,7 @@ SELECT COUNT(*) FROM "MEMBER"
 SELECT COUNT(*) FROM MEMBER WHERE SCORE > 5
 --- refused: a CTE that takes a table's name
 WITH member AS (SELECT * FROM vault) SELECT COUNT(*) FROM member
---- refused: a CTE that takes a table's name, and is about it
+--- free: a CTE that takes a table's name, and is about it
 WITH member AS (SELECT 1 AS id, 'x' AS card) SELECT card FROM member
 --- refused: a CTE that takes a catalog's name
 WITH pg_class AS (SELECT card FROM member) SELECT * FROM pg_class

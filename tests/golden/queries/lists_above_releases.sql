@@ -49,7 +49,10 @@ SELECT
   CASE WHEN NOT ARRAY_AGG(sex) IS NULL THEN TO_JSON(ARRAY_AGG(sex)) END AS "json_agg"
 FROM (
   SELECT
-    UNNEST(GENERATE_SERIES(1, 2)) AS "g"
+    dpsql_values.value AS "g"
+  FROM (VALUES
+    (1),
+    (2)) AS dpsql_values(value)
 ) AS g, (
   SELECT
     dpsql_release_0.k0 AS "sex",
