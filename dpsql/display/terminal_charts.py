@@ -17,7 +17,7 @@ _LABEL = 24
 def chart_lines(answer: Answer, width: int = 80) -> list[str]:
     """A chart of the first measured column, or the first numeric one, over the columns before it; none for one row.
 
-    >>> from dpsql.reply import AnswerColumn
+    >>> from dpsql.reply import Answer, AnswerColumn
     >>> from rewriter.declared import BIGINT, TEXT
     >>> columns = AnswerColumn("sex", TEXT), AnswerColumn("n", BIGINT)
     >>> print(*chart_lines(Answer(columns, (("F", 100), ("M", 50)), ((None, 20.0), (None, 20.0))), 40), sep=chr(10))

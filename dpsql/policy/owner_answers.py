@@ -38,7 +38,7 @@ def identifies(column: SchemaColumn) -> bool:
     """Whether a column is named like what identifies a person: such a column is left out of a first policy.
 
     >>> from rewriter.declared import TEXT
-    >>> [identifies(SchemaColumn(name, TEXT, "VARCHAR")) for name in ("email", "last_name", "name", "ip", "ship")]
+    >>> [identifies(SchemaColumn(name, "VARCHAR", TEXT)) for name in ("email", "last_name", "name", "ip", "ship")]
     [True, True, False, True, False]
     """
     return column.type is not None and column.type.kind is Kind.TEXT and bool(_IDENTIFIES.search(column.name))

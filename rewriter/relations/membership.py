@@ -58,10 +58,11 @@ class Subqueries:
         It reads no rows of people, so it is the same whoever comes or goes.
         """
         if isinstance(node.this, exp.Select):
-            tables = {item.alias_or_name.lower() for item in from_items(node.this)}
+            inside = _Inside.of(node.this, self.columns)
+            named = {one.alias.lower() for one in node.this.expressions}
             read = [column for part in node.this.iter_expressions() for column in _columns(part)]
-            if any(column.table and column.table.lower() not in tables for column in read):
-                raise _correlated()
+            if any(column not in inside and (column.table or column.name.lower() not in named) for column in read):
+                raise _of_the_outer_row()
         relation = self.relation(node.this)
         if relation.unit is not None:
             raise compared_with_aggregate()
@@ -220,4 +221,11 @@ def _correlated() -> Refused:
     return Refused(
         "this correlated subquery over people is not answered",
         hint="use EXISTS (SELECT 1 FROM visit v WHERE v.patient_id = p.id AND …), IN, or a join",
+    )
+
+
+def _of_the_outer_row() -> Refused:
+    return Refused(
+        "a subquery for one value reads a column that its own tables do not have",
+        hint="what depends on the outer row is answered as EXISTS or IN, or as a join with a grouped subquery",
     )

@@ -51,7 +51,7 @@ def test_answers_are_in_the_policy(shop: Path) -> None:
     assert "[customer.id]" in shown
     policy = Policy.parse(text, shop / "policy.yaml")
     assert policy.privacy_unit == ("customer", "id")
-    assert policy.tables["purchase"].max_rows == 20
+    assert policy.tables["purchase"].max_rows.rows == 20
     for line in ("age: {range: [18, 99]}", "day: {range: [2024-01-01, 2025-12-31]}", "amount: {range: [0, 250.5]}"):
         assert line in text
 

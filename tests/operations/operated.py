@@ -107,7 +107,6 @@ def operated(policy: Path, **more: Any) -> Iterator[Operated]:
         monitor = monitor_of(
             serving,
             proxy.ledger,
-            shadow,
             proxy.policy,
             parts.metrics.registry,
             parts.server.alive,

@@ -1,7 +1,7 @@
 -- Q15, who has the highest revenue
 -- unit: supplier
 -- keys: 0
--- refused: a subquery is answered only after IN and EXISTS
+-- refused: a condition on rows of people compares them with an aggregate over people
 -- better: release the highest revenue first, then count who is at it: about one supplier, nothing accurate
 
 WITH revenue (supplier_no, total_revenue) AS (

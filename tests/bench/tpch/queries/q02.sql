@@ -2,7 +2,7 @@
 -- unit: supplier
 -- keys: 1
 -- adapted: not the suppliers' names and addresses, but how many of them are the cheapest for a part, by nation
--- refused: a subquery is answered only after IN and EXISTS
+-- refused: a subquery for one value reads a column that its own tables do not have
 -- better: nothing simple: whether an offer is the cheapest depends on the other suppliers of that part
 
 SELECT n_name, COUNT(*) AS offers, AVG(s_acctbal) AS balance
