@@ -23,7 +23,7 @@ from dpsql.server.operations import logs
 from dpsql.server.operations.audit import Audit
 from dpsql.server.serve import Server
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.start import Serving, analysts, database_name, made, monitor_of
+from dpsql.server.start import Serving, all_problems, analysts, database_name, made, monitor_of
 
 PATIENCE = 120.0
 """Seconds that only a test that fails waits."""
@@ -110,7 +110,7 @@ def operated(policy: Path, **more: Any) -> Iterator[Operated]:
             proxy.policy,
             parts.metrics.registry,
             parts.server.alive,
-            parts.problems,
+            all_problems(parts.problems, proxy.ledger, shadow),
             stack,
         )
         assert monitor is not None
