@@ -43,6 +43,9 @@ OURS = re.compile(
 
 PATIENCE = 120.0
 
+TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
+"""What a shell may say of the terminal that started the tests: pages show what is printed without one."""
+
 
 class World:
     """Runs blocks one after another in ``folder``; each sees what those before it made."""
@@ -289,6 +292,8 @@ def world(built: Path) -> Iterator[World]:
         shutil.copytree(built, folder / "dpsql-demo")
         made = World(folder, stack)
         os.chdir(folder)
+        for name in TERMINAL:
+            os.environ.pop(name, None)
         os.environ |= {
             "PATH": f"{folder / '.programs'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "PSQLRC": "/dev/null",
             "PAGER": "cat", "LC_ALL": "C.UTF-8", "PYTHONWARNINGS": "ignore",
