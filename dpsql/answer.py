@@ -111,6 +111,8 @@ class Answering:
                 tables[plan.identity] = self.reuse.made(found, noisy)
             elif whole is not None:
                 tables[plan.identity] = Made(plan, whole)
+        for name, series in priced.series.items():
+            tables[name] = self.reuse.joined(series.whole, [tables[plan.identity] for plan in series.plans])
         return Released(settled, priced, loss, tables)
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
