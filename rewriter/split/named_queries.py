@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -75,6 +75,30 @@ class NamedQueries:
         if isinstance(found, Table):
             return frozenset(name.lower() for name in found.columns)
         return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
+
+    def tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
+        """What items of FROM mean where these names are in reach."""
+
+        def table_of(item: exp.Expr) -> Table | None:
+            found = self.named(item, names) if isinstance(item, exp.Table) else None
+            return found if isinstance(found, Table) else None
+
+        return table_of
+
+    def holds_people(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> bool:
+        if id(item) in sources:
+            return isinstance(sources[id(item)], Relation)
+        table = self.named(item, names) if isinstance(item, exp.Table) else None
+        return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
+
+    def columns_of(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
+        """The folded names of an item's columns, where they are known."""
+        source = sources.get(id(item))
+        if isinstance(source, Relation):
+            return frozenset(name.lower() for name, _ in source.columns)
+        if source is not None:
+            return frozenset(name.lower() for name in source.tree.named_selects)
+        return self.columns(item, names)
 
     def defined(self, cte: exp.Expr) -> str:
         """The folded name that a WITH query gives; it is none of ours."""
