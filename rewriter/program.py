@@ -23,10 +23,10 @@ from rewriter.declared import (
 from rewriter.dialects import Dialect
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
-from rewriter.plan import Options, Plan
-from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, plan, plan_top, shapes
+from rewriter.plan import Options, Plan, Sorts
+from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, only_sorts, plan, plan_top, shapes
 from rewriter.refused import Unbounded
-from rewriter.release import Query, Split, margin_name, mark_name
+from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
 from rewriter.statement import Shown, at_instant, without_ends
 
@@ -185,12 +185,21 @@ def _with_picks(
     alone = {family.measurements[0] for family in related if len(family.measurements) == 1}
     found = list(options)
     for place, query in enumerate(parted.groupings):
-        if query.ranked is not None and place in alone:
+        if query.ranked is None or place not in alone:
+            continue
+        if only_sorts(query, norms, options[place].by_norm):
+            found[place] = replace(options[place], sorts=_sorts(query, query.ranked))
+        else:
             picked = (plan_top(query, norm, dialect) for norm in norms)
             # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
             fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
             found[place] = replace(options[place], picks=tuple(fit))
     return tuple(found)
+
+
+def _sorts(query: Query, ranked: Ranked) -> Sorts:
+    """How all groups are sorted, to find those that are shown."""
+    return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
 
 
 def _only_grows(planned: Plan) -> bool:

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
-from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.calibrate import (
+    Calibration,
+    calibrate,
+    is_as_good,
+    only_sorted,
+    picks_note,
+    rank_notes,
+    ranked,
+    shares,
+    turning_notes,
+)
 from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError
 from dpsql.mechanisms import Laplace
@@ -23,6 +33,7 @@ from dpsql.price.learn_bounds import Settled
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
 from dpsql.settings import Settings
+from rewriter.front_door import Program
 from rewriter.plan import Plan
 
 _REMEMBERED = 512
@@ -100,6 +111,8 @@ class Pricing:
         self._rest = rest
         memories = opened.memories
         self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
+        self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
+        self._statements = memories.memory("calibrated statements", _REMEMBERED)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
     def price(
@@ -226,13 +239,23 @@ class Pricing:
     def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
 
-        ``picks``: groups may be picked before they are measured, where that is more accurate.
+        ``picks``: groups may be picked before they are measured, where that is more accurate. Remembered by the very
+        program: they depend on it and the price alone.
         """
+        program = prepared.program
+
+        def found() -> _Calibrated:
+            return _Calibrated(program, self._calibrations_of(program, price, picks=picks))
+
+        # The key's identity is that of what is kept with it, and of nothing else meanwhile.
+        return self._statements.get((id(program), price, picks), found).calibrations
+
+    def _calibrations_of(self, program: Program, price: PrivacyLoss, *, picks: bool) -> tuple[Calibration, ...]:
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
-        options = prepared.program.options
-        divided = shares(price, prepared.program.families, prepared.program.plans, accounting)
-        for family in prepared.program.families:
+        options = program.options
+        divided = shares(price, program.families, program.plans, accounting)
+        for family in program.families:
             by_norm = zip(*(options[place].by_norm for place in family.measurements), strict=True)
             candidates = [
                 [self._calibrated(plan, divided[place]) for plan, place in zip(plans, family.measurements, strict=True)]
@@ -244,6 +267,8 @@ class Pricing:
             if picks and options[place].picks:
                 picked = [self._calibrated(plan, divided[place]) for plan in options[place].picks]
                 found[place] = ranked([candidate[0] for candidate in candidates], picked)
+            elif (sorts := options[place].sorts) is not None:
+                found[place] = only_sorted([candidate[0] for candidate in candidates], sorts)
         return tuple(found[place] for place in range(len(options)))
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
@@ -268,6 +293,14 @@ class Pricing:
         if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
             return _Foretold(prepared, most, reached)
         return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Calibrated:
+    """The noise of every measurement of a program."""
+
+    program: Program
+    calibrations: tuple[Calibration, ...]
 
 
 @dataclass(frozen=True, slots=True)
