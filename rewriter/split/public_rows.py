@@ -13,8 +13,8 @@ from rewriter.declared import Catalog
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import of_units, output_names
-from rewriter.refused import Refused, compared_with_aggregate
-from rewriter.relations import BlockScope, Relation, SelectRows, build_block, union_all
+from rewriter.refused import Refused
+from rewriter.relations import BlockScope, Relation, SelectRows, build_block, renamed, union_all
 from rewriter.split.named_queries import Names, Outer, Resolved
 from rewriter.split.set_operations import once_each
 from rewriter.statement import from_items, is_grouped, only
@@ -23,23 +23,26 @@ from rewriter.statement import from_items, is_grouped, only
 @dataclass(frozen=True, slots=True)
 class PublicRows:
     """How parts of a public subquery are read: ``query`` resolves a subquery, ``block`` the FROM and WHERE of a SELECT,
-    ``projection`` a SELECT without aggregates, ``projection_of`` one of our own making over one source."""
+    ``projection`` a SELECT without aggregates, ``projection_of`` one of our own making over one source; ``released`` is
+    what an aggregate over people released."""
 
     query: Callable[[exp.Expr, Names], Resolved]
     block: Callable[[exp.Select, Names, Mapping[int, Resolved]], SelectRows]
     projection: Callable[[exp.Select, Names, Mapping[int, Resolved]], Relation]
     projection_of: Callable[[exp.Select, Source, Names], Relation]
+    released: Callable[[Outer], Relation]
     alias: Callable[[], str]
     catalog: Catalog
     dialect: Dialect
 
     def relation(self, outer: Outer) -> Relation:
-        """A subquery over public tables, checked like rows of people because the engine runs it beside them."""
+        """A subquery over public tables, checked like rows of people because the engine runs it beside them; one over
+        people is what it released before."""
         node = outer.source
         if isinstance(node, exp.Subquery):
             node = node.this
         if outer.releases:
-            raise compared_with_aggregate()
+            return renamed(self.released(outer), list(outer.columns))
         if isinstance(node, exp.SetOperation):
             return self._of_both(node, outer.names)
         if not isinstance(node, exp.Select) or not node.args.get("from_"):

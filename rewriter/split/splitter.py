@@ -8,7 +8,7 @@ would need to be both is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -30,12 +30,13 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
 from rewriter.release import Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
+from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.largest_groups import with_rankings
 from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
@@ -110,7 +111,8 @@ def split(
     outer = flattened(one.renamed(tree), single(one.releases))
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
+    answers = frozenset(splitter.answers.used)
+    return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
@@ -126,8 +128,16 @@ class _Splitter:
         self._with_others = with_others
         self._names = NamedQueries(catalog)
         self._set_operations = SetOperations(self.query, self._select, self._alias, dialect)
+        self.answers = EarlierAnswers(catalog, self._alias, dialect)
         self._public = PublicRows(
-            self.query, self._block, self._projection, self._projection_of, self._alias, catalog, dialect
+            self.query,
+            self._block,
+            self._projection,
+            self._projection_of,
+            self.answers.relation,
+            self._alias,
+            catalog,
+            dialect,
         )
         self._aliases = 0
         self.releases: list[Query] = []
@@ -174,12 +184,15 @@ class _Splitter:
             else:
                 definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
                 kept.append(definition)
+                resolved = replace(resolved, columns=tuple(columns))
+            self.answers.define(resolved, cte, dict(known))
             known[known_as] = resolved
         return known, kept
 
     # SELECT
 
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
+        select = self._names.with_joined_values(select, names)
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
@@ -226,14 +239,14 @@ class _Splitter:
                     answers,
                     self._names.tables_in(names),
                 )
-            if moved is not None:
-                del self.releases[before:]
-                self.notes = told
-                return self._select(moved, names, ctes)
-            raise Refused(
-                "rows of people are joined with an aggregate over people",
-                hint="aggregate the rows first, then join the aggregated subqueries",
-            )
+            del self.releases[before:]
+            form = None if moved is None else partial(self._select, moved, names, ctes)
+            if form is not None and (other := self._tried(form, told)) is not None:
+                return other
+            # Rows of people beside an aggregate over people: that is released first.
+            own = by_own_keys(select, answers)
+            sources = {id(n): sources[id(o)] for o, n in zip(items, from_items(own), strict=True) if id(o) in sources}
+            select = own
         return self._private(select, names, ctes, sources)
 
     # The public side
@@ -256,13 +269,14 @@ class _Splitter:
                 copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
-        self._subqueries(tree, names)
+        released = self._subqueries(tree, names) or len(self.releases) > before
+        released = released or any(isinstance(found, Outer) and found.releases for found in sources.values())
         for index, expression in enumerate(select.expressions):
             if not isinstance(expression, exp.Alias) and not star_of(expression)[0]:
                 name = exp.to_identifier(output_name(expression), quoted=True)
                 current = tree.expressions[index]
                 current.replace(exp.Alias(this=current.copy(), alias=name))
-        return Outer(tree, len(self.releases) > before, select, names)
+        return Outer(tree, released, select, names)
 
     def _rename_table(self, item: exp.Table, copy: exp.Expr, names: Names) -> None:
         table = self._names.named(item, names)
@@ -271,10 +285,11 @@ class _Splitter:
             self.tables.add(ours.name)
             copy.replace(ours)
 
-    def _subqueries(self, tree: exp.Expr, names: Names) -> None:
+    def _subqueries(self, tree: exp.Expr, names: Names) -> bool:
         """Resolve the subqueries in the expressions of an outer SELECT, in place. What a condition looks groups up in
-        has no row of others: the ten largest groups are ten groups."""
+        has no row of others: the ten largest groups are ten groups. Says whether one of them is over people."""
         around, self._with_others = self._with_others, False
+        released = False
         done = {id(item.this) for item in from_items(tree) if isinstance(item, exp.Subquery)}
         with_ = tree.args.get("with_")
         done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
@@ -287,10 +302,12 @@ class _Splitter:
                 resolved = self.query(node, names)
                 if isinstance(resolved, Relation):
                     raise Refused("a subquery returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+                released = released or resolved.releases
                 node.replace(resolved.tree)
             else:
                 stack.extend(node.iter_expressions())
         self._with_others = around
+        return released
 
     # The private side
 
@@ -301,7 +318,10 @@ class _Splitter:
         def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
-        return build_block(select, resolve, membership, self._catalog, self._dialect)
+        block = build_block(select, resolve, membership, self._catalog, self._dialect)
+        if self.answers.used:
+            check_equalities(block.rows)
+        return block
 
     def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:
         alias = item.args.get("alias")
@@ -338,10 +358,12 @@ class _Splitter:
         moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
         if moved is not select:
             before, now = from_items(select), from_items(moved)
-            if before != now:
-                return self._select(moved, names, ctes)
-            sources = {id(n): sources[id(o)] for o, n in zip(before, now, strict=True) if id(o) in sources}
-        select = moved
+            form = partial(self._select, moved, names, ctes)
+            if before == now:
+                known = {id(n): sources[id(o)] for o, n in zip(before, now, strict=True) if id(o) in sources}
+                form = partial(self._private, moved, names, ctes, known)
+            if (other := self._tried(form, dict(self.notes))) is not None:
+                return other
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
@@ -435,12 +457,27 @@ class _Splitter:
             raise limited_rows()
         return found
 
+    def _tried(self, resolve: Callable[[], Resolved], told: dict[str, None]) -> Resolved | None:
+        """Another form of a SELECT; None where it is refused, which leaves no trace."""
+        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
+        self.notes = told
+        try:
+            return resolve()
+        except (NeedsAnswer, Unbounded):
+            raise
+        except Refused:
+            del self.releases[before:]
+            self._aliases, self.tables, self.notes = aliases, tables, told
+            return None
+
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
         before, aliases, tables, notes = len(self.releases), self._aliases, set(self.tables), dict(self.notes)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
+        except NeedsAnswer:
+            raise
         except Refused:
             return False
         finally:
@@ -453,8 +490,7 @@ class _Splitter:
         def relation(query: exp.Expr) -> Relation:
             before = len(self.releases)
             found = self.query(query, names)
-            if len(self.releases) > before:
-                raise compared_with_aggregate()
+            del self.releases[before:]
             return found if isinstance(found, Relation) else self._public.relation(found)
 
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
