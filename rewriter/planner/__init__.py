@@ -6,6 +6,7 @@ from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.one_scan import OneScan, one_scans
 from rewriter.planner.period_series import series_of
+from rewriter.planner.picks_or_sorts import only_sorts
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 from rewriter.planner.touched_spans import in_touched_spans
@@ -22,6 +23,7 @@ __all__ = [
     "histogram_plans",
     "in_touched_spans",
     "one_scans",
+    "only_sorts",
     "plan",
     "plan_top",
     "series_of",
