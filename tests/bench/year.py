@@ -158,34 +158,45 @@ def drawn(told: Mapping[str, Mapping[str, Mapping[str, object]]], picture: Path)
     """What a year costs and how far off its tiles are, as a picture."""
     import matplotlib as mpl
 
-    mpl.use("svg")
+    mpl.use("agg")
     mpl.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
 
-    months = list(told["counts"])
-    figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 7), constrained_layout=True)
+    months = [month for month in told["counts"] if told["errors"].get(month)]  # not one that has just begun
+    figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 7.6), constrained_layout=True, height_ratios=(2, 3))
     above.bar(
         months, [told["each"][month] for month in months], color="#d9a441", label="each refresh of one viewer bought"
     )  # type: ignore[arg-type]
     above.bar(months, [told["spent"][month] for month in months], color="#2f6f9f", label="spent")  # type: ignore[arg-type]
     above.axhline(EPSILON, color="#a33", linewidth=1.2, label=f"declared for each month: ε = {EPSILON}")
     above.set_yscale("log")
+    above.set_ylim(1, 300)
     above.set_ylabel("ε of a month, δ = 1e-6")
     asked = sum(int(counts.get("asked", 0)) for counts in told["counts"].values())  # type: ignore[call-overload]
     refused = sum(int(counts.get("refused", 0)) for counts in told["counts"].values())  # type: ignore[call-overload]
-    above.set_title(f"A dashboard of twelve tiles for a year: {asked:,} statements, {refused:,} refused", fontsize=11)
-    above.legend(fontsize=8, loc="upper right")
+    sent = told["real"]["asked for real"]
+    said = f"{asked:,} statements ({sent:,} sent, the others with the same texts), {refused:,} refused"
+    above.set_title(f"A dashboard of twelve tiles for a year: {said}", fontsize=10)
+    above.legend(fontsize=8, ncol=3, loc="upper center")
     names = sorted({tile for tiles_ in told["errors"].values() for tile in tiles_})
     for place, tile in enumerate(names):
         values = [told["errors"].get(month, {}).get(tile) for month in months]
         known = [100 * statistics.median(one) if one else float("nan") for one in values]  # type: ignore[type-var,call-overload]
-        below.plot(months, known, marker="osD^v"[place % 5], markersize=3.5, linewidth=1, label=tile)
+        below.plot(
+            months,
+            known,
+            marker="osD^v"[place % 5],
+            color="k" if place == 10 else f"C{place % 10}",
+            markersize=3.5,
+            linewidth=1,
+            label=tile,
+        )
     below.set_yscale("log")
     below.set_ylabel("median relative error of a tile, %")
-    below.legend(fontsize=7, ncol=4, loc="upper center")
+    below.legend(fontsize=8, ncol=6, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     for axes in (above, below):
         axes.tick_params(axis="x", rotation=30, labelsize=8)
-    figure.savefig(picture, metadata={"Date": None})
+    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
 
 
 def main() -> None:
@@ -196,8 +207,12 @@ def main() -> None:
     parser.add_argument("--viewers", type=int, default=20)
     parser.add_argument("--epsilon", default="0.05", help="of a statement")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="an SVG")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="where to draw it, as SVG or PNG")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="draw what an earlier run has written as JSON")
     options = parser.parse_args()
+    if options.again:
+        drawn(json.loads(options.again.read_text()), options.picture)
+        return
     console = Console(width=170)
     year = run(options.people, options.days, options.refreshes, options.viewers, options.epsilon, console)
     months = list(year.counts)
