@@ -12,8 +12,9 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import KeyColumn, Plan
+from rewriter.plan import DrillDown, KeyColumn, Plan
 from rewriter.planner.alike import alike, said
+from rewriter.planner.drill_downs import drill_downs, renamed, without_filter
 from rewriter.planner.inhabited import inhabited
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
@@ -108,8 +109,19 @@ def plan(
         tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
-    named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)
-    return named if query.only is None else of_total(named, query.only)
+
+    def named(over: Query) -> Plan:
+        """With the families that the statistics have, or would have over other rows and keys."""
+        return with_families(planned, over, work, dialect, one_group=one_group, alike=shortening)
+
+    def ways() -> tuple[DrillDown, ...]:
+        if (narrower := without_filter(query)) is None:
+            return tuple(drill_downs(query, named, dialect))
+        other = plan(narrower, norm, dialect)
+        return tuple(renamed(other.drill_downs(), other, planned))
+
+    found = replace(named(query), drill_downs=ways)
+    return found if query.only is None else of_total(found, query.only)
 
 
 def declared_groups(query: Query, dialect: Dialect) -> KeySet:
