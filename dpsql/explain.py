@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dpsql.accounting import ZCDP, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
@@ -78,7 +78,7 @@ def _better(
     found = []
     dearer = min(2 * epsilon, opened.policy.statement.max_epsilon)
     if dearer > epsilon:
-        power = 2 if opened.accountant.accounting is ZCDP else 1
+        power = 2 if opened.accountant.accounting.concentrated else 1
         errors, times = pricing.errors_afresh(prepared, dearer), (dearer / epsilon) ** power
         found.append(Better(f"SET dpsql.epsilon = {float(dearer):g}", errors, by_owner=False, price=times))
 
