@@ -129,7 +129,7 @@ class BudgetSection(_Section):
     delta: Delta = Fraction(0)
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
-    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few, `rdp` for dear watches."""
     per: Window | None = None
     """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
     Without it, there is one budget for ever."""

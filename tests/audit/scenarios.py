@@ -43,6 +43,7 @@ SCENARIOS = (
     _one("people", "plain", _COUNT),
     _one("people, ρ", "plain", _COUNT, ledger="zcdp", epsilon="1.5"),
     _one("people, ε and δ", "plain", _COUNT, ledger="approx"),
+    _one("people, a curve", "plain", _COUNT, ledger="rdp", epsilon="1.5"),
     _one("rows, as many as allowed", "maximal", _event("COUNT(*)")),
     _one("rows, 60 where 4 are allowed", "heap", _event("COUNT(*)")),
     _one("rows of a joined person, 60", "heap", _OWN.format("COUNT(*)")),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 
+from dpsql.accounting import ORDERS
 from tests.audit.estimate import Claim
 
 _PATIENCE = 900.0
@@ -36,8 +37,13 @@ class Served:
     def spent(self) -> Claim:
         """All that was ever charged, exactly."""
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as connection:
-            rows = connection.execute("SELECT epsilon, rho, delta FROM total WHERE analyst = ''").fetchall()
-        return Claim(*map(Fraction, rows[0])) if rows else Claim()
+            rows = connection.execute("SELECT epsilon, rho, delta, curve FROM total WHERE analyst = ''").fetchall()
+        if not rows:
+            return Claim()
+        epsilon, rho, delta, curve = rows[0]
+        # Noise costs a line: what of it is below a line of ρ is within what ρ claims.
+        lines = (Fraction(part) / order for part, order in zip(curve.split(), ORDERS, strict=False))
+        return Claim(Fraction(epsilon), max([Fraction(rho), *lines]), Fraction(delta))
 
 
 @contextmanager
