@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dpsql.accounting.accountant import Accountant
 from dpsql.accounting.accounting import MOST_DELTA, Accounting, Allowance
 from dpsql.accounting.approx import APPROX
-from dpsql.accounting.conversion import check_covered, covers, largest_rho
+from dpsql.accounting.conversion import check_covered, covers, largest_rho, smallest_epsilon
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.accounting.pure import PURE
 from dpsql.accounting.target_error import Target, price_for, target
@@ -30,5 +30,6 @@ __all__ = [
     "covers",
     "largest_rho",
     "price_for",
+    "smallest_epsilon",
     "target",
 ]
