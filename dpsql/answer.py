@@ -93,7 +93,8 @@ class Answering:
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
-        reading = self.reader.reading(one.plan for one in fresh if one is not None)
+        read = {one.plan.identity: one.read for one in fresh if one is not None}
+        reading = self.reader.reading(read.values())
         loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
             loss = settled.purchase.loss
@@ -104,7 +105,8 @@ class Answering:
         for calibration, one in zip(priced.releases, fresh, strict=True):
             plan, noisy = calibration.plan, None
             if one is not None:
-                noisy = self._measured(one, reading.table(one.plan, patience, turn), *kept[one.plan.identity])
+                name = one.plan.identity
+                noisy = self._measured(one, reading.table(read[name], patience, turn), *kept[name])
             found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
             whole = priced.stored.get(plan.identity, noisy)
             if found is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -350,6 +350,8 @@ class Choice:
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.
+
+    ``within`` is the SQL of a window that is smaller, for who looks no further.
     """
 
     name: str
@@ -363,6 +365,7 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+    within: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
