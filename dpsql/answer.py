@@ -112,7 +112,8 @@ class Answering:
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
-        reading = self.reader.reading(one.plan for one in fresh if one is not None)
+        read = {one.plan.identity: one.read for one in fresh if one is not None}
+        reading = self.reader.reading(read.values())
         loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
             loss = settled.purchase.loss
@@ -122,7 +123,7 @@ class Answering:
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
-                exact = reading.table(one.plan, patience, turn)
+                exact = reading.table(read[one.plan.identity], patience, turn)
                 measured[calibration.plan.identity] = self._measured(one, exact, *kept[one.plan.identity])
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 

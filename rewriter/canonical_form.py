@@ -62,6 +62,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
             "candidates",
         ),
+        ("within",),
     ),
     # What a policy and a database declare, under which releases were made.
     "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),

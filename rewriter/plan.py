@@ -351,6 +351,8 @@ class Choice:
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.
+
+    ``within`` is the SQL of a window that is smaller, for who looks no further.
     """
 
     name: str
@@ -364,6 +366,7 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+    within: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:

@@ -98,7 +98,7 @@ def bound(
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
-    anybody, sums, having = _person_rows(_of_anybody(query), work), _sums(work, counted, dialect), None
+    anybody, sums, having = _person_rows(of_anybody(query), work), _sums(work, counted, dialect), None
     if query.everybody is not None:
         having = exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody)))
     partial = partial_of(rows_of(anybody, dialect), keys, sums, having)
@@ -205,7 +205,7 @@ def _with_harmless(
     return final
 
 
-def _of_anybody(query: Query) -> Query:
+def of_anybody(query: Query) -> Query:
     """The query over rows of units that may not exist. One unit's groups are fewer than its rows: there it is asked."""
     if query.everybody is None:
         return query
