@@ -73,7 +73,7 @@ CLASSES: Mapping[str, ListedFields] = {
         ),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias")),
-    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
     "Column": ListedFields(
         "column",
         (
