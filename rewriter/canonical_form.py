@@ -75,7 +75,7 @@ CLASSES: Mapping[str, ListedFields] = {
         ("closes",),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
-    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
     "Column": ListedFields(
         "column",
         (

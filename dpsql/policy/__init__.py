@@ -12,6 +12,7 @@ from dpsql.policy.proposal import first_policy, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
+from dpsql.policy.unit_path import steps_of
 from dpsql.policy.yaml_text import Written
 from dpsql.policy.yaml_text import read as yaml_tree
 
@@ -41,6 +42,7 @@ __all__ = [
     "join",
     "people_tables",
     "problems",
+    "steps_of",
     "units",
     "unsaid",
     "with_secret",

@@ -281,17 +281,36 @@ def password(value: object) -> str:
     return found
 
 
-def hops(value: object) -> tuple[Hop, ...]:
-    """The declared steps towards the unit, ``column -> table.column`` or a list of them.
+def ways(value: object) -> tuple[tuple[Hop, ...], ...]:
+    """The declared ways to the unit: steps, ``column -> table.column`` or a list of them, or a list of such lists.
 
-    >>> hops("patient_id -> patient.id")
-    (Hop(column='patient_id', parent='patient', parent_column='id', enforced=False),)
+    >>> [[str(hop) for hop in way] for way in ways("patient_id -> patient.id")]
+    [['patient_id -> patient.id']]
+    >>> [[str(hop) for hop in way] for way in ways([["a -> b.c"], ["(item", "nr) -> sale(item", "nr)", "d -> e.f"]])]
+    [['a -> b.c'], ['(item, nr) -> sale(item, nr)', 'd -> e.f']]
     """
-    if not isinstance(value, list | tuple):
-        return (_hop(value),)
-    if not value:
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    nested = [isinstance(item, list | tuple) for item in items]
+    if any(nested) and not all(nested):
+        raise wrong("steps and lists of steps are mixed: [a -> b.c, …] is one way, [[…], […]] are several")
+    found = [_steps(item) for item in items] if any(nested) else [_steps(items)]
+    if len({way[0].columns for way in found}) < len(found):
+        raise wrong("two ways begin with the same columns: say each once")
+    return tuple(found)
+
+
+def _steps(items: object) -> tuple[Hop, ...]:
+    """The steps of one way. A list of YAML ends at each comma, also at those between parentheses."""
+    written: list[object] = []
+    for item in items if isinstance(items, list | tuple) else [items]:
+        last = written[-1] if written else ""
+        if isinstance(item, str) and isinstance(last, str) and last.count("(") > last.count(")"):
+            written[-1] = f"{last}, {item}"
+        else:
+            written.append(item)
+    if not written:
         raise wrong("an empty list: write 'column -> table.column'")
-    return tuple(_hop(item) for item in value)
+    return tuple(_hop(item) for item in written)
 
 
 def _hop(value: object) -> Hop:
@@ -299,10 +318,26 @@ def _hop(value: object) -> Hop:
         return value
     written = single(value)
     column, arrow, target = (part.strip() for part in written.partition("->"))
+    if column.startswith("("):
+        return _composite(written, column, target)
     table, dot, parent_column = (part.strip() for part in target.rpartition("."))
     if not (column and arrow and table and dot and parent_column):
         raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
     return Hop(column, table, parent_column)
+
+
+def _composite(written: str, ours: str, target: str) -> Hop:
+    """``(item, ticket) -> sale(item, ticket)``."""
+    table, _, theirs = target.partition("(")
+    pairs = [
+        [part.strip() for part in listed.strip().removeprefix("(").removesuffix(")").split(",")]
+        for listed in (ours, theirs)
+    ]
+    closed = ours.endswith(")") and theirs.endswith(")") and table.strip()
+    if not closed or not all(map(all, pairs)) or len(pairs[0]) != len(pairs[1]) or len(pairs[0]) < 2:
+        raise wrong(f"{written[:80]!r} is not a step: write '(a, b) -> table(a, b)', or 'column -> table.column'")
+    (column, parent_column), *also = zip(*pairs, strict=True)
+    return Hop(column, table.strip(), parent_column, also=tuple(also))
 
 
 def keys(value: object) -> tuple[tuple[str, ...], ...]:

@@ -67,7 +67,7 @@ Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
-Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
+Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
@@ -286,8 +286,9 @@ class TableSection(_Section):
 
     public: Flag = False
     """No row is about a person: the table is answered exactly, at no price."""
-    unit: Hops | None = None
-    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    unit: Ways | None = None
+    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way. A list of such lists
+    says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides."""
     files: Files | None = None
     """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
     dpsql is started anew."""

@@ -74,13 +74,33 @@ class Column:
 class Hop:
     """One declared foreign key: ``column`` refers to ``parent.parent_column``.
 
-    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles. ``also`` are
+    the other columns of a key of several, each with the parent's that it refers to.
     """
 
     column: str
     parent: str
     parent_column: str
     enforced: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All columns, each with the parent's that it refers to."""
+        return ((self.column, self.parent_column), *self.also)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(ours for ours, _ in self.pairs)
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        return tuple(theirs for _, theirs in self.pairs)
+
+    def __str__(self) -> str:
+        if not self.also:
+            return f"{self.column} -> {self.parent}.{self.parent_column}"
+        return f"({', '.join(self.columns)}) -> {self.parent}({', '.join(self.parent_columns)})"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -175,7 +195,7 @@ class Catalog:
             if len(table.path) < 2:
                 continue
             end = (table.path[-1].parent, table.path[-1].parent_column)
-            again = (way.column for way in table.ways if (way.parent, way.parent_column) == end)
+            again = (way.column for way in table.ways if not way.also and (way.parent, way.parent_column) == end)
             found = next((column for column in again if column.lower() in names), None)
             if found is not None:
                 tables[table.name] = replace(table, repeats_unit=found)

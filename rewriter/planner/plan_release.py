@@ -77,6 +77,7 @@ def plan(
     refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
+    what = "rows" if ranked_by is None else "rows in a group"
     sql = "" if is_empty else dialect.sql(tree)
     parts = tuple(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
@@ -92,7 +93,7 @@ def plan(
         selection=bounded.selection,
         cells=cells,
         notes=(
-            *_contribution_notes(contribution, "rows" if ranked_by is None else "rows in a group"),
+            *(_contribution_notes(contribution, what) if work.vectors or picked.weighs_rows else ()),
             *credit_notes(work, bounded.blocks),
             *work.notes,
             *picked.notes,

@@ -35,7 +35,7 @@ def persons_of(catalog: Catalog) -> Persons:
             return None
         own = {column.name.lower() for column in table.columns.values() if column.unique}
         unit = {catalog.unit[1].lower()} if catalog.unit is not None and catalog.is_entity(table) else set()
-        return frozenset(own | unit | {hop.column.lower() for hop in table.path[:1]})
+        return frozenset(own | unit | {hop.column.lower() for hop in table.path[:1] if not hop.also})
 
     return persons
 

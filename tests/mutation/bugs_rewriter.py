@@ -31,6 +31,13 @@ SPANS = "tests/planner/test_spans.py"
 BUGS: tuple[Bug, ...] = (
     # Bounds in spans of time
     bug(
+        "MIN has all values of a person, and a bound of one",
+        "rewriter.bound.ranks:_choice",
+        "    if column.extreme is not None:\n",
+        "    if column.extreme is None:\n",
+        "tests/bound/test_extremes.py",
+    ),
+    bug(
         "thirty days are one month",
         "rewriter.declared.spans:Spans.touched",
         "_number(last, self.unit) - _number(first, self.unit) + 1)",
