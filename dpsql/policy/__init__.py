@@ -6,7 +6,7 @@ from dpsql.policy.fields import Place
 from dpsql.policy.first_database import database_to_write
 from dpsql.policy.other_people import Agreement
 from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit
-from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection
+from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection, TableSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import first_policy, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
@@ -31,6 +31,7 @@ __all__ = [
     "PolicyError",
     "Problem",
     "StatementSection",
+    "TableSection",
     "Written",
     "asked_bounds",
     "asked_unit",

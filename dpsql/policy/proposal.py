@@ -32,6 +32,16 @@ _MOST_ROWS = "    # DECIDE: the most rows of one person; more are scaled down, a
 _IF_PUBLIC = "With 'public: true' every analyst has all of its rows for free: only where none is about a person."
 
 
+def _in_spans(table: SchemaTable) -> Iterator[str]:
+    """The bound of a table that grows, where a column may say when its rows were made."""
+    times = [one.name for one in table.columns.values() if one.type is not None and one.type.temporal]
+    if times:
+        yield "    # Where rows are added for years, give a bound that stays true, of spans of the time of a row:"
+        yield f"    # time: {_quoted(times[0])}"
+        yield "    # max_rows: ? per month, ? per day"
+        yield "    # closed_after: ?  # such as 2 days: so late may rows of a day come; then it stands"
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A column that may be the key of the people. ``reached_by`` are the tables whose foreign keys lead to it."""
@@ -237,6 +247,7 @@ class _Draft:
                 else:
                     yield _MOST_ROWS
                     yield "    # max_rows: ?"
+                    yield from _in_spans(table)
             yield "    columns:"
             yield from self._columns(table)
         else:

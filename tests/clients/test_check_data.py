@@ -102,3 +102,16 @@ def test_it_is_free_and_for_a_terminal_alone(shop: Path) -> None:
         [sys.executable, "-m", "dpsql", "budget", str(shop)], capture_output=True, text=True, check=True
     )
     assert "Charges:  0," in budget.stdout
+
+
+def test_the_number_of_rows_in_each_span_is_there(shop: Path) -> None:
+    text = shop.read_text()
+    shop.write_text(text.replace("max_rows: 4", "time: day\n    max_rows: 6 per month, 2 per day"))
+    assert "most 10; max_rows is 6 per month, 2 per day, which is 72 in all" in told(shop)
+    assert "in a month with any: median 2, 90 % 2, 99 % 2, most 10; 0.1 % have more than 6" in told(shop)
+    assert "in a day with any: median 2, 90 % 2, 99 % 2, most 8; " in told(shop)
+    assert "have more than 2, which weighs 6 rows away" in told(shop)
+    shop.write_text(text.replace("max_rows: 4", "time: day"))
+    assert "in a month with any: median 2, 90 % 2, 99 % 2, most 10: max_rows: 2 per month keeps 99 % whole" in told(
+        shop
+    )

@@ -243,6 +243,31 @@ def test_other_periods(clinic: Clinic, sql: str, unit: str) -> None:
     assert all(row[0] is not None for row in answer.rows)
 
 
+def test_part_of_a_day_is_no_day(clinic: Clinic) -> None:
+    """A window that begins and ends within days: those are measured by themselves, and are not the days."""
+    clinic.ask(BY_DAY.format(window("02-05", "03-07")))
+    answer = clinic.ask(BY_DAY.format("made >= '2026-02-06 20:00' AND made < '2026-03-06 06:00'"))
+    assert measured_by(answer) == (
+        "measured day by day: 2026-02-06 measured now and kept; 2026-02-07 to 2026-03-05 there and kept;"
+        " 2026-03-06 measured now and kept"
+    )
+    (first, whole, last) = (clinic.measured[place][1].statistics["s0"][0] for place in (-2, 1, -1))
+    assert 0 < first < whole
+    assert 0 < last < whole
+
+
+def test_rows_without_a_time_are_not_lost(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path)
+    text = (tmp_path / "policy.yaml").read_text()
+    text = text.replace("time: made", "time: late").replace("late: {}", "late: {range: [2026-01-01, 2026-12-31]}")
+    (tmp_path / "policy.yaml").write_text(text)
+    by_day = "SELECT late::date AS d, COUNT(*) FROM visit{} GROUP BY 1 ORDER BY 1"
+    answer = clinic.ask(by_day.format(""))
+    assert answer.rows[-1][0] is None
+    assert not measured_by(answer)
+    assert measured_by(clinic.ask(by_day.format(" WHERE late >= '2026-02-05' AND late < '2026-03-07'")))
+
+
 def test_no_series(clinic: Clinic) -> None:
     for sql in (
         f"SELECT COUNT(*) FROM visit WHERE {window('02-05', '03-07')}",
