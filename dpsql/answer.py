@@ -64,7 +64,7 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
-        self.reader = Reader(opened)
+        self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         # Only tests have a sampler of no noise.

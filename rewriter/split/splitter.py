@@ -35,6 +35,7 @@ from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
 from rewriter.release import RESERVED, Query, Split, release_name
+from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
@@ -57,6 +58,7 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_blocks,
     plain_buckets,
     plain_conditions,
     plain_constants,
@@ -92,7 +94,9 @@ def split(
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
     timed = plain_buckets(plain_series(tree, dialect))
-    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(timed, database)))))
+    worded = plain_conditions(
+        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
+    )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
@@ -520,10 +524,13 @@ class _Splitter:
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
+        grouped, of_blocks = apart_from_blocks(grouped, block, self._making(), len(self.releases))
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
-        if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
+        if not grouped.aggregates and of_blocks:
+            self._over_blocks(of_blocks)
+        elif grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
             query = release_of(grouped, block)
@@ -537,11 +544,29 @@ class _Splitter:
             self.releases.append(query)
             again = partial(self._again, names=names, items=from_items(select), sources=sources)
             self.sites.append(Site(select, block, query, again))
+            self._over_blocks(of_blocks)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
+        for one in found:
+            self.releases.append(one.query)
+            self.notes |= dict.fromkeys(one.notes)
+
+    def _making(self) -> Making:
+        def block(select: exp.Select, source: Source) -> SelectRows:
+            return build_block(select, lambda _: source, _no_subqueries, self._catalog, self._dialect)
+
+        return Making(
+            self._alias,
+            lambda select, source: self._projection_of(select, source, {}),
+            block,
+            self._catalog,
+            self._dialect,
+        )
 
     def _again(
         self, select: exp.Select, *, names: Names, items: Sequence[exp.Expr], sources: Mapping[int, Resolved]
