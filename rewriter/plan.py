@@ -460,6 +460,10 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "identity", identity_of(self))
 
+    def __hash__(self) -> int:
+        """Of its identity, which equal plans share."""
+        return hash(self.identity)
+
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         return tuple(statistic for block in self.blocks for statistic in block.statistics)
@@ -491,12 +495,23 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Sorts:
+    """The ``output`` by which the groups with the ``most`` of it are shown, or with the least, as it was asked."""
+
+    output: str
+    text: str
+    most: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The plans by which one grouping of a release can be measured: ``by_norm`` has one for each norm in which people
-    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these."""
+    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these. ``sorts`` says
+    by what all groups are sorted where an answer shows only some, and picking these is worse for certain."""
 
     by_norm: tuple[Plan, ...]
     picks: tuple[Plan, ...] = ()
+    sorts: Sorts | None = None
 
     @property
     def first(self) -> Plan:

@@ -23,10 +23,10 @@ from rewriter.declared import (
 from rewriter.dialects import Dialect
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
-from rewriter.plan import Options, Plan
-from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, plan, plan_top, shapes
+from rewriter.plan import Options, Plan, Sorts
+from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, only_sorts, plan, plan_top, shapes
 from rewriter.refused import Unbounded
-from rewriter.release import Query, Split, margin_name, mark_name
+from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
 from rewriter.statement import Shown, at_instant, without_ends
 
@@ -44,7 +44,7 @@ class Program:
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
     the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
     is planned for one ``instant``. ``shown`` says of each column whether it shows its value or an end of its interval;
-    it is empty where all show values.
+    it is empty where all show values. ``answers`` are the texts of the queries whose released answers it reads.
     """
 
     options: tuple[Options, ...]
@@ -58,6 +58,7 @@ class Program:
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
     instant: datetime.datetime | None = None
     shown: tuple[Shown, ...] = ()
+    answers: frozenset[str] = frozenset()
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -175,6 +176,7 @@ def _program(
             *_joint_notes(related, options),
             *_chosen_notes(options, parted.outer),
         ),
+        answers=parted.answers,
     )
 
 
@@ -185,12 +187,21 @@ def _with_picks(
     alone = {family.measurements[0] for family in related if len(family.measurements) == 1}
     found = list(options)
     for place, query in enumerate(parted.groupings):
-        if query.ranked is not None and place in alone:
+        if query.ranked is None or place not in alone:
+            continue
+        if only_sorts(query, norms, options[place].by_norm):
+            found[place] = replace(options[place], sorts=_sorts(query, query.ranked))
+        else:
             picked = (plan_top(query, norm, dialect) for norm in norms)
             # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
             fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
             found[place] = replace(options[place], picks=tuple(fit))
     return tuple(found)
+
+
+def _sorts(query: Query, ranked: Ranked) -> Sorts:
+    """How all groups are sorted, to find those that are shown."""
+    return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
 
 
 def _only_grows(planned: Plan) -> bool:

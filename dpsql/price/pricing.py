@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
-from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.calibrate import (
+    Calibration,
+    calibrate,
+    is_as_good,
+    only_sorted,
+    picks_note,
+    rank_notes,
+    ranked,
+    shares,
+    turning_notes,
+)
 from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError
 from dpsql.mechanisms import Laplace
@@ -19,10 +29,11 @@ from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
-from dpsql.price.learn_bounds import Settled
+from dpsql.price.learn_bounds import Settled, rounded_down
 from dpsql.releases import NoisyTable
-from dpsql.reuse import Offer, Reuse
+from dpsql.reuse import Made, Offer, Reuse
 from dpsql.settings import Settings
+from rewriter.front_door import Program
 from rewriter.plan import Plan
 
 _REMEMBERED = 512
@@ -100,6 +111,8 @@ class Pricing:
         self._rest = rest
         memories = opened.memories
         self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
+        self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
+        self._statements = memories.memory("calibrated statements", _REMEMBERED)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
     def price(
@@ -108,7 +121,7 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = self._whole_price(prepared, epsilon)
+        whole = self._whole_price(prepared, epsilon, settings.stages)
         whole = whole.of_noise * part + whole.of_failure
         calibrations = self.calibrations(prepared, whole)
         stored: dict[str, NoisyTable] = {}
@@ -171,7 +184,7 @@ class Pricing:
                 sqlstate="22023",
                 hint="ask once with SET dpsql.target_error = off, which buys them",
             )
-        whole = self._whole_price(prepared, settings.epsilon)
+        whole = self._whole_price(prepared, settings.epsilon, settings.stages)
         whole = whole.of_noise * self._rest + whole.of_failure
         loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
         # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
@@ -188,9 +201,28 @@ class Pricing:
             raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
         return first
 
+    def tables(self, priced: Priced, measured: Mapping[str, NoisyTable]) -> Mapping[str, Made]:
+        """The released tables of a statement: stored ones, those that were ``measured`` for it, and made of them."""
+        tables: dict[str, Made] = {}
+        for plan in (calibration.plan for calibration in priced.releases):
+            noisy = measured.get(plan.identity)
+            found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
+            whole = priced.stored.get(plan.identity, noisy)
+            if found is not None:
+                tables[plan.identity] = self._reuse.made(found, noisy)
+            elif whole is not None:
+                tables[plan.identity] = Made(plan, whole)
+        return tables
+
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
+        if wanted is not None and settings.stages > 1:
+            raise DataError(
+                "the error of what is compared with a released number is not foretold before that number",
+                sqlstate="22023",
+                hint="SET dpsql.target_error = off, or ask for the number first and write it into the statement",
+            )
         if wanted is None or not any(plan.blocks or plan.choices for plan in prepared.program.plans):
             return settings.epsilon, ()
 
@@ -208,9 +240,9 @@ class Pricing:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
-    def errors_afresh(self, prepared: Prepared, epsilon: Fraction) -> tuple[float | None, ...]:
+    def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
-        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon)))
+        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon, stages)))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
@@ -218,21 +250,33 @@ class Pricing:
         anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
 
-    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> PrivacyLoss:
+        """The price of a statement, or the share in it of one of the ``stages`` in which it is answered."""
         accountant = self._opened.accountant
         declared = self._opened.policy.statement.delta
-        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        whole = accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        return whole if stages == 1 else rounded_down(whole / stages)
 
     def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
 
-        ``picks``: groups may be picked before they are measured, where that is more accurate.
+        ``picks``: groups may be picked before they are measured, where that is more accurate. Remembered by the very
+        program: they depend on it and the price alone.
         """
+        program = prepared.program
+
+        def found() -> _Calibrated:
+            return _Calibrated(program, self._calibrations_of(program, price, picks=picks))
+
+        # The key's identity is that of what is kept with it, and of nothing else meanwhile.
+        return self._statements.get((id(program), price, picks), found).calibrations
+
+    def _calibrations_of(self, program: Program, price: PrivacyLoss, *, picks: bool) -> tuple[Calibration, ...]:
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
-        options = prepared.program.options
-        divided = shares(price, prepared.program.families, prepared.program.plans, accounting)
-        for family in prepared.program.families:
+        options = program.options
+        divided = shares(price, program.families, program.plans, accounting)
+        for family in program.families:
             by_norm = zip(*(options[place].by_norm for place in family.measurements), strict=True)
             candidates = [
                 [self._calibrated(plan, divided[place]) for plan, place in zip(plans, family.measurements, strict=True)]
@@ -244,6 +288,8 @@ class Pricing:
             if picks and options[place].picks:
                 picked = [self._calibrated(plan, divided[place]) for plan in options[place].picks]
                 found[place] = ranked([candidate[0] for candidate in candidates], picked)
+            elif (sorts := options[place].sorts) is not None:
+                found[place] = only_sorted([candidate[0] for candidate in candidates], sorts)
         return tuple(found[place] for place in range(len(options)))
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
@@ -268,6 +314,14 @@ class Pricing:
         if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
             return _Foretold(prepared, most, reached)
         return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Calibrated:
+    """The noise of every measurement of a program."""
+
+    program: Program
+    calibrations: tuple[Calibration, ...]
 
 
 @dataclass(frozen=True, slots=True)

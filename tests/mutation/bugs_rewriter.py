@@ -375,9 +375,16 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "k measured groups with the sensitivity of one",
         "rewriter.planner.plan_top_k:plan_top",
-        "groups = 1 if constant or query.bound.unique else ranked.count",
+        "groups = 1 if in_one_group(query) else ranked.count",
         "groups = 1",
         f"{LARGEST}::test_each_group_that_is_picked_is_measured_at_its_price",
+    ),
+    bug(
+        "groups are sorted where they are better picked",
+        "rewriter.planner.picks_or_sorts:_picked_error",
+        "missed = math.log(20 * cells * count) * reach * math.sqrt(count / 8)",
+        "missed = math.log(20 * cells * count) * reach * count",
+        "tests/planner/test_picks_or_sorts.py",
     ),
     bug(
         "a negative sum is taken to grow with people",
