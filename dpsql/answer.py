@@ -67,7 +67,7 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
-        self.reader = Reader(opened)
+        self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise

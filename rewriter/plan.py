@@ -108,6 +108,9 @@ class Top:
     most: bool = True
 
 
+BLOCK_KEY = "dpsql block key 7b1f5c93e2a84d06"
+"""Stands in a plan's SQL for the secret by which people are put into blocks: a fresh one each time it is read."""
+
 Terms = tuple[tuple[str, Fraction], ...]
 """A weighted sum of statistics, each named once: ``Σ weight · integer``."""
 
@@ -478,6 +481,19 @@ class Plan:
         """The names of the integers that ``sql`` answers, in order."""
         names = tuple(statistic.name for statistic in self.statistics)
         return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether people are put into blocks by a secret."""
+        return any(BLOCK_KEY in sql for sql in (self.sql, *(choice.sql for choice in self.choices)))
+
+    def with_block_key(self, secret: str) -> Plan:
+        """The plan as it is read once: people are in blocks by this secret of letters and digits alone."""
+        if not (secret.isascii() and secret.isalnum()):
+            raise ValueError("a secret of blocks has letters and digits alone")
+        whole = self.sql.replace(BLOCK_KEY, secret)
+        choices = (replace(choice, sql=choice.sql.replace(BLOCK_KEY, secret)) for choice in self.choices)
+        return replace(self, sql=whole, choices=tuple(choices), inhabited=None, partials=None)
 
     @property
     def selecting(self) -> Block | None:
