@@ -137,7 +137,7 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     return tuple(
         ReleaseExplanation(
-            plan=calibration.plan,
+            plan=calibration.read,
             mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
             margins=margins(calibration.plan, calibration),

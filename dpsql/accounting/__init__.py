@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dpsql.accounting.accountant import Accountant
 from dpsql.accounting.accounting import MOST_DELTA, Accounting, Allowance
 from dpsql.accounting.approx import APPROX
-from dpsql.accounting.conversion import largest_rho
+from dpsql.accounting.conversion import largest_rho, smallest_epsilon
 from dpsql.accounting.curves import steepest
 from dpsql.accounting.loss import ORDERS, PrivacyLoss, admits
 from dpsql.accounting.payment import check_covered, covers
@@ -36,6 +36,7 @@ __all__ = [
     "covers",
     "largest_rho",
     "price_for",
+    "smallest_epsilon",
     "steepest",
     "target",
 ]

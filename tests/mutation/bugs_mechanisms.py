@@ -239,6 +239,20 @@ BUGS: tuple[Bug, ...] = (
     ),
     # Quantiles
     bug(
+        "values are left out that a shifted quantile looks at",
+        "dpsql.mechanisms.quantiles.one:Quantile.sees",
+        "(self.cap + self.inside + abs(self.shift))",
+        "(self.cap + self.inside)",
+        QUANTILE,
+    ),
+    bug(
+        "values are left out that the ends of a quantile look at",
+        "dpsql.calibrate.quantile_picks:OneByOne.sees",
+        "(*self.quantiles, *ends)",
+        "self.quantiles",
+        "tests/bound/test_ranks.py::test_what_is_not_asked_for_at_a_price_moves_no_distance",
+    ),
+    bug(
         "a quantile scored with the smaller side of a person's move",
         "dpsql.mechanisms.quantiles.one:Quantile.reach",
         "return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)",
