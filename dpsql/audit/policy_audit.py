@@ -109,12 +109,11 @@ def audit_policy(
     progress: Told = lambda part, text: None,
     wire: bool = True,
 ) -> PolicyAudit:
-    """Audit a policy in about ``minutes``, at a price of ``epsilon`` a statement.
+    """Audit a policy, over the wire for ``minutes``, at a price of ``epsilon`` a statement.
 
     ``server`` is the URL of a PostgreSQL server for trials; without it people are in DuckDB. ``program`` is what
     serves. Raises :class:`dpsql.errors.Error`.
     """
-    ends = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory(prefix="dpsql-audit-") as name, ExitStack() as stack:
         folder = Path(name)
         progress(0.0, "making up people")
@@ -135,6 +134,7 @@ def audit_policy(
             stack.enter_context(serving(policies[name], program, ("--workers", "1")))
             for name in ("without", worst.name)
         ]
+        ends = time.monotonic() + 60 * minutes
         shown = tuple(_over_the_wire(pair, of_each_kind(asked, MOST_ASKED), ends, progress))
     return PolicyAudit(found.moved, shown, found.skipped, worst)
 

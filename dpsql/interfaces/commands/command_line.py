@@ -48,7 +48,11 @@ def parser() -> argparse.ArgumentParser:
     )
     _policy(audit)
     audit.add_argument(
-        "--minutes", type=_minutes, default=3.0, metavar="M", help="how long; more shows more (%(default)s)"
+        "--minutes",
+        type=_minutes,
+        default=3.0,
+        metavar="M",
+        help="how long the servers are asked; more shows more (%(default)s)",
     )
     audit.add_argument(
         "--epsilon", default="1", metavar="E", help="the price of the statements that are tried (%(default)s)"
