@@ -85,6 +85,11 @@ class OneByOne(Pick):
         return self.mechanism.loss_of(together(self.choice.fractions, ends=any(self.ends)))
 
     @property
+    def sees(self) -> int:
+        ends = (end for pair in self.ends for end in pair or ())
+        return max(one.sees for one in (*self.quantiles, *ends))
+
+    @property
     def variance(self) -> float:
         return sum(one.rank_variance for one in self.quantiles)
 

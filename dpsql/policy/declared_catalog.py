@@ -6,6 +6,7 @@ Guarantee: what the policy does not name is not in the catalog; what is declared
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -224,7 +225,8 @@ class _Draft:
             if column is not None:
                 columns[name] = column
         spans = self._spans(columns)
-        rows = None if self.spec.max_rows is None else self.spec.max_rows.rows * (1 if spans is None else spans.count)
+        most = self.spec.max_rows
+        rows = None if most is None else math.ceil(most.rows * (1 if spans is None else spans.count))
         return Table(
             name=self.source.name,
             columns=columns,
@@ -239,6 +241,7 @@ class _Draft:
             claimed=tuple(frozenset(key) for key in self.keys.claimed),
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
             spans=spans,
+            closes=spans is not None and self.spec.closed_after is not None,
         )
 
     def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
@@ -257,7 +260,8 @@ class _Draft:
         if spec.max_rows is None or spec.max_rows.per is None:
             return None
         low, high = map(measure, column.range)
-        return Spans(column.name, spec.max_rows.per, low, high)
+        more = tuple((per, Fraction(rows, spec.max_rows.rows)) for rows, per in spec.max_rows.more)
+        return Spans(column.name, spec.max_rows.per, low, high, more=more)
 
     def _visible(self) -> Mapping[str, declared.ColumnSection]:
         """The declared columns; of a public table that declares none, every column that has a type."""

@@ -126,23 +126,35 @@ class MostRows:
 
     rows: int
     per: str | None = None
+    more: tuple[tuple[int, str], ...] = ()
 
     def __str__(self) -> str:
-        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}"
+        others = "".join(f", {rows} per {per}" for rows, per in self.more)
+        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}{others}"
 
 
 def most_rows(value: object) -> MostRows:
     """How many rows of a person count in full.
 
-    >>> print(most_rows("40"), most_rows("10 per month"))
-    40 10 per month
+    >>> print(most_rows("40"), most_rows("10 per month"), most_rows("6 per month, 2 per day"))
+    40 10 per month 6 per month, 2 per day
     """
     if isinstance(value, MostRows):
         return value
-    number, word, span = (part.strip() for part in single(value).partition(" per "))
+    first, *others = single(value).split(",")
+    rows, per = _rows_in(first)
+    more = [_rows_in(other) for other in others]
+    spans = [per, *(span for _, span in more)]
+    if more and (None in spans or len({*spans}) < len(spans)):
+        raise wrong("several bounds are each of another span: write 6 per month, 2 per day")
+    return MostRows(rows, per, tuple((number, span) for number, span in more if span))
+
+
+def _rows_in(text: str) -> tuple[int, str | None]:
+    number, word, span = (part.strip() for part in text.partition(" per "))
     if word and span not in SPANS:
         raise wrong(f"{span[:40]!r} is not a span of time: write 10 per month, or per {', '.join(SPANS)}")
-    return MostRows(count(Written(number)), span or None)
+    return count(Written(number)), span or None
 
 
 def seconds(value: object) -> float:
@@ -181,6 +193,27 @@ def refresh(value: object) -> Refresh | None:
         raise wrong(f"{text[:40]!r} is no way to refresh: write one such as 1 hour, 1 day at 02:00, 1 week or never")
     after = datetime.timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
     return Refresh(datetime.timedelta(seconds=seconds), after)
+
+
+def length(value: object) -> datetime.timedelta:
+    """A length of time; a month has 30 days, and a year 365.
+
+    >>> length("2 days"), length("1 year").days
+    (datetime.timedelta(days=2), 365)
+    """
+    text = single(value).strip().lower()
+    units = {**LENGTHS, "month": 30 * LENGTHS["day"], "year": 365 * LENGTHS["day"]}
+    found = re.fullmatch(r"([0-9]{1,5})\s*(minute|hour|day|week|month|year)s?", text)
+    if found is None:
+        raise wrong(f"{text[:40]!r} is no length of time: write one such as 6 hours, 2 days or 1 year")
+    return datetime.timedelta(seconds=int(found[1]) * units[found[2]])
+
+
+def horizon(value: object) -> datetime.timedelta:
+    found = length(value)
+    if found < datetime.timedelta(days=1):
+        raise wrong("a horizon is at least 1 day: it is how long dashboards are going to be looked at")
+    return found
 
 
 def per(value: object) -> str:

@@ -127,6 +127,7 @@ class Table:
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
     ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
+    ``closes``: the owner says when the rows of a period of the spans' column no longer change.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
@@ -150,6 +151,7 @@ class Table:
     spans: Spans | None = None
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
+    closes: bool = False
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:
