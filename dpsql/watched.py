@@ -46,7 +46,8 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     outputs = () if plan is None else plan.outputs
     known = plan is not None and not plan.keys and len(plan.statistics) == len(outputs) == 1 and not plan.choices
     estimator = outputs[0].estimator if known else None
-    if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or prepared.program.missing:
+    unknown = prepared.program.missing or prepared.earlier is not None
+    if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or unknown:
         raise NotSupportedError("this statement cannot be watched", sqlstate="0A000", hint=WATCHED_FORM)
     ((_, weight),) = estimator.terms
     (block,) = plan.blocks

@@ -44,7 +44,7 @@ class Program:
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
     the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
     is planned for one ``instant``. ``shown`` says of each column whether it shows its value or an end of its interval;
-    it is empty where all show values.
+    it is empty where all show values. ``answers`` are the texts of the queries whose released answers it reads.
     """
 
     options: tuple[Options, ...]
@@ -58,6 +58,7 @@ class Program:
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
     instant: datetime.datetime | None = None
     shown: tuple[Shown, ...] = ()
+    answers: frozenset[str] = frozenset()
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -175,6 +176,7 @@ def _program(
             *_joint_notes(related, options),
             *_chosen_notes(options, parted.outer),
         ),
+        answers=parted.answers,
     )
 
 

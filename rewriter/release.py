@@ -315,7 +315,7 @@ class Split:
     key is NULL (or a text that no group has). ``outer`` still has the analyst's nodes and is checked by
     :mod:`rewriter.outer.checks` before it runs. ``tables`` are the public tables and virtual relations that ``outer``
     reads, ``running`` its windows that are running sums of a release. ``notes`` tell an analyst which parts were
-    answered from the policy alone.
+    answered from the policy alone, ``answers`` are the texts of earlier queries whose answers it reads.
     """
 
     releases: tuple[Query, ...]
@@ -323,6 +323,7 @@ class Split:
     tables: frozenset[str]
     running: RunningSums
     notes: tuple[str, ...] = ()
+    answers: frozenset[str] = frozenset()
 
     @property
     def groupings(self) -> tuple[Query, ...]:

@@ -20,6 +20,7 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Protocol
 
+from dpsql.accounting import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, InterfaceError, OperationalError
 from dpsql.ledger.charges import (
     EVERYBODY,
@@ -125,29 +126,9 @@ class GroupCommit:
         """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
         refusals = self._journal.append(groups)
         return [
-            None if spent is None else self._refusal(group, spent)
+            None if spent is None else refusal(spent, together(group))
             for group, spent in zip(groups, refusals, strict=True)
         ]
-
-    def _refusal(self, group: Sequence[Charge], spent: Spent) -> BudgetExceeded:
-        """Why the total or the analyst's own share does not admit charges; a function of the ledger and the loss."""
-        loss = together(group)
-        beyond = exceeded(spent, loss)
-        if not beyond:
-            raise Unsound("the ledger refused what is within its limits")
-        first = beyond[-1]
-        limit = first.accountant
-        left = min(one.accountant.largest(one.spent) for one in spent)
-        whose = "the privacy budget" if first.whose == EVERYBODY else "this analyst's share of the privacy budget"
-        when = "" if limit.per is None else f" of this {limit.per}"
-        gone = limit.epsilon_of(first.spent)
-        no_delta = any(one.spent.delta + loss.delta > one.accountant.limit.delta for one in beyond)
-        return BudgetExceeded(
-            f"this statement does not fit into {whose}{when}: "
-            f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
-            sqlstate="53400",
-            hint=_hint(left, no_delta, beyond),
-        )
 
     def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
         if isinstance(cause, Busy):
@@ -188,6 +169,26 @@ def why(cause: BaseException) -> str:
     if isinstance(cause, Busy):
         return "another process holds it"
     return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"
+
+
+def refusal(spent: Spent, loss: PrivacyLoss) -> BudgetExceeded:
+    """Why the total or the analyst's own share does not admit a loss; a function of the ledger and the loss."""
+    beyond = exceeded(spent, loss)
+    if not beyond:
+        raise Unsound("the ledger refused what is within its limits")
+    first = beyond[-1]
+    limit = first.accountant
+    left = min(one.accountant.largest(one.spent) for one in spent)
+    whose = "the privacy budget" if first.whose == EVERYBODY else "this analyst's share of the privacy budget"
+    when = "" if limit.per is None else f" of this {limit.per}"
+    gone = limit.epsilon_of(first.spent)
+    no_delta = any(one.spent.delta + loss.delta > one.accountant.limit.delta for one in beyond)
+    return BudgetExceeded(
+        f"this statement does not fit into {whose}{when}: "
+        f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
+        sqlstate="53400",
+        hint=_hint(left, no_delta, beyond),
+    )
 
 
 def _hint(left: Fraction, no_delta: bool, beyond: Sequence[Standing]) -> str:

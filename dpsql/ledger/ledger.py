@@ -26,11 +26,12 @@ from dpsql.ledger.charges import (
     Charge,
     Journal,
     Standing,
+    exceeded,
     now,
     recorded,
     standing,
 )
-from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, why
+from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, refusal, why
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.ledger.tally import Limits, Tally
@@ -173,6 +174,12 @@ class Ledger:
         if self.on_charge is not None:
             self.on_charge(_clean(analyst), dues, ids, time.monotonic() - started)
         return ids
+
+    def check(self, analyst: str, loss: PrivacyLoss) -> None:
+        """Raise BudgetExceeded where a loss does not fit by now: others may be charged before it is."""
+        spent = (*self.standings(), *self.standings(analyst))
+        if exceeded(spent, recorded(loss)):
+            raise refusal(spent, recorded(loss))
 
     def begin(self, analyst: str, dues: Sequence[Due]) -> Future[tuple[str, ...]]:
         """The same without waiting: nothing may be read before the result is there."""

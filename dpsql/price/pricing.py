@@ -29,9 +29,9 @@ from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
-from dpsql.price.learn_bounds import Settled
+from dpsql.price.learn_bounds import Settled, rounded_down
 from dpsql.releases import NoisyTable
-from dpsql.reuse import Offer, Reuse
+from dpsql.reuse import Made, Offer, Reuse
 from dpsql.settings import Settings
 from rewriter.front_door import Program
 from rewriter.plan import Plan
@@ -121,7 +121,7 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = self._whole_price(prepared, epsilon)
+        whole = self._whole_price(prepared, epsilon, settings.stages)
         whole = whole.of_noise * part + whole.of_failure
         calibrations = self.calibrations(prepared, whole)
         stored: dict[str, NoisyTable] = {}
@@ -184,7 +184,7 @@ class Pricing:
                 sqlstate="22023",
                 hint="ask once with SET dpsql.target_error = off, which buys them",
             )
-        whole = self._whole_price(prepared, settings.epsilon)
+        whole = self._whole_price(prepared, settings.epsilon, settings.stages)
         whole = whole.of_noise * self._rest + whole.of_failure
         loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
         # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
@@ -201,9 +201,28 @@ class Pricing:
             raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
         return first
 
+    def tables(self, priced: Priced, measured: Mapping[str, NoisyTable]) -> Mapping[str, Made]:
+        """The released tables of a statement: stored ones, those that were ``measured`` for it, and made of them."""
+        tables: dict[str, Made] = {}
+        for plan in (calibration.plan for calibration in priced.releases):
+            noisy = measured.get(plan.identity)
+            found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
+            whole = priced.stored.get(plan.identity, noisy)
+            if found is not None:
+                tables[plan.identity] = self._reuse.made(found, noisy)
+            elif whole is not None:
+                tables[plan.identity] = Made(plan, whole)
+        return tables
+
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
+        if wanted is not None and settings.stages > 1:
+            raise DataError(
+                "the error of what is compared with a released number is not foretold before that number",
+                sqlstate="22023",
+                hint="SET dpsql.target_error = off, or ask for the number first and write it into the statement",
+            )
         if wanted is None or not any(plan.blocks or plan.choices for plan in prepared.program.plans):
             return settings.epsilon, ()
 
@@ -221,9 +240,9 @@ class Pricing:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
-    def errors_afresh(self, prepared: Prepared, epsilon: Fraction) -> tuple[float | None, ...]:
+    def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
-        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon)))
+        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon, stages)))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
@@ -231,10 +250,12 @@ class Pricing:
         anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
 
-    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> PrivacyLoss:
+        """The price of a statement, or the share in it of one of the ``stages`` in which it is answered."""
         accountant = self._opened.accountant
         declared = self._opened.policy.statement.delta
-        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        whole = accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        return whole if stages == 1 else rounded_down(whole / stages)
 
     def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.

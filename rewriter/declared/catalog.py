@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from rewriter.declared.earlier_answer import EarlierAnswer
 from rewriter.declared.interval import Interval
 from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
@@ -142,12 +143,14 @@ class Catalog:
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
     ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
     ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
+    ``answers`` are not declared but released: what queries said that a statement asks first, by their text.
     """
 
     tables: Mapping[str, Table]
     unit: tuple[str, str] | None
     declared_extremes: bool = False
     previews: bool = True
+    answers: Mapping[str, EarlierAnswer] = field(default_factory=dict)
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +178,10 @@ class Catalog:
             if found is not None:
                 tables[table.name] = replace(table, repeats_unit=found)
         return replace(self, tables=tables)
+
+    def with_answer(self, text: str, answer: EarlierAnswer) -> Catalog:
+        """The catalog for a statement that knows what a query of it released."""
+        return replace(self, answers={**self.answers, text: answer})
 
     def with_learned(self, learned: Iterable[Learned]) -> Catalog:
         """The catalog with bounds that were learned where none is declared. What is declared stays as it is."""

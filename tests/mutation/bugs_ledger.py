@@ -249,10 +249,10 @@ BUGS: tuple[Bug, ...] = (
                 "            pass\n",
             ),
             (
-                "        return Released(settled, priced, loss, tables)\n",
+                "        return Released(settled, priced, loss, self.pricing.tables(priced, measured))\n",
                 "        if loss and settled.purchase is None:\n"
                 "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n"
-                "        return Released(settled, priced, loss, tables)\n",
+                "        return Released(settled, priced, loss, self.pricing.tables(priced, measured))\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),

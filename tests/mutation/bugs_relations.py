@@ -46,14 +46,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "UNION keeps rows twice",
-        "rewriter.split.splitter:_Splitter._set_operation",
-        "return self._distinct(both) if distinct and not repeats else both",
+        "rewriter.split.set_operations:SetOperations._of_people",
+        "return self._distinct(both) if once else both",
         "return both",
         MEANS,
     ),
     bug(
         "any MAX says whose a group is",
-        "rewriter.split.splitter:_named_person",
+        "rewriter.split.said_persons:named_person",
         "one.argument is not None and one.argument.unit and not one.distinct",
         "one.argument is not None and not one.distinct",
         "tests/golden/test_queries.py",
