@@ -67,7 +67,7 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
-        self.reader = Reader(opened)
+        self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
@@ -113,10 +113,9 @@ class Answering:
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         read = {one.plan.identity: one.read for one in fresh if one is not None}
         reading = self.reader.reading(read.values())
-        loss, turn = priced.loss, settled.turn
-        if settled.purchase is not None:
-            loss = settled.purchase.loss
-        elif loss:
+        turn, purchase = settled.turn, settled.purchase
+        loss = priced.loss if purchase is None else purchase.loss
+        if loss and purchase is None:
             turn = held.enter_context(opened.turn(patience))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         measured: dict[str, NoisyTable] = {}

@@ -24,7 +24,18 @@ from rewriter.dialects import Dialect
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan, Sorts
-from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, only_sorts, plan, plan_top, shapes
+from rewriter.planner import (
+    Family,
+    Shape,
+    families,
+    greatest,
+    in_touched_spans,
+    only_sorts,
+    plan,
+    plan_top,
+    series_of,
+    shapes,
+)
 from rewriter.refused import Unbounded
 from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
@@ -149,11 +160,13 @@ def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    of_all_spans = parted.groupings
     parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)
     options = _with_one_total(options, related, parted)
+    options = _with_series(options, related, of_all_spans, catalog, norms, dialect)
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
@@ -202,6 +215,22 @@ def _with_picks(
 def _sorts(query: Query, ranked: Ranked) -> Sorts:
     """How all groups are sorted, to find those that are shown."""
     return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
+
+
+def _with_series(
+    options: tuple[Options, ...],
+    related: Sequence[Family],
+    asked: Sequence[Query],
+    catalog: Catalog,
+    norms: Sequence[Norm],
+    dialect: Dialect,
+) -> tuple[Options, ...]:
+    """The options, with the way period by period where no other measurement is to agree with them."""
+    found = list(options)
+    for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
+        if asked[place].bound.spans:
+            found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
+    return tuple(found)
 
 
 def _only_grows(planned: Plan) -> bool:

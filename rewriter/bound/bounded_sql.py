@@ -233,16 +233,13 @@ def _person_rows(query: Query, work: Workload) -> PersonRows:
 
 def rows_of(people: PersonRows, dialect: Dialect) -> exp.Select:
     """The SQL of rows of people: the unit as ``u``, and all columns."""
-    rows = people.source.copy()
     columns = (*people.keys, *people.columns)
-    rows.set(
-        "expressions",
-        [
-            exp.alias_(people.unit.copy(), "u", copy=False),
-            *(exp.alias_(sql.copy(), name, copy=False) for name, sql in columns),
-        ],
-    )
-    rows = dialect.fence(rows)
+    shown = [
+        exp.alias_(people.unit.copy(), "u", copy=False),
+        *(exp.alias_(sql.copy(), name, copy=False) for name, sql in columns),
+    ]
+    # FROM and WHERE are shared, since trees are not changed.
+    rows = dialect.fence(exp.Select(**{**people.source.args, "expressions": shown}))
     if not people.derived:
         return rows
     derived = [exp.alias_(sql.copy(), name, copy=False) for name, sql in people.derived]

@@ -3,7 +3,8 @@
 Rows are weighed, not sampled: each row of a unit weighs 2ʳ steps, and less where the unit has so many rows that the
 vector of its weights in the groups would leave the ball that counts are clipped into
 (:mod:`rewriter.bound.bounded_sql`). So one unit's weights have an L1 or L2 norm of at most the bound, whatever its
-rows, and a quantile is one of rows.
+rows, and a quantile is one of rows. MIN and MAX are another matter: the least value of all rows is the least of what
+each person's least is, so that a person has one value in each group, whatever the number of rows.
 
 The engine answers, for every value that is near one of the quantiles, its weight and the weight below it. Where the
 lattice is large that is found in two steps: the weights of at most 2,048 public buckets of values, and then the values
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -62,11 +63,14 @@ _SECOND = Fraction(1, 86_400)
 
 @dataclass(frozen=True, slots=True)
 class RankedChoices:
-    """The choices of a release, the outputs that come from them, and what to tell the analyst."""
+    """The choices of a release, the outputs that come from them, and what to tell the analyst.
+
+    ``weighs_rows``: a person's rows are weighed, so that the bound of them matters."""
 
     choices: tuple[Choice, ...] = ()
     outputs: tuple[Output, ...] = ()
     notes: tuple[str, ...] = ()
+    weighs_rows: bool = False
 
 
 @dataclass(slots=True)
@@ -75,6 +79,8 @@ class _Column:
 
     aggregate: Aggregate
     fractions: list[Fraction]
+    extreme: type[exp.Min | exp.Max] | None = None
+    """Which of a person's values in a group are read, where it is one of them."""
 
 
 def quantiles(
@@ -97,22 +103,47 @@ def quantiles(
             continue
         key = "\n".join("" if one is None else one.sql.sql() for one in (aggregate.argument, aggregate.condition))
         key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
-        column = columns.setdefault(key, _Column(aggregate, []))
+        extreme = None if contribution.unique else _extreme(aggregate)
+        key = key if extreme is None else f"{extreme.__name__} {key}"
+        column = columns.setdefault(key, _Column(aggregate, [], extreme))
         if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
         asked.append((place, aggregate, key))
     if not asked:
         return RankedChoices()
-    weights = _weights(query, norm, contribution, one_group)
+
+    def weights(column: _Column) -> _Weights:
+        bound = contribution if column.extreme is None else _once_in_each_group(contribution, keyless=not query.keys)
+        return _weights(query, norm, bound, one_group)
+
     choices = {
-        key: _choice(f"q{place}", column, query, weights, cells, dialect)
+        key: _choice(f"q{place}", column, query, weights(column), cells, dialect)
         for place, (key, column) in enumerate(columns.items())
     }
     outputs = tuple(
         Output(aggregate_name(place), one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
-    return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
+    weighs_rows = any(column.extreme is None for column in columns.values())
+    return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])), weighs_rows)
+
+
+def _extreme(aggregate: Aggregate) -> type[exp.Min | exp.Max] | None:
+    """Which of a person's values says what all of them say: the least where the least of all is asked for."""
+    if aggregate.candidates or aggregate.fraction not in (0, 1):
+        return None
+    return exp.Min if aggregate.fraction == 0 else exp.Max
+
+
+def _once_in_each_group(contribution: ContributionBound, *, keyless: bool) -> ContributionBound:
+    """The bound where a person has one value in each group. Without keys the SQL itself leaves one row of each.
+
+    >>> _once_in_each_group(ContributionBound(rows=40, groups=12, rows_per_group=9), keyless=False).l1
+    12
+    """
+    if keyless:
+        return ContributionBound(rows=1, groups=1, rows_per_group=1, unique=True)
+    return replace(contribution, rows=contribution.most_groups, rows_per_group=1)
 
 
 def _place(aggregate: Aggregate, choice: Choice) -> int:
@@ -131,7 +162,7 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
-        notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
+        notes.append("MIN and MAX are approximate: they lie inside of the data, with some people beyond them")
     rounded = (_rounded_to_steps(one.value) for one in aggregates if not one.candidates)
     return [*notes, *dict.fromkeys(note for note in rounded if note)]
 
@@ -235,6 +266,8 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
     present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
+    if column.extreme is not None:
+        present = _one_of_each_person(present, ["u", *keys], column.extreme)
     types = [key.value.type for key in query.keys]
     fractions = tuple(column.fractions)
 
@@ -260,6 +293,14 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         # Of few values, all may as well be told.
         (lambda size: dialect.sql(near(size))) if high - low >= BUCKETS else None,
     )
+
+
+def _one_of_each_person(present: exp.Select, grouped: Sequence[str], extreme: type[exp.Min | exp.Max]) -> exp.Select:
+    """The least, or the greatest, value of each person in each group."""
+    ends = exp.Select(expressions=[*_columns(grouped), exp.alias_(extreme(this=exp.column("v")), "v")])
+    ends = ends.from_(from_rows(present), copy=False)
+    ends.set("group", exp.Group(expressions=_columns(grouped)))
+    return ends
 
 
 def argument_text(aggregate: Aggregate) -> str:

@@ -74,13 +74,33 @@ class Column:
 class Hop:
     """One declared foreign key: ``column`` refers to ``parent.parent_column``.
 
-    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles. ``also`` are
+    the other columns of a key of several, each with the parent's that it refers to.
     """
 
     column: str
     parent: str
     parent_column: str
     enforced: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All columns, each with the parent's that it refers to."""
+        return ((self.column, self.parent_column), *self.also)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(ours for ours, _ in self.pairs)
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        return tuple(theirs for _, theirs in self.pairs)
+
+    def __str__(self) -> str:
+        if not self.also:
+            return f"{self.column} -> {self.parent}.{self.parent_column}"
+        return f"({', '.join(self.columns)}) -> {self.parent}({', '.join(self.parent_columns)})"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -107,6 +127,7 @@ class Table:
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
     ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
+    ``closes``: the owner says when the rows of a period of the spans' column no longer change.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
@@ -130,6 +151,7 @@ class Table:
     spans: Spans | None = None
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
+    closes: bool = False
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:
@@ -173,7 +195,7 @@ class Catalog:
             if len(table.path) < 2:
                 continue
             end = (table.path[-1].parent, table.path[-1].parent_column)
-            again = (way.column for way in table.ways if (way.parent, way.parent_column) == end)
+            again = (way.column for way in table.ways if not way.also and (way.parent, way.parent_column) == end)
             found = next((column for column in again if column.lower() in names), None)
             if found is not None:
                 tables[table.name] = replace(table, repeats_unit=found)

@@ -203,7 +203,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a loss in rho is compared with a price in epsilon",
-        "dpsql.accounting.conversion:covers",
+        "dpsql.accounting.payment:covers",
         "        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)\n",
         "        return epsilon > 0 and delta > 0 and loss.rho <= epsilon\n",
         f"{LOSSES}::test_a_price_in_epsilon_covers_a_loss_in_rho_by_the_conversion_alone",
