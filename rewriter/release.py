@@ -267,7 +267,8 @@ class Query:
     from a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
     read, by the aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
-    clipped alike in all of them (:mod:`rewriter.planner.alike`).
+    clipped alike in all of them (:mod:`rewriter.planner.alike`). ``ends`` are those of ranges that follow
+    the clock.
     """
 
     rows: exp.Select
@@ -287,6 +288,7 @@ class Query:
     bought: bool = False
     together: bool = False
     everybody: exp.Expr | None = None
+    ends: tuple[tuple[str, str, Scalar], ...] = ()
 
     @property
     def groupings(self) -> tuple[Query, ...]:

@@ -3,6 +3,7 @@
 from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.interval import Interval, measure
+from rewriter.declared.moving_ends import Grain
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
@@ -59,6 +60,7 @@ __all__ = [
     "Catalog",
     "Column",
     "ContributionBound",
+    "Grain",
     "Hop",
     "Interval",
     "Kind",
