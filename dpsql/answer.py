@@ -1,9 +1,10 @@
 """One query, from its plans to its answer. Read this first.
 
 The order of the lines in :meth:`Answering.released` is the guarantee: plan, price, charge durably, read, perturb, keep;
-for the bounds that the policy leaves to be learned, and then for the query itself. Everything before a charge depends
-on SQL text, policy and ledger alone; everything after ``perturb`` sees released numbers alone. A crash after a charge
-loses budget, never privacy.
+for the bounds that the policy leaves to be learned, and then for the query itself; and all of it for each of the
+queries that are constants of the next one. Everything before a charge depends on SQL text, policy, ledger and what was
+released alone; everything after ``perturb`` sees released numbers alone. A crash after a charge loses budget, never
+privacy.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
@@ -20,13 +22,14 @@ from dpsql.ledger import Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
-from dpsql.prepare import Prepared
+from dpsql.prepare import Prepared, earlier_answer
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
 from dpsql.read import Reader
 from dpsql.releases import ExactTable, NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, Budget
 from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
+from dpsql.stages import Before, Stage, foreseen, staged
 from rewriter.plan import Plan
 
 
@@ -64,17 +67,33 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
-        self.reader = Reader(opened)
+        self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
-        # Only tests have a sampler of no noise.
-        self.finisher = Finisher(opened, silent=silent)
+        self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
 
     def answer(self, asked: Asked, budget: Callable[[], Budget]) -> Answer:
         """The answer of a query; ``budget`` says what is left. Raises :class:`dpsql.errors.Error`."""
+        before = Before()
+        if asked.prepared.earlier is not None:
+            asked = replace(asked, settings=staged(asked.settings, asked.prepared))
+            most = sum((one.loss for one in self.foreseen(asked.prepared, asked.settings)), PrivacyLoss())
+            self.opened.ledger.check(asked.analyst, most)
+            asked = self._after_earlier(asked, before)
         with ExitStack() as held:
             released = self.released(asked, held)
-        return self.reply(asked, released, self.finished(asked, released), budget)
+        return self.reply(asked, released, self.finished(asked, released), budget, before)
+
+    def _after_earlier(self, asked: Asked, before: Before) -> Asked:
+        """A query, planned with the answers of those that are asked before it, each charged before it is read."""
+        while (earlier := asked.prepared.earlier) is not None:
+            first = self._after_earlier(replace(asked, prepared=earlier.first), before)
+            with ExitStack() as held:
+                released = self.released(first, held)
+            finished = self.finished(first, released)
+            before.add(first.prepared, finished, released.loss, self._notices(released))
+            asked = replace(asked, prepared=earlier.then(earlier_answer(first.prepared, finished.rows)))
+        return asked
 
     def released(self, asked: Asked, held: ExitStack) -> Released:
         """The numbers of a query: kept before, made of kept ones, or charged for, read and perturbed.
@@ -82,9 +101,9 @@ class Answering:
         ``held`` until the query has been read are claims, which keep others from buying the same, and the engine's turn
         that a charge waited for.
         """
-        opened, settings, patience = self.opened, asked.settings, asked.patience
-        if asked.prepared.program.missing:
-            self._claim(asked, held, asked.prepared.program.plans)
+        opened, settings, patience, program = self.opened, asked.settings, asked.patience, asked.prepared.program
+        if program.missing:
+            self._claim(asked, held, program.plans)
         settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
@@ -93,25 +112,19 @@ class Answering:
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
-        reading = self.reader.reading(one.plan for one in fresh if one is not None)
-        loss, turn = priced.loss, settled.turn
-        if settled.purchase is not None:
-            loss = settled.purchase.loss
-        elif loss:
-            turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
+        read = {one.plan.identity: one.read for one in fresh if one is not None}
+        reading = self.reader.reading(read.values())
+        turn, purchase = settled.turn, settled.purchase
+        loss = priced.loss if purchase is None else purchase.loss
+        if loss and purchase is None:
+            turn = held.enter_context(opened.turn(patience))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
-        tables: dict[str, Made] = {}
+        measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
-            plan, noisy = calibration.plan, None
             if one is not None:
-                noisy = self._measured(one, reading.table(one.plan, patience, turn), *kept[one.plan.identity])
-            found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
-            whole = priced.stored.get(plan.identity, noisy)
-            if found is not None:
-                tables[plan.identity] = self.reuse.made(found, noisy)
-            elif whole is not None:
-                tables[plan.identity] = Made(plan, whole)
-        return Released(settled, priced, loss, tables)
+                exact = reading.table(read[one.plan.identity], patience, turn)
+                measured[calibration.plan.identity] = self._measured(one, exact, *kept[one.plan.identity])
+        return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
         """The query with the bounds that the policy leaves open. Where some are not known, all that the statement may
@@ -151,34 +164,36 @@ class Answering:
 
     def offered(self, prepared: Prepared, settings: Settings) -> Settled:
         """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""
-        return self.bounds.offer(prepared, settings.epsilon, lambda: self.pricing.most(prepared, settings))
+        most = partial(self.pricing.most, prepared, settings)
+        return self.bounds.offer(prepared, settings.epsilon, most, settings.stages)
+
+    def foreseen(self, prepared: Prepared, settings: Settings) -> list[Stage]:
+        """The stages of a query as far as they are known. Free, reads no data."""
+        return foreseen(prepared, settings, self.offered, self.pricing, self.finisher)
 
     def finished(self, asked: Asked, released: Released) -> Finished:
         """Inference and the outer SELECT: a function of released numbers."""
-        prepared, priced = released.settled.prepared, released.priced
-        made = [released.tables[one.plan.identity].answering(one.plan) for one in priced.calibrations]
+        prepared = released.settled.prepared
+        made = [released.tables[one.plan.identity].answering(one.plan) for one in released.priced.calibrations]
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
-    def reply(self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget]) -> Answer:
+    def reply(
+        self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget], before: Before
+    ) -> Answer:
         """Finished rows as they are delivered, with the price and what is left."""
-        settings, prepared, priced = asked.settings, released.settled.prepared, released.priced
-        program = prepared.program
-        shown = delivered(prepared, finished, intervals=settings.intervals)
-        got = error_notes(shown.columns, shown.margins) if settings.target_error is not None else ()
-        present = present_notes(program.shapes, priced.calibrations)
+        shown = delivered(released.settled.prepared, finished, intervals=asked.settings.intervals)
+        got = error_notes(shown.columns, shown.margins) if asked.settings.target_error is not None else ()
+        price = before.loss + released.loss
         return Answer(
             columns=shown.columns,
             rows=shown.rows,
             margins=shown.margins,
-            price=released.loss,
-            epsilon=self.opened.accountant.accounting.statement_epsilon(released.loss),
+            price=price,
+            epsilon=self.opened.accountant.accounting.statement_epsilon(price),
             budget=budget,
-            notices=(
-                *released.settled.notices,
-                *program.notes,
-                *present,
-                *notices(priced),
-                *got,
-                *finished.notes,
-            ),
+            notices=tuple(dict.fromkeys((*before.notices, *self._notices(released), *got, *finished.notes))),
         )
+
+    def _notices(self, released: Released) -> tuple[str, ...]:
+        settled, program, priced = released.settled, released.settled.prepared.program, released.priced
+        return (*settled.notices, *program.notes, *present_notes(program.shapes, priced.calibrations), *notices(priced))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
-from dpsql.accounting import ZCDP, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
@@ -16,6 +17,7 @@ from dpsql.price import Priced, expected_errors, notices, suggestions
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
+from dpsql.stages import Stage, stage_notes, staged
 from rewriter.declared import DOUBLE, Catalog
 from rewriter.front_door import Shown
 from rewriter.refused import Refused
@@ -33,32 +35,49 @@ def explained(
 
     Raises :class:`dpsql.errors.Error`.
     """
-    settled = answering.offered(prepared, settings)
-    prepared, purchase = settled.prepared, settled.purchase
-    if purchase is None:
-        priced = answering.pricing.settled(settled, settings)
-        others = others_notes(prepared.program.shapes, priced.calibrations)
-        present = present_notes(prepared.program.shapes, priced.calibrations)
-        price, notes = priced.loss, (*prepared.program.notes, *others, *present)
-        expected = _expected(answering, prepared, priced.calibrations, settings)
-    else:
-        # The measurements after a purchase follow from its released numbers.
-        priced = Priced(settings.epsilon, purchase.all, {})
-        price, notes = purchase.loss, (purchase.warning,)
-        expected = (None,) * len(answer_columns(prepared, settings))
+    settings = staged(settings, prepared)
+    stages = answering.foreseen(prepared, settings)
+    *before, last = [_explained(answering, stage, settings) for stage in stages]
+    price = sum((stage.loss for stage in stages), PrivacyLoss())
+    prepared = stages[-1].settled.prepared
     return Explanation(
-        releases=_releases(prepared, priced),
+        releases=tuple(one for part in (*before, last) for one in part.releases),
         outer_sql=prepared.program.outer.shown_sql,
         columns=answer_columns(prepared, settings),
-        expected=expected,
+        expected=last.expected,
         price=price,
         epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
         remaining_after=budget_after(price),
-        notices=(*settled.notices, *notes, *notices(priced)),
+        notices=tuple(dict.fromkeys(chain(stage_notes(stages), *(one.notices for one in (*before, last))))),
         render=_rendered,
         draw=_drawn,
         advise=partial(_better, answering, prepared, settings, price, planned),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ExplainedStage:
+    releases: tuple[ReleaseExplanation, ...]
+    expected: tuple[float | None, ...]
+    notices: tuple[str, ...]
+
+
+def _explained(answering: Answering, stage: Stage, settings: Settings) -> _ExplainedStage:
+    settled, priced = stage.settled, stage.priced
+    prepared = settled.prepared
+    if priced is None or settled.purchase is not None:
+        if settled.purchase is None:
+            raise AssertionError("what buys no bounds has a price")
+        # The measurements after a purchase follow from its released numbers.
+        priced = Priced(settings.epsilon, settled.purchase.all, {})
+        notes: tuple[str, ...] = (settled.purchase.warning,)
+        expected: tuple[float | None, ...] = (None,) * len(answer_columns(prepared, settings))
+    else:
+        others = others_notes(prepared.program.shapes, priced.calibrations)
+        present = present_notes(prepared.program.shapes, priced.calibrations)
+        notes = (*prepared.program.notes, *others, *present)
+        expected = _expected(answering, prepared, priced.calibrations, settings)
+    return _ExplainedStage(_releases(prepared, priced), expected, (*settled.notices, *notes, *notices(priced)))
 
 
 def _better(
@@ -72,19 +91,19 @@ def _better(
     if not price or prepared.program.missing or settings.target_error is not None or prepared.program.shown:
         return ()
     pricing, opened, epsilon = answering.pricing, answering.opened, settings.epsilon
-    now = pricing.errors_afresh(prepared, epsilon)
+    now = pricing.errors_afresh(prepared, epsilon, settings.stages)
     if not any(now):
         return ()
     found = []
     dearer = min(2 * epsilon, opened.policy.statement.max_epsilon)
     if dearer > epsilon:
-        power = 2 if opened.accountant.accounting is ZCDP else 1
-        errors, times = pricing.errors_afresh(prepared, dearer), (dearer / epsilon) ** power
+        power = 2 if opened.accountant.accounting.concentrated else 1
+        errors, times = pricing.errors_afresh(prepared, dearer, settings.stages), (dearer / epsilon) ** power
         found.append(Better(f"SET dpsql.epsilon = {float(dearer):g}", errors, by_owner=False, price=times))
 
     def errors_under(changed: Catalog) -> tuple[float | None, ...]:
         try:
-            return pricing.errors_afresh(planned(changed), epsilon)
+            return pricing.errors_afresh(planned(changed), epsilon, settings.stages)
         except Refused:
             return now
 
@@ -118,7 +137,7 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     return tuple(
         ReleaseExplanation(
-            plan=calibration.plan,
+            plan=calibration.read,
             mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
             margins=margins(calibration.plan, calibration),

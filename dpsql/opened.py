@@ -12,6 +12,7 @@ from fractions import Fraction
 from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
+from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
@@ -83,13 +84,25 @@ class Opened:
         return taken
 
     def version(self, plan: Plan, at: datetime | None = None) -> str:
-        """What a release stands under: the owner's ``data_version``, and the period of each table that refreshes."""
+        """What a release stands under: the owner's ``data_version``, and the period of each table that refreshes.
+
+        A period that is closed stands for ever. What was released of it while it was open stands under other words.
+        """
+        now = at or self.clock.read()
+        if (closed := self.closed(plan, now)) is not None:
+            return f"{self.policy.data_version} closed after {closed}"
         numbers = [
-            f"{table}: {refresh.number(at or self.clock.read())}"
+            f"{table}: {refresh.number(now)}"
             for table in plan.tables
             if (refresh := self.policy.refresh_of(table)) is not None
         ]
         return " ".join((self.policy.data_version, *numbers))
+
+    def closed(self, plan: Plan, at: datetime) -> Closing | None:
+        """What says that no more rows come to the period that a plan reads; None where they do, or it reads more."""
+        closing = None if plan.period is None else self.policy.closing_of(plan.period.table)
+        known = closing is not None and plan.period is not None and closing.is_closed(plan.period.end, at)
+        return closing if known else None
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""

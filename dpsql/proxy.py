@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sqlglot import exp
+
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
@@ -20,7 +22,7 @@ from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.policy import Policy
-from dpsql.prepare import Prepared, prepare
+from dpsql.prepare import Prepared, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
 from dpsql.watched import WatchedStatement, Watching, watched_statement
@@ -30,6 +32,7 @@ from rewriter.front_door import (
     Empty,
     Explain,
     Parameters,
+    Program,
     Select,
     SetSetting,
     ShowSetting,
@@ -175,17 +178,21 @@ class Proxy:
     ) -> Prepared:
         """A query, prepared under what a ``catalog`` declares."""
         opened = self._opened
-        program = rewrite(
-            select.tree,
-            catalog,
-            replace(opened.engine.dialect, zone=zone),
-            norms=opened.accountant.accounting.norms,
-            others=others,
-            empty=empty,
-            learns=self.answering.bounds.share is not None,
-            instant=instant,
-        )
-        return prepare(program, sql, opened.sandbox, select.tree)
+
+        def rewritten(tree: exp.Query, known: Catalog, inner: bool) -> Program:
+            # Which groups of an earlier answer act as rows is a matter of released numbers.
+            return rewrite(
+                tree,
+                known,
+                replace(opened.engine.dialect, zone=zone),
+                norms=opened.accountant.accounting.norms,
+                others=others and not inner,
+                empty=Empty.HIDE if inner else empty,
+                learns=self.answering.bounds.share is not None,
+                instant=instant,
+            )
+
+        return prepare_in_stages(rewritten, select.tree, catalog, sql, opened.sandbox)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Settings:
     the ends of each interval beside its column; ``every_digit`` shows those of doubles on the wire that are noise, too;
     ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
-    ``watch`` names the watch that statements are;
+    ``watch`` names the watch that statements are; ``stages`` share the price of the statement that they are part of;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
@@ -65,6 +65,7 @@ class Settings:
     target_error: Target | None = None
     notices: bool = True
     watch: str = ""
+    stages: int = 1
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

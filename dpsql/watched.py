@@ -46,7 +46,8 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     outputs = () if plan is None else plan.outputs
     known = plan is not None and not plan.keys and len(plan.statistics) == len(outputs) == 1 and not plan.choices
     estimator = outputs[0].estimator if known else None
-    if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or prepared.program.missing:
+    unknown = prepared.program.missing or prepared.earlier is not None
+    if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or unknown:
         raise NotSupportedError("this statement cannot be watched", sqlstate="0A000", hint=WATCHED_FORM)
     ((_, weight),) = estimator.terms
     (block,) = plan.blocks
@@ -75,7 +76,7 @@ class Watching:
         accountant, paid = opened.accountant, Fraction(0)
         states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
         mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
-        loss, reading = accountant.price(settings.epsilon, Fraction(0)), self._answering.reader.reading([plan])
+        loss, reading = accountant.accounting.price_of_pure(settings.epsilon), self._answering.reader.reading([plan])
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
@@ -127,7 +128,7 @@ class Watching:
             (AnswerColumn(column, kind),),
             ((above,),),
             ((None,),),
-            price=accountant.price(paid, Fraction(0)) if paid else PrivacyLoss(),
+            price=accountant.accounting.price_of_pure(paid) if paid else PrivacyLoss(),
             epsilon=paid,
             budget=budget,
             notices=(

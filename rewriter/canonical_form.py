@@ -43,7 +43,7 @@ CLASSES: Mapping[str, ListedFields] = {
         (
             # How it is shown, and facts that follow from what is written.
             *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
-            *("partials", "inhabited", "tables", "identity"),
+            *("partials", "inhabited", "tables", "drill_downs", "period", "identity"),
         ),
     ),
     "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
@@ -62,6 +62,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
             "candidates",
         ),
+        ("within",),
     ),
     # What a policy and a database declare, under which releases were made.
     "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
@@ -71,9 +72,10 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
             *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit"),
         ),
+        ("closes",),
     ),
-    "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias")),
-    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
+    "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
     "Column": ListedFields(
         "column",
         (

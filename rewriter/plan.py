@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -106,6 +107,9 @@ class Top:
     text: str
     most: bool = True
 
+
+BLOCK_KEY = "dpsql block key 7b1f5c93e2a84d06"
+"""Stands in a plan's SQL for the secret by which people are put into blocks: a fresh one each time it is read."""
 
 Terms = tuple[tuple[str, Fraction], ...]
 """A weighted sum of statistics, each named once: ``Σ weight · integer``."""
@@ -350,6 +354,8 @@ class Choice:
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.
+
+    ``within`` is the SQL of a window that is smaller, for who looks no further.
     """
 
     name: str
@@ -363,6 +369,7 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+    within: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -427,7 +434,9 @@ class Plan:
     people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
-    a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already.
+    a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
+    are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
+    rows it reads alone, as a part of a series.
     """
 
     sql: str
@@ -450,12 +459,18 @@ class Plan:
     partials: PartialSums | None = field(default=None, repr=False, compare=False)
     inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
+    period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "identity", identity_of(self))
+
+    def __hash__(self) -> int:
+        """Of its identity, which equal plans share."""
+        return hash(self.identity)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -468,6 +483,19 @@ class Plan:
         return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether people are put into blocks by a secret."""
+        return any(BLOCK_KEY in sql for sql in (self.sql, *(choice.sql for choice in self.choices)))
+
+    def with_block_key(self, secret: str) -> Plan:
+        """The plan as it is read once: people are in blocks by this secret of letters and digits alone."""
+        if not (secret.isascii() and secret.isalnum()):
+            raise ValueError("a secret of blocks has letters and digits alone")
+        whole = self.sql.replace(BLOCK_KEY, secret)
+        choices = (replace(choice, sql=choice.sql.replace(BLOCK_KEY, secret)) for choice in self.choices)
+        return replace(self, sql=whole, choices=tuple(choices), inhabited=None, partials=None)
+
+    @property
     def selecting(self) -> Block | None:
         """The block whose one statistic is the weight that groups are selected by."""
         name = None if self.selection is None else self.selection.name
@@ -475,12 +503,64 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Sorts:
+    """The ``output`` by which the groups with the ``most`` of it are shown, or with the least, as it was asked."""
+
+    output: str
+    text: str
+    most: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrillDown:
+    """A release as a sum of cells of releases over more rows: those of the cells that are listed.
+
+    ``statistics`` are the families of its statistics over these rows, by name. ``cells`` lists the combinations of its
+    keys, the first so ``many``, and of the columns of the conditions that the other release has not, on which these
+    conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
+    families that they have over these rows.
+    """
+
+    statistics: Mapping[str, str]
+    many: int
+    cells: Plan
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SeriesPeriod:
+    """The times of a ``table`` from ``begin`` up to ``end``, by the clocks that the table has."""
+
+    begin: datetime.datetime
+    end: datetime.datetime
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A grouping, measured period by period: people are clipped within each period, and each is a release of its own.
+
+    ``periods`` are all that the groups are in, each of the ``unit``. ``whole`` has a plan for each norm in which people
+    may be clipped: all groups, with the sensitivities of one period. It names and finishes what is measured and is not
+    to be run; ``of`` is the plan of one period in such a norm, by place.
+    """
+
+    unit: str
+    periods: tuple[SeriesPeriod, ...]
+    whole: tuple[Plan, ...]
+    of: Callable[[int, SeriesPeriod], Plan] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The plans by which one grouping of a release can be measured: ``by_norm`` has one for each norm in which people
-    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these."""
+    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these. ``sorts`` says
+    by what all groups are sorted where an answer shows only some, and picking these is worse for certain. ``series`` is
+    the way period by period, where there is one."""
 
     by_norm: tuple[Plan, ...]
     picks: tuple[Plan, ...] = ()
+    sorts: Sorts | None = None
+    series: Series | None = None
 
     @property
     def first(self) -> Plan:

@@ -25,10 +25,21 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import moved_in
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
-from rewriter.plan import Options, Plan
-from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, plan, plan_top, shapes
+from rewriter.plan import Options, Plan, Sorts
+from rewriter.planner import (
+    Family,
+    Shape,
+    families,
+    greatest,
+    in_touched_spans,
+    only_sorts,
+    plan,
+    plan_top,
+    series_of,
+    shapes,
+)
 from rewriter.refused import Unbounded
-from rewriter.release import Query, Split, margin_name, mark_name
+from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
 from rewriter.statement import Shown, at_instant, without_ends
 
@@ -46,7 +57,7 @@ class Program:
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
     the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
     is planned for one ``instant``. ``shown`` says of each column whether it shows its value or an end of its interval;
-    it is empty where all show values.
+    it is empty where all show values. ``answers`` are the texts of the queries whose released answers it reads.
     """
 
     options: tuple[Options, ...]
@@ -60,6 +71,7 @@ class Program:
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
     instant: datetime.datetime | None = None
     shown: tuple[Shown, ...] = ()
+    answers: frozenset[str] = frozenset()
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -150,11 +162,14 @@ def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
-    parted = replace(parted, releases=tuple(_at_their_time(one, catalog) for one in parted.releases))
+    parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
+    of_all_spans = parted.groupings
+    parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)
     options = _with_one_total(options, related, parted)
+    options = _with_series(options, related, of_all_spans, catalog, norms, dialect)
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
@@ -178,13 +193,14 @@ def _program(
             *_joint_notes(related, options),
             *_chosen_notes(options, parted.outer),
         ),
+        answers=parted.answers,
     )
 
 
-def _at_their_time(query: Query, catalog: Catalog) -> Query:
-    """The release with the bound of the spans that it touches, and with the ends of ranges that follow the clock."""
+def _with_ends(query: Query, catalog: Catalog) -> Query:
+    """The release with the ends of those ranges of its tables that follow the clock."""
     names = {table.name for table in query.rows.find_all(exp.Table)}
-    return replace(in_touched_spans(query), ends=catalog.ends_of(names))
+    return replace(query, ends=catalog.ends_of(names))
 
 
 def _with_picks(
@@ -194,11 +210,36 @@ def _with_picks(
     alone = {family.measurements[0] for family in related if len(family.measurements) == 1}
     found = list(options)
     for place, query in enumerate(parted.groupings):
-        if query.ranked is not None and place in alone:
+        if query.ranked is None or place not in alone:
+            continue
+        if only_sorts(query, norms, options[place].by_norm):
+            found[place] = replace(options[place], sorts=_sorts(query, query.ranked))
+        else:
             picked = (plan_top(query, norm, dialect) for norm in norms)
             # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
             fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
             found[place] = replace(options[place], picks=tuple(fit))
+    return tuple(found)
+
+
+def _sorts(query: Query, ranked: Ranked) -> Sorts:
+    """How all groups are sorted, to find those that are shown."""
+    return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
+
+
+def _with_series(
+    options: tuple[Options, ...],
+    related: Sequence[Family],
+    asked: Sequence[Query],
+    catalog: Catalog,
+    norms: Sequence[Norm],
+    dialect: Dialect,
+) -> tuple[Options, ...]:
+    """The options, with the way period by period where no other measurement is to agree with them."""
+    found = list(options)
+    for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
+        if asked[place].bound.spans:
+            found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
     return tuple(found)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from rewriter.declared import Missing
 
 SYNTAX = "42601"
@@ -51,6 +53,19 @@ class Unbounded(Refused):
         super().__init__(message, hint=hint)
         self.missing = missing
         self.certain = certain
+
+
+class NeedsAnswer(Refused):
+    """Rows of people are compared with what a ``query`` over people says: that is asked first, by its ``text``.
+
+    With its answer in :attr:`rewriter.declared.Catalog.answers` the statement can be planned.
+    """
+
+    def __init__(self, query: exp.Query, text: str) -> None:
+        refused = compared_with_aggregate()
+        super().__init__(refused.message, hint=refused.hint)
+        self.query = query
+        self.text = text
 
 
 class LimitedRows(Refused):

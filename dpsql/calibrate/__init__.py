@@ -11,7 +11,7 @@ from dpsql.calibrate.calibration import (
 )
 from dpsql.calibrate.picks import rank_notes
 from dpsql.calibrate.price_shares import shares
-from dpsql.calibrate.sort_or_pick import is_as_good, picks_note, ranked
+from dpsql.calibrate.sort_or_pick import is_as_good, only_sorted, picks_note, ranked
 
 __all__ = [
     "NOMINAL_GROUP",
@@ -21,6 +21,7 @@ __all__ = [
     "is_as_good",
     "margins",
     "measure",
+    "only_sorted",
     "picks_note",
     "rank_notes",
     "ranked",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from dpsql.calibrate.calibration import Calibration
 from dpsql.inference.intervals import ALPHA, half_width
 from dpsql.releases import Additive, bar
-from rewriter.plan import Linear, Plan, Top
+from rewriter.plan import Linear, Plan, Sorts, Top
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,19 @@ def ranked(sorted_: Sequence[Calibration], picked: Sequence[Calibration]) -> Cal
     other = min((_sorted_way(calibration, top) for calibration in sorted_), key=lambda way: way.error)
     if one.error < other.error:
         return replace(one.calibration, ranking=f"{picks_note(one.calibration)}. {_instead(other, 'sorted')}")
-    told = f"all groups are measured and sorted by {top.text}: a group that is not shown may have up to"
-    text = f"{told} {bar(other.missed)} {_more(top)} than one that is (95 %). {_instead(one, 'picked')}"
-    return replace(other.calibration, ranking=text)
+    return replace(other.calibration, ranking=f"{_told(other, top)}. {_instead(one, 'picked')}")
+
+
+def only_sorted(calibrations: Sequence[Calibration], sorts: Sorts) -> Calibration:
+    """The calibration with the smaller error where no groups are picked, with what ``explain`` says of it."""
+    way = min((_sorted_way(calibration, sorts) for calibration in calibrations), key=lambda way: way.error)
+    text = f"{_told(way, sorts)}. Picking the groups first would be less accurate"
+    return replace(way.calibration, ranking=text)
+
+
+def _told(way: _Way, sorted_by: Top | Sorts) -> str:
+    told = f"all groups are measured and sorted by {sorted_by.text}: a group that is not shown may have up to"
+    return f"{told} {bar(way.missed)} {_more(sorted_by)} than one that is (95 %)"
 
 
 def picks_note(calibration: Calibration) -> str:
@@ -58,7 +68,7 @@ def _instead(way: _Way, what: str) -> str:
     return f"Picking the groups first, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
 
 
-def _more(top: Top) -> str:
+def _more(top: Top | Sorts) -> str:
     return "more" if top.most else "less"
 
 
@@ -88,7 +98,7 @@ def _way(calibration: Calibration) -> _Way:
     return _Way(calibration, missed, _half_width(estimator, calibration.noise, ALPHA))
 
 
-def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Additive] | None = None) -> _Way:
+def _sorted_way(calibration: Calibration, top: Top | Sorts, noise: Mapping[str, Additive] | None = None) -> _Way:
     """To sort all groups: two change places where the noises of both add up, and any of so many may be."""
     noise = calibration.noise if noise is None else noise
     estimator = _estimator(calibration.plan, top)
@@ -96,7 +106,7 @@ def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Additive
     return _Way(calibration, missed, _half_width(estimator, noise, ALPHA))
 
 
-def _estimator(plan: Plan, top: Top) -> Linear:
+def _estimator(plan: Plan, top: Top | Sorts) -> Linear:
     total = next(one.estimator for one in plan.outputs if one.name == top.output).as_sum
     if total is None:
         raise AssertionError("groups are ranked by a sum")

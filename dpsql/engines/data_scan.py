@@ -54,20 +54,31 @@ COALESCE(SUM(CASE WHEN v > 9 THEN 1 ELSE 0 END), 0), 0 FROM (SELECT a AS v FROM 
     ).from_(_named(rows(table, {"v": column}), "r"), copy=False)
 
 
-def owned_rows_scan(rows: Rows, table: str, people: tuple[str, str], way: Way, most: int) -> exp.Select:
+def owned_rows_scan(
+    rows: Rows, table: str, people: tuple[str, str], way: Way, most: int, spans: tuple[str, str] | None = None
+) -> exp.Select:
     """SQL of one row: rows, those that lead to nobody and to several people, people, their rows (median, 90th and 99th
-    percentile, most), people with more than ``most`` rows, and the rows of theirs beyond that."""
+    percentile, most), people with more than ``most`` rows, and the rows of theirs beyond that. With ``spans``, a column
+    of times and a unit of the calendar, a person in each span stands for a person."""
+    time, unit = spans or ("", "")
     if way:
         columns = {f"k{number}": name for number, name in enumerate(way[0].columns)}
-        ours = _named(rows(table, columns), "r")
+        ours = _named(rows(table, columns | ({"v": time} if time else {})), "r")
         on = [exp.EQ(this=exp.column(name, "r"), expression=exp.column(name, "p")) for name in columns]
         found = (
-            exp.select(exp.column("low", "p"), exp.column("high", "p"))
+            exp.select(
+                exp.column("low", "p"),
+                exp.column("high", "p"),
+                *((exp.alias_(_cut(exp.column("v", "r"), unit), "s"),) if time else ()),
+            )
             .from_(ours, copy=False)
             .join(_named(people_of(rows, way, people), "p"), on=exp.and_(*on), join_type="left")
         )
     else:
-        found = rows(table, {"low": people[1], "high": people[1]})
+        found = rows(table, {"low": people[1], "high": people[1]} | ({"v": time} if time else {}))
+        if time:
+            every = [exp.column("low"), exp.column("high"), exp.alias_(_cut(exp.column("v"), unit), "s")]
+            found = exp.select(*every).from_(_named(found, "r"), copy=False)
     tree = sqlglot.parse_one(_PEOPLE, read="postgres", into=exp.Select)
     for node in list(tree.find_all(exp.Table)):
         if node.name == "found":
@@ -75,7 +86,14 @@ def owned_rows_scan(rows: Rows, table: str, people: tuple[str, str], way: Way, m
     for column in list(tree.find_all(exp.Column)):
         if column.name == "most_rows":
             column.replace(exp.Literal.number(most))
+    if time:
+        next(tree.find_all(exp.Group)).append("expressions", exp.column("s", "w"))
     return tree
+
+
+def _cut(moment: exp.Expr, unit: str) -> exp.Expr:
+    as_timestamp = exp.Cast(this=moment, to=exp.DataType.build("TIMESTAMP"))
+    return exp.TimestampTrunc(this=as_timestamp, unit=exp.var(unit.upper()))
 
 
 def total_scan(rows: Rows, table: str, column: str) -> exp.Select:

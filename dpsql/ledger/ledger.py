@@ -26,11 +26,12 @@ from dpsql.ledger.charges import (
     Charge,
     Journal,
     Standing,
+    exceeded,
     now,
     recorded,
     standing,
 )
-from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, why
+from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, refusal, why
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.ledger.tally import Limits, Tally
@@ -71,8 +72,8 @@ class Ledger:
     ...     paid = ledger.charge("ana", PrivacyLoss(epsilon=Fraction(9, 10)), "SELECT count(*) FROM patient")
     ...     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(2, 10)), "SELECT count(*) FROM visit")
     Traceback (most recent call last):
-    dpsql.errors.BudgetExceeded: this statement does not fit into the privacy budget: of epsilon 1, 0.9 is spent
-    HINT: the largest epsilon that still fits is 0.1
+    dpsql.errors.BudgetExceeded: this statement does not fit into the privacy budget: 90 % of it is spent (ε = 0.9 of 1)
+    HINT: the largest price that still fits is 10 % of it (ε = 0.1)
     """
 
     def __init__(
@@ -173,6 +174,12 @@ class Ledger:
         if self.on_charge is not None:
             self.on_charge(_clean(analyst), dues, ids, time.monotonic() - started)
         return ids
+
+    def check(self, analyst: str, loss: PrivacyLoss) -> None:
+        """Raise BudgetExceeded where a loss does not fit by now: others may be charged before it is."""
+        spent = (*self.standings(), *self.standings(analyst))
+        if exceeded(spent, recorded(loss)):
+            raise refusal(spent, recorded(loss))
 
     def begin(self, analyst: str, dues: Sequence[Due]) -> Future[tuple[str, ...]]:
         """The same without waiting: nothing may be read before the result is there."""

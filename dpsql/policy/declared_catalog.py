@@ -6,6 +6,7 @@ Guarantee: what the policy does not name is not in the catalog; what is declared
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -85,9 +86,9 @@ def fit(
         problems.append(Problem("tables", _NOBODY))
     specs = {real: policy.tables[name] for real, name in names.items()}
     unit = _unit(policy, schema, names, problems)
-    paths = _paths(policy, schema, specs, names, unit, problems)
+    paths, said = _paths(policy, schema, specs, names, unit, problems)
     if unit is not None:
-        others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
+        others = OtherPeople(schema, specs, names, unit, paths, agreed or {}, said)
         problems += others.problems()
         ways = {real: others.same_people(real) for real in paths}
         agreements = tuple(dict.fromkeys(others.agreements()))
@@ -168,8 +169,9 @@ def _paths(
     names: Mapping[str, str],
     unit: tuple[str, str] | None,
     problems: list[Problem],
-) -> dict[str, tuple[Hop, ...]]:
-    """The path of every table that has one; public tables and rows as units have the empty path."""
+) -> tuple[dict[str, tuple[Hop, ...]], dict[str, tuple[Hop, ...]]]:
+    """The path of every table that has one; public tables and rows as units have the empty path. Beside them the first
+    steps of other ways to the same person, by the policy's word."""
     if policy.privacy_unit is None:
         for real, spec in specs.items():
             for key in ("unit", *BOUNDS):
@@ -183,22 +185,22 @@ def _paths(
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
                 problems.append(Problem(join("tables", names[real]), message))
-        return dict.fromkeys(specs, ())
+        return dict.fromkeys(specs, ()), {}
     paths: dict[str, tuple[Hop, ...]] = {real: () for real, spec in specs.items() if spec.public}
     if unit is None:
-        return paths
+        return paths, {}
     finder = UnitPaths(schema, specs, names, unit, problems)
     for real in specs:
         if real not in paths and (path := finder.of(real)) is not None:
             paths[real] = path
-    return paths
+    return paths, {real: finder.others(real) for real in paths}
 
 
 def _named(table: str, unit: tuple[str, str] | None, paths: Mapping[str, tuple[Hop, ...]]) -> list[str]:
     """Columns of ``table`` that the policy names by naming the unit and the ways to it."""
     found = [unit[1]] if unit is not None and unit[0] == table else []
-    found += [hop.column for hop in paths[table][:1]]
-    found += [hop.parent_column for path in paths.values() for hop in path if hop.parent == table]
+    found += [name for hop in paths[table][:1] for name in hop.columns]
+    found += [name for path in paths.values() for hop in path if hop.parent == table for name in hop.parent_columns]
     return list(dict.fromkeys(found))
 
 
@@ -224,7 +226,8 @@ class _Draft:
             if column is not None:
                 columns[name] = column
         spans = self._spans(columns)
-        rows = None if self.spec.max_rows is None else self.spec.max_rows.rows * (1 if spans is None else spans.count)
+        most = self.spec.max_rows
+        rows = None if most is None else math.ceil(most.rows * (1 if spans is None else spans.count))
         return Table(
             name=self.source.name,
             columns=columns,
@@ -239,6 +242,7 @@ class _Draft:
             claimed=tuple(frozenset(key) for key in self.keys.claimed),
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
             spans=spans,
+            closes=spans is not None and self.spec.closed_after is not None,
         )
 
     def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
@@ -257,7 +261,8 @@ class _Draft:
         if spec.max_rows is None or spec.max_rows.per is None:
             return None
         low, high = map(measure, column.range)
-        return Spans(column.name, spec.max_rows.per, low, high)
+        more = tuple((per, Fraction(rows, spec.max_rows.rows)) for rows, per in spec.max_rows.more)
+        return Spans(column.name, spec.max_rows.per, low, high, more=more)
 
     def _visible(self) -> Mapping[str, declared.ColumnSection]:
         """The declared columns; of a public table that declares none, every column that has a type."""

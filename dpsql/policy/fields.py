@@ -126,23 +126,35 @@ class MostRows:
 
     rows: int
     per: str | None = None
+    more: tuple[tuple[int, str], ...] = ()
 
     def __str__(self) -> str:
-        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}"
+        others = "".join(f", {rows} per {per}" for rows, per in self.more)
+        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}{others}"
 
 
 def most_rows(value: object) -> MostRows:
     """How many rows of a person count in full.
 
-    >>> print(most_rows("40"), most_rows("10 per month"))
-    40 10 per month
+    >>> print(most_rows("40"), most_rows("10 per month"), most_rows("6 per month, 2 per day"))
+    40 10 per month 6 per month, 2 per day
     """
     if isinstance(value, MostRows):
         return value
-    number, word, span = (part.strip() for part in single(value).partition(" per "))
+    first, *others = single(value).split(",")
+    rows, per = _rows_in(first)
+    more = [_rows_in(other) for other in others]
+    spans = [per, *(span for _, span in more)]
+    if more and (None in spans or len({*spans}) < len(spans)):
+        raise wrong("several bounds are each of another span: write 6 per month, 2 per day")
+    return MostRows(rows, per, tuple((number, span) for number, span in more if span))
+
+
+def _rows_in(text: str) -> tuple[int, str | None]:
+    number, word, span = (part.strip() for part in text.partition(" per "))
     if word and span not in SPANS:
         raise wrong(f"{span[:40]!r} is not a span of time: write 10 per month, or per {', '.join(SPANS)}")
-    return MostRows(count(Written(number)), span or None)
+    return count(Written(number)), span or None
 
 
 def seconds(value: object) -> float:
@@ -181,6 +193,27 @@ def refresh(value: object) -> Refresh | None:
         raise wrong(f"{text[:40]!r} is no way to refresh: write one such as 1 hour, 1 day at 02:00, 1 week or never")
     after = datetime.timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
     return Refresh(datetime.timedelta(seconds=seconds), after)
+
+
+def length(value: object) -> datetime.timedelta:
+    """A length of time; a month has 30 days, and a year 365.
+
+    >>> length("2 days"), length("1 year").days
+    (datetime.timedelta(days=2), 365)
+    """
+    text = single(value).strip().lower()
+    units = {**LENGTHS, "month": 30 * LENGTHS["day"], "year": 365 * LENGTHS["day"]}
+    found = re.fullmatch(r"([0-9]{1,5})\s*(minute|hour|day|week|month|year)s?", text)
+    if found is None:
+        raise wrong(f"{text[:40]!r} is no length of time: write one such as 6 hours, 2 days or 1 year")
+    return datetime.timedelta(seconds=int(found[1]) * units[found[2]])
+
+
+def horizon(value: object) -> datetime.timedelta:
+    found = length(value)
+    if found < datetime.timedelta(days=1):
+        raise wrong("a horizon is at least 1 day: it is how long dashboards are going to be looked at")
+    return found
 
 
 def per(value: object) -> str:
@@ -248,17 +281,36 @@ def password(value: object) -> str:
     return found
 
 
-def hops(value: object) -> tuple[Hop, ...]:
-    """The declared steps towards the unit, ``column -> table.column`` or a list of them.
+def ways(value: object) -> tuple[tuple[Hop, ...], ...]:
+    """The declared ways to the unit: steps, ``column -> table.column`` or a list of them, or a list of such lists.
 
-    >>> hops("patient_id -> patient.id")
-    (Hop(column='patient_id', parent='patient', parent_column='id', enforced=False),)
+    >>> [[str(hop) for hop in way] for way in ways("patient_id -> patient.id")]
+    [['patient_id -> patient.id']]
+    >>> [[str(hop) for hop in way] for way in ways([["a -> b.c"], ["(item", "nr) -> sale(item", "nr)", "d -> e.f"]])]
+    [['a -> b.c'], ['(item, nr) -> sale(item, nr)', 'd -> e.f']]
     """
-    if not isinstance(value, list | tuple):
-        return (_hop(value),)
-    if not value:
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    nested = [isinstance(item, list | tuple) for item in items]
+    if any(nested) and not all(nested):
+        raise wrong("steps and lists of steps are mixed: [a -> b.c, …] is one way, [[…], […]] are several")
+    found = [_steps(item) for item in items] if any(nested) else [_steps(items)]
+    if len({way[0].columns for way in found}) < len(found):
+        raise wrong("two ways begin with the same columns: say each once")
+    return tuple(found)
+
+
+def _steps(items: object) -> tuple[Hop, ...]:
+    """The steps of one way. A list of YAML ends at each comma, also at those between parentheses."""
+    written: list[object] = []
+    for item in items if isinstance(items, list | tuple) else [items]:
+        last = written[-1] if written else ""
+        if isinstance(item, str) and isinstance(last, str) and last.count("(") > last.count(")"):
+            written[-1] = f"{last}, {item}"
+        else:
+            written.append(item)
+    if not written:
         raise wrong("an empty list: write 'column -> table.column'")
-    return tuple(_hop(item) for item in value)
+    return tuple(_hop(item) for item in written)
 
 
 def _hop(value: object) -> Hop:
@@ -266,10 +318,26 @@ def _hop(value: object) -> Hop:
         return value
     written = single(value)
     column, arrow, target = (part.strip() for part in written.partition("->"))
+    if column.startswith("("):
+        return _composite(written, column, target)
     table, dot, parent_column = (part.strip() for part in target.rpartition("."))
     if not (column and arrow and table and dot and parent_column):
         raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
     return Hop(column, table, parent_column)
+
+
+def _composite(written: str, ours: str, target: str) -> Hop:
+    """``(item, ticket) -> sale(item, ticket)``."""
+    table, _, theirs = target.partition("(")
+    pairs = [
+        [part.strip() for part in listed.strip().removeprefix("(").removesuffix(")").split(",")]
+        for listed in (ours, theirs)
+    ]
+    closed = ours.endswith(")") and theirs.endswith(")") and table.strip()
+    if not closed or not all(map(all, pairs)) or len(pairs[0]) != len(pairs[1]) or len(pairs[0]) < 2:
+        raise wrong(f"{written[:80]!r} is not a step: write '(a, b) -> table(a, b)', or 'column -> table.column'")
+    (column, parent_column), *also = zip(*pairs, strict=True)
+    return Hop(column, table.strip(), parent_column, also=tuple(also))
 
 
 def keys(value: object) -> tuple[tuple[str, ...], ...]:

@@ -31,6 +31,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
+from dpsql.closing import Closing
 from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
@@ -55,6 +56,8 @@ Seconds = Annotated[float, BeforeValidator(fields.seconds)]
 Window = Annotated[str, BeforeValidator(fields.per)]
 Refreshed = Annotated[Refresh | None, BeforeValidator(fields.refresh)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
+Length = Annotated[datetime.timedelta, BeforeValidator(fields.length)]
+Horizon = Annotated[datetime.timedelta, BeforeValidator(fields.horizon)]
 Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
@@ -64,7 +67,7 @@ Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
-Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
+Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
@@ -126,7 +129,7 @@ class BudgetSection(_Section):
     delta: Delta = Fraction(0)
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
-    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few, `rdp` for dear watches."""
     per: Window | None = None
     """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
     Without it, there is one budget for ever."""
@@ -287,18 +290,23 @@ class TableSection(_Section):
 
     public: Flag = False
     """No row is about a person: the table is answered exactly, at no price."""
-    unit: Hops | None = None
-    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    unit: Ways | None = None
+    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way. A list of such lists
+    says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides."""
     files: Files | None = None
     """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
     dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Rows | None = None
-    """The most rows of one person that count in full, in all or in spans of `time`: `40`, `10 per month`. Who has more
+    """The most rows of one person that count in full, in all or in spans of `time`: `40`, `10 per month`, or several
+    spans, `6 per month, 2 per day`. Who has more
     counts with less, in all columns alike."""
     time: Text | None = None
     """The column that says when a row was made. It needs a `range`; `max_rows: 10 per month` is about its months."""
+    closed_after: Length | None = None
+    """How long after its end a day, week or month of `time` still gets rows, such as `2 days`. What was released of it
+    after that stands for ever, and a statement by day buys the other days alone."""
     max_groups: Count | None = None
     """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None
@@ -315,6 +323,8 @@ class TableSection(_Section):
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
         if self.max_rows is not None and self.max_rows.per is not None and self.time is None:
             raise wrong(f"max_rows {self.max_rows} is about spans of time: name the column of it, such as time: day")
+        if self.closed_after is not None and (self.time is None or self.max_rows is None or self.max_rows.per is None):
+            raise wrong("closed_after needs time and a bound of spans, such as time: day and max_rows: 10 per month")
         return self
 
 
@@ -353,6 +363,9 @@ class Policy(_Section):
     """Any text. Change it when the data has changed: then earlier answers are not given again."""
     refresh: Refreshed = Field(default=None)
     """How long an answer stands where rows change by themselves: `1 hour`, `1 day at 02:00`, or `never` to be new."""
+    horizon: Horizon = datetime.timedelta(days=90)
+    """How long dashboards are going to be looked at: a statement by day, week or month is measured period by period
+    where that costs less over so long than buying all of it at each refresh."""
     releases: Releases | None = None
     """Where answers are kept to be given again, if not beside the ledger."""
     minmax: MinMax = "refused"
@@ -366,6 +379,12 @@ class Policy(_Section):
     limits: LimitsSection = LimitsSection()
     """What the database and the server may use."""
     path: Path | None = Field(default=None, exclude=True)
+
+    def closing_of(self, table: str) -> Closing | None:
+        """When the periods of a table close; None where they never do."""
+        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        after = None if named is None else named.closed_after
+        return None if after is None else Closing(after, self.clock.zone)
 
     def refresh_of(self, table: str) -> Refresh | None:
         """How long an answer about a table stands; None where it does not change by itself."""

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpsql.memory import Memory
 from dpsql.sandbox import Sandbox
-from rewriter.declared import DOUBLE, Learned, Type
+from rewriter.declared import DOUBLE, EarlierAnswer, Learned, Type
 from rewriter.front_door import Affine, Described, Measured, Program, Shown
 from rewriter.refused import Refused
 
@@ -22,7 +22,8 @@ class Prepared:
     """A program, and the names and types of the ``columns`` that it answers with.
 
     Where the ``program`` lacks bounds that the owner left to be learned, it is not to be run: ``with_bounds`` is the
-    query planned with those that were learned. ``tree`` is the query as it was parsed.
+    query planned with those that were learned. ``tree`` is the query as it was parsed. Nor is it to be run where an
+    ``earlier`` query has to be answered before: it is planned then as if nothing was known of that answer.
     """
 
     sql: str
@@ -31,6 +32,12 @@ class Prepared:
     outer: Described
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
     tree: exp.Query = field(default_factory=exp.Select, repr=False, compare=False)
+    earlier: Earlier | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stages(self) -> tuple[Prepared, ...]:
+        """All queries that are answered for it, one after the other, itself the last."""
+        return (self,) if self.earlier is None else (*self.earlier.first.stages, *self.earlier.draft.stages)
 
     @property
     def zone(self) -> str:
@@ -45,6 +52,17 @@ class Prepared:
             one if end is Shown.VALUE else replace(one, form=Affine())
             for one, end in zip(self.outer.measured, ends, strict=True)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The query that is answered ``first``, for a statement that is planned as a ``draft`` till then; ``text`` spells
+    it. ``then`` is the statement planned with its answer, which may have another earlier query."""
+
+    text: str
+    first: Prepared
+    draft: Prepared
+    then: Callable[[EarlierAnswer], Prepared]
 
 
 def prepare(program: Program, sql: str, sandbox: Sandbox, tree: exp.Query) -> Prepared:

@@ -5,6 +5,7 @@ Each suggestion is tried: the statement is planned and priced as if it had been 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -62,10 +63,13 @@ def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
     if table.spans is not None and table.max_rows is not None:
         # The bound is that of each span, and max_rows of all of them.
         unit, count = table.spans.unit, table.spans.count
-        each = table.max_rows // count
+        each = math.floor(table.max_rows / count)
         if each > 1:
             half = (each + 1) // 2
-            yield f"max_rows: {half} per {unit}, not {each} per {unit}", replace(table, max_rows=half * count)
+            yield (
+                f"max_rows: {half} per {unit}, not {each} per {unit}",
+                replace(table, max_rows=math.ceil(half * count)),
+            )
     elif table.max_rows is not None and table.max_rows > 1:
         fewer = (table.max_rows + 1) // 2
         yield f"max_rows: {fewer}, not {table.max_rows}", replace(table, max_rows=fewer)

@@ -132,25 +132,28 @@ class Bounds:
         """The part of a price that is left for the statement that buys bounds."""
         return 1 - (self.share or Fraction(0))
 
-    def offer(self, draft: Prepared, epsilon: Fraction, most: Callable[[], PrivacyLoss]) -> Settled:
-        """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""
+    def offer(self, draft: Prepared, epsilon: Fraction, most: Callable[[], PrivacyLoss], stages: int = 1) -> Settled:
+        """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data.
+
+        It is one of so many ``stages`` of a statement at this ε.
+        """
         if not draft.program.missing:
             return Settled(draft)
-        found = self._find(draft.program.missing, epsilon)
+        found = self._find(draft.program.missing, epsilon, stages)
         lacking = [missing for missing in draft.program.missing if missing not in found]
         if not lacking:
             return _with(draft, list(found.values()))
-        price = self._price(epsilon)
-        each = _down(price / len(lacking))
+        price = self._price(epsilon, stages)
+        each = rounded_down(price / len(lacking))
         calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
         purchase = Purchase(calibrations, self.share or Fraction(0), PrivacyLoss())
         # What rounding has left of the part goes to the statement: the whole price is charged, and not more.
         rest = most() + (price - purchase.loss)
         return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
 
-    def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
+    def _find(self, missing: Sequence[Missing], epsilon: Fraction, stages: int) -> dict[Missing, Bound]:
         """Those bounds that were released before, and are good enough for a statement of this ε."""
-        price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
+        price = self._price(min(epsilon, self._opened.policy.statement.epsilon), stages)
         wanted = price / max(_SHARED, len(missing))
         found: dict[Missing, Bound] = {}
         for one in missing:
@@ -181,9 +184,10 @@ class Bounds:
         share = price / len(plans)
         return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
 
-    def _price(self, epsilon: Fraction) -> PrivacyLoss:
+    def _price(self, epsilon: Fraction, stages: int) -> PrivacyLoss:
         """The part of a statement's price. No δ: no group is selected, and the noise needs none."""
-        return self._opened.accountant.price(epsilon, Fraction(0)) * (self.share or Fraction(0))
+        whole = self._opened.accountant.price(epsilon, Fraction(0)) * (self.share or Fraction(0))
+        return whole if stages == 1 else rounded_down(whole / stages)
 
     def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
         """A function of released numbers and the policy, so that it is the same for everybody."""
@@ -204,9 +208,9 @@ def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
     return sum((one.loss for one in calibrations), PrivacyLoss())
 
 
-def _down(price: PrivacyLoss) -> PrivacyLoss:
+def rounded_down(price: PrivacyLoss) -> PrivacyLoss:
     """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
-    return PrivacyLoss(*(Fraction(math.floor(part * 10**40), 10**40) for part in price.parts))
+    return PrivacyLoss.of_parts(Fraction(math.floor(part * 10**40), 10**40) for part in price.parts)
 
 
 def _released_at(tables: Sequence[NoisyTable], accounting: Accounting) -> float:

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
-from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.calibrate import (
+    Calibration,
+    calibrate,
+    is_as_good,
+    only_sorted,
+    picks_note,
+    rank_notes,
+    ranked,
+    shares,
+    turning_notes,
+)
 from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError
 from dpsql.mechanisms import Laplace
@@ -19,11 +29,13 @@ from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
-from dpsql.price.learn_bounds import Settled
+from dpsql.price.learn_bounds import Settled, rounded_down
+from dpsql.price.series_price import MOST_LOOKED_AT, Living, PricedSeries, alike, is_cheaper, parts_of, relative_price
 from dpsql.releases import NoisyTable
-from dpsql.reuse import Offer, Reuse
+from dpsql.reuse import Made, Offer, Reuse
 from dpsql.settings import Settings
-from rewriter.plan import Plan
+from rewriter.front_door import Program
+from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
 _REPEATED = "answered from what was released before, at no price"
@@ -36,7 +48,8 @@ class Priced:
     """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
     earlier releases contribute, only the rest is paid.
 
-    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
+    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about. ``series`` are those of
+    the calibrations, by the identities of their plans, in whose place periods are measured.
     """
 
     epsilon: Fraction
@@ -44,6 +57,7 @@ class Priced:
     stored: Mapping[str, NoisyTable]
     offers: Mapping[str, Offer] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    series: Mapping[str, PricedSeries] = field(default_factory=dict)
 
     @property
     def releases(self) -> tuple[Calibration, ...]:
@@ -58,7 +72,7 @@ class Priced:
         True
         """
         first: dict[str, Calibration] = {}
-        for calibration in self.calibrations:
+        for calibration in _measured_apart(self.calibrations, self.series):
             first.setdefault(calibration.plan.identity, calibration)
         return tuple(first.values())
 
@@ -85,6 +99,8 @@ class Priced:
 
     def origin(self, plan: Plan) -> str:
         """Where a release comes from, if it is not all measured afresh."""
+        if (series := self.series.get(plan.identity)) is not None:
+            return series.origin({one.plan.identity for one in self.bought})
         found = self.offers.get(plan.identity)
         if found is not None:
             return _TOPPED_UP if found.fresh is not None else _DERIVED
@@ -100,6 +116,8 @@ class Pricing:
         self._rest = rest
         memories = opened.memories
         self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
+        self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
+        self._statements = memories.memory("calibrated statements", _REMEMBERED)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
     def price(
@@ -108,13 +126,15 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = self._whole_price(prepared, epsilon)
+        whole = self._whole_price(prepared, epsilon, settings.stages)
         whole = whole.of_noise * part + whole.of_failure
-        calibrations = self.calibrations(prepared, whole)
+        calibrations = self.calibrations(prepared, whole, kept=settings.reuse)
         stored: dict[str, NoisyTable] = {}
+        series: Mapping[str, PricedSeries] = {}
         if settings.reuse:
             calibrations = self._released(prepared, whole, calibrations)
-            for calibration in calibrations:
+            series = self._series(prepared, whole, calibrations)
+            for calibration in _measured_apart(calibrations, series):
                 if not calibration.loss:
                     continue
                 table = opened.store.get(
@@ -122,14 +142,17 @@ class Pricing:
                 )
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        offers = self._offers(calibrations, stored, settings, turn)
-        again = [one.plan for one in calibrations if one.plan.identity in stored or one.plan.identity in offers]
-        return Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again)))
+        apart = _measured_apart(calibrations, series)
+        offers = self._offers(apart, stored, settings, turn)
+        again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
+        kept = tuple(one.note for one in series.values() if any(one.closed))
+        return Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again), *kept), series)
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
         now, policy = self._opened.clock.read(), self._opened.policy
-        found = {table: policy.refresh_of(table) for plan in again for table in plan.tables}
+        standing = [plan for plan in again if self._opened.closed(plan, now) is None]
+        found = {table: policy.refresh_of(table) for plan in standing for table in plan.tables}
         return tuple(
             f"{table} is as it was when this was asked first after {one.shown(one.begin(now))}; "
             f"it is measured anew after {one.shown(one.end(now))}"
@@ -171,7 +194,7 @@ class Pricing:
                 sqlstate="22023",
                 hint="ask once with SET dpsql.target_error = off, which buys them",
             )
-        whole = self._whole_price(prepared, settings.epsilon)
+        whole = self._whole_price(prepared, settings.epsilon, settings.stages)
         whole = whole.of_noise * self._rest + whole.of_failure
         loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
         # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
@@ -188,14 +211,35 @@ class Pricing:
             raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
         return first
 
+    def tables(self, priced: Priced, measured: Mapping[str, NoisyTable]) -> Mapping[str, Made]:
+        """The released tables of a statement: stored ones, those that were ``measured`` for it, and made of them."""
+        tables: dict[str, Made] = {}
+        for plan in (calibration.plan for calibration in priced.releases):
+            noisy = measured.get(plan.identity)
+            found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
+            whole = priced.stored.get(plan.identity, noisy)
+            if found is not None:
+                tables[plan.identity] = self._reuse.made(found, noisy)
+            elif whole is not None:
+                tables[plan.identity] = Made(plan, whole)
+        for name, series in priced.series.items():
+            tables[name] = self._reuse.joined(series.whole, [tables[one.identity] for one in series.plans])
+        return tables
+
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
+        if wanted is not None and settings.stages > 1:
+            raise DataError(
+                "the error of what is compared with a released number is not foretold before that number",
+                sqlstate="22023",
+                hint="SET dpsql.target_error = off, or ask for the number first and write it into the statement",
+            )
         if wanted is None or not any(plan.blocks or plan.choices for plan in prepared.program.plans):
             return settings.epsilon, ()
 
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
-            return self.calibrations(prepared, self._whole_price(prepared, epsilon))
+            return self.calibrations(prepared, self._whole_price(prepared, epsilon), kept=settings.reuse)
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
@@ -208,9 +252,9 @@ class Pricing:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
-    def errors_afresh(self, prepared: Prepared, epsilon: Fraction) -> tuple[float | None, ...]:
+    def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
-        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon)))
+        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon, stages)))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
@@ -218,21 +262,40 @@ class Pricing:
         anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
 
-    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> PrivacyLoss:
+        """The price of a statement, or the share in it of one of the ``stages`` in which it is answered."""
         accountant = self._opened.accountant
         declared = self._opened.policy.statement.delta
-        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        whole = accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        return whole if stages == 1 else rounded_down(whole / stages)
 
-    def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
+    def calibrations(
+        self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True, kept: bool = True
+    ) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
 
-        ``picks``: groups may be picked before they are measured, where that is more accurate.
+        ``picks``: groups may be picked before they are measured, where that is more accurate. ``kept``: what is
+        measured is given again, and may be measured period by period. Remembered by the very program, but for what
+        may be: that depends on the clock and on what was released before, all else on the price alone.
         """
+        program = prepared.program
+        if kept and any(options.series is not None for options in program.options):
+            return self._calibrations_of(program, price, picks=picks, kept=True)
+
+        def found() -> _Calibrated:
+            return _Calibrated(program, self._calibrations_of(program, price, picks=picks, kept=False))
+
+        # The key's identity is that of what is kept with it, and of nothing else meanwhile.
+        return self._statements.get((id(program), price, picks), found).calibrations
+
+    def _calibrations_of(
+        self, program: Program, price: PrivacyLoss, *, picks: bool, kept: bool
+    ) -> tuple[Calibration, ...]:
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
-        options = prepared.program.options
-        divided = shares(price, prepared.program.families, prepared.program.plans, accounting)
-        for family in prepared.program.families:
+        options = program.options
+        divided = shares(price, program.families, program.plans, accounting)
+        for family in program.families:
             by_norm = zip(*(options[place].by_norm for place in family.measurements), strict=True)
             candidates = [
                 [self._calibrated(plan, divided[place]) for plan, place in zip(plans, family.measurements, strict=True)]
@@ -241,10 +304,62 @@ class Pricing:
             cheapest = min(candidates, key=lambda candidate: sum(map(_total_variance, candidate)))
             found.update(zip(family.measurements, cheapest, strict=True))
             place = family.measurements[0]
+            if kept and (way := options[place].series) is not None:
+                whole = self._period_by_period(way, found[place], divided[place])
+                if whole is not None:
+                    found[place] = whole
+                    continue
             if picks and options[place].picks:
                 picked = [self._calibrated(plan, divided[place]) for plan in options[place].picks]
                 found[place] = ranked([candidate[0] for candidate in candidates], picked)
+            elif (sorts := options[place].sorts) is not None:
+                found[place] = only_sorted([candidate[0] for candidate in candidates], sorts)
         return tuple(found[place] for place in range(len(options)))
+
+    def _period_by_period(self, series: Series, joint: Calibration, share: PrivacyLoss) -> Calibration | None:
+        """All groups of a series, with the noise that each period has; None where the joint form is as good."""
+        opened, policy, table = self._opened, self._opened.policy, series.periods[0].table
+        closing, now = policy.closing_of(table), opened.clock.read()
+        if closing is None:
+            return None
+        alone = [self._calibrated(plan, share) for plan in series.whole]
+        place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
+        relative = relative_price(best, _total_variance(joint), opened.accountant.accounting)
+        living = Living(closing, policy.refresh_of(table), policy.horizon)
+        if not is_cheaper(series, relative, living, now):
+            closed = [period for period in series.periods if closing.is_closed(period.end, now)]
+            latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
+            if all(self._stored_before(plan) is None for plan in latest):
+                return None
+        if not all(alike(series.of(place, period), series.whole[place]) for period in series.periods):
+            return None
+        return self._calibrated(series.whole[place], share / parts_of(len(series.periods)))
+
+    def _series(
+        self, prepared: Prepared, price: PrivacyLoss, calibrations: Sequence[Calibration]
+    ) -> Mapping[str, PricedSeries]:
+        """The periods of the calibrations that are series, each at its part of the price."""
+        found: dict[str, PricedSeries] = {}
+        accounting, now = self._opened.accountant.accounting, self._opened.clock.read()
+        program = prepared.program
+        divided = shares(price, program.families, program.plans, accounting)
+        for calibration, options, share in zip(calibrations, program.options, divided, strict=True):
+            series = options.series
+            wholes = [] if series is None else [plan.identity for plan in series.whole]
+            if series is None or calibration.plan.identity not in wholes:
+                continue
+            place, each = wholes.index(calibration.plan.identity), share / parts_of(len(series.periods))
+            closing = self._opened.policy.closing_of(series.periods[0].table)
+            if closing is None:
+                raise AssertionError("a series is of a table that closes")
+            found[calibration.plan.identity] = PricedSeries(
+                series.unit,
+                calibration.plan,
+                closing,
+                tuple(self._calibrated(series.of(place, period), each) for period in series.periods),
+                tuple(closing.is_closed(period.end, now) for period in series.periods),
+            )
+        return found
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
@@ -271,12 +386,26 @@ class Pricing:
 
 
 @dataclass(frozen=True, slots=True)
+class _Calibrated:
+    """The noise of every measurement of a program."""
+
+    program: Program
+    calibrations: tuple[Calibration, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Foretold:
     """The ε that an error takes in a statement, and whether it is foretold to be enough."""
 
     prepared: Prepared
     epsilon: Fraction
     reached: bool
+
+
+def _measured_apart(calibrations: Sequence[Calibration], series: Mapping[str, PricedSeries]) -> tuple[Calibration, ...]:
+    """What is measured: the periods of a series in the place of all of it."""
+    known = ((one, series.get(one.plan.identity)) for one in calibrations)
+    return tuple(part for one, found in known for part in ((one,) if found is None else found.parts))
 
 
 def _total_variance(calibration: Calibration) -> float:

@@ -81,7 +81,9 @@ INSERT INTO paid.ledger VALUES ('identity', '');
 INSERT INTO paid.charge VALUES (0);
 """
 _MOST_CANDIDATES = 100
-_REMEMBERED = 64
+_REMEMBERED = 20_000_000
+_LEAST = 1000
+"""Groups that are remembered; what has fewer counts as so many."""
 
 Paid = Callable[[], tuple[str, int]]
 """A ledger's identity, and how many charges it has."""
@@ -92,13 +94,15 @@ class ReleaseFacts:
     """The facts of a release without its numbers: enough to tell which others are sums of it.
 
     ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
-    the plan. ``scope`` names the declarations that it was planned under: others may have other groups.
+    the plan. ``scope`` names the declarations that it was planned under: others may have other groups. ``closed`` are
+    those of its keys of which, by proof, every row of people has one of the listed values.
     """
 
     keys: tuple[str, ...]
     statistics: Mapping[str, str]
     exhaustive: bool
     scope: str
+    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,9 @@ class ReleaseStore:
         self._paid = paid
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
-        self.memory: Memory[int, NoisyTable] = Memory("stored releases", _REMEMBERED)
+        self.memory: Memory[int, NoisyTable] = Memory(
+            "stored releases", _REMEMBERED, lambda table: max(_LEAST, len(table.keys))
+        )
         self._pid = os.getpid()
 
     @classmethod
@@ -350,14 +356,15 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
     if facts is None:
         return ""
     parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
-    return json.dumps(parts, default=dict)
+    return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
 def _facts(written: str) -> ReleaseFacts | None:
     if not written:
         return None
     parts = json.loads(written)
-    return ReleaseFacts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
+    closed = tuple(parts.get("closed", ()))  # not written by versions before this one
+    return ReleaseFacts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"], closed)
 
 
 def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> NoisyTable:

@@ -1,11 +1,12 @@
 """Answers made of earlier releases. Post-processing: it sees released numbers and public facts alone.
 
 A coarser table is the sum of a finer one that is public and has everybody in it: the sums of its noisy integers are
-unbiased, and their variances add up. Several independent tables of the same groups are combined by inverse variance.
-Where that is less accurate than was asked, only the rest is measured afresh. Independent information, 1/variance, adds
-up: with V the variance that was asked for and D that of the earlier releases, the fresh measurement needs 1/V - 1/D of
-it. Gaussian noise costs in proportion to information, ρ·(1 - V/D); Laplace noise in proportion to its root, ε·√(1 -
-V/D).
+unbiased, and their variances add up. A table of fewer rows is one of cells that are known, where its conditions are on
+keys of these (:mod:`rewriter.planner.drill_downs`). Several independent tables of the same groups are combined by
+inverse variance. Where that is less accurate than was asked, only the rest is measured afresh. Independent
+information, 1/variance, adds up: with V the variance that was asked for and D that of the earlier releases, the fresh
+measurement needs 1/V - 1/D of it. Gaussian noise costs in proportion to information, ρ·(1 - V/D); Laplace noise in
+proportion to its root, ε·√(1 - V/D).
 
 The price of a statement follows from the text, the policy, and the list of earlier releases, never from their numbers.
 Only measured tables are stored, and no combined ones: so all tables in the store are independent of each other.
@@ -14,7 +15,7 @@ Only measured tables are stored, and no combined ones: so all tables in the stor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -27,7 +28,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Additive, Entry, Key, NoisyTable, ReleaseFacts, heaviest
-from rewriter.plan import Plan
+from rewriter.plan import DrillDown, Plan
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -45,7 +46,40 @@ def facts(plan: Plan, scope: str) -> ReleaseFacts | None:
     if plan.selection is not None:
         return None
     families = {statistic.name: statistic.family for statistic in plan.statistics}
-    return ReleaseFacts(tuple(key.family for key in plan.keys), families, plan.exhaustive, scope)
+    closed = tuple(key.family for key in plan.keys if key.closed)
+    return ReleaseFacts(tuple(key.family for key in plan.keys), families, plan.exhaustive, scope, closed)
+
+
+def drilled(entry: Entry, way: DrillDown, plan: Plan, cells: Collection[Key]) -> Entry | None:
+    """The entry as a release of fewer rows: those of its cells that are among ``cells``, under the names that it would
+    have as a release of what ``plan`` measures. None where a row of the wanted groups may be in none of its cells."""
+    known, wanted = entry.facts.keys, [column.family for column in way.cells.keys]
+    added_up = set(known) - set(wanted)
+    if not set(wanted) <= set(known) or not (entry.facts.exhaustive or added_up <= set(entry.facts.closed)):
+        return None
+    places, among = [known.index(family) for family in wanted], frozenset(cells)
+    kept = [at for at, key in enumerate(entry.table.keys) if tuple(key[place] for place in places) in among]
+    size = len(entry.table.keys)
+    table = NoisyTable(
+        tuple(entry.table.keys[at] for at in kept),
+        {
+            name: tuple(column[at] for at in kept)
+            for name, column in entry.table.statistics.items()
+            if len(column) == size
+        },
+        entry.table.noise,
+    )
+    own = dict(zip(wanted, (key.family for key in plan.keys), strict=False))
+    keys = tuple(own.get(family, f"{family} of fewer rows") for family in known)
+    mine = {statistic.name: statistic.family for statistic in plan.statistics}
+    named = {family: mine[name] for name, family in way.statistics.items()}
+    statistics = {
+        name: named[family]
+        for name, family in entry.facts.statistics.items()
+        if family in named and name in table.statistics
+    }
+    # The keys that are added up over have no other values, as was seen above.
+    return Entry(entry.number, ReleaseFacts(keys, statistics, True, entry.facts.scope), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +293,12 @@ class Made:
 
     def answering(self, plan: Plan) -> Made:
         """The same table for another plan that measures the same and shows something else of it."""
-        if self.derived is None or plan == self.derived.planned:
-            return self if self.derived else Made(plan, self.table)
+        if self.derived is not None and plan == self.derived.planned:
+            return self
         steps = {one.name: one.granularity for one in self.plan.statistics}
         finer = {one.name: int(one.granularity / steps[one.name]) for one in plan.statistics}
+        if self.derived is None:
+            return Made(refined(plan, finer), self.table)
         columns = self.derived.columns if plan.parts == self.derived.planned.parts else None
         return Made(refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=columns))
 

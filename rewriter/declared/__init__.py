@@ -2,6 +2,7 @@
 
 from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
+from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
 from rewriter.declared.sensitivity import Sensitivity
@@ -57,9 +58,11 @@ __all__ = [
     "TIMESTAMPTZ",
     "UTC",
     "VIRTUAL_COLUMNS",
+    "AnsweredColumn",
     "Catalog",
     "Column",
     "ContributionBound",
+    "EarlierAnswer",
     "Grain",
     "Hop",
     "Interval",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from rewriter.declared.earlier_answer import EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain, end_at
 from rewriter.declared.spans import Spans
@@ -104,13 +105,33 @@ class Column:
 class Hop:
     """One declared foreign key: ``column`` refers to ``parent.parent_column``.
 
-    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles. ``also`` are
+    the other columns of a key of several, each with the parent's that it refers to.
     """
 
     column: str
     parent: str
     parent_column: str
     enforced: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All columns, each with the parent's that it refers to."""
+        return ((self.column, self.parent_column), *self.also)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(ours for ours, _ in self.pairs)
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        return tuple(theirs for _, theirs in self.pairs)
+
+    def __str__(self) -> str:
+        if not self.also:
+            return f"{self.column} -> {self.parent}.{self.parent_column}"
+        return f"({', '.join(self.columns)}) -> {self.parent}({', '.join(self.parent_columns)})"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,6 +158,7 @@ class Table:
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
     ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
+    ``closes``: the owner says when the rows of a period of the spans' column no longer change.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
@@ -160,6 +182,7 @@ class Table:
     spans: Spans | None = None
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
+    closes: bool = False
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:
@@ -191,12 +214,14 @@ class Catalog:
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
     ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
     ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
+    ``answers`` are not declared but released: what queries said that a statement asks first, by their text.
     """
 
     tables: Mapping[str, Table]
     unit: tuple[str, str] | None
     declared_extremes: bool = False
     previews: bool = True
+    answers: Mapping[str, EarlierAnswer] = field(default_factory=dict)
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -235,11 +260,15 @@ class Catalog:
             if len(table.path) < 2:
                 continue
             end = (table.path[-1].parent, table.path[-1].parent_column)
-            again = (way.column for way in table.ways if (way.parent, way.parent_column) == end)
+            again = (way.column for way in table.ways if not way.also and (way.parent, way.parent_column) == end)
             found = next((column for column in again if column.lower() in names), None)
             if found is not None:
                 tables[table.name] = replace(table, repeats_unit=found)
         return replace(self, tables=tables)
+
+    def with_answer(self, text: str, answer: EarlierAnswer) -> Catalog:
+        """The catalog for a statement that knows what a query of it released."""
+        return replace(self, answers={**self.answers, text: answer})
 
     def with_learned(self, learned: Iterable[Learned]) -> Catalog:
         """The catalog with bounds that were learned where none is declared. What is declared stays as it is."""

@@ -6,9 +6,11 @@ only ``unique`` is taken from the database's own constraints.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 
 from rewriter.declared.spans import Spans
 
@@ -140,7 +142,7 @@ class ContributionBound:
         """The same bound of a subquery, where columns of its tables are named by ours of it, too."""
         return replace(self, spans=tuple(replace(one, alias=f"{alias}_{one.alias}") for one in self.spans))
 
-    def touching(self, touched: Callable[[Spans], int]) -> ContributionBound:
+    def touching(self, touched: Callable[[Spans], int | Fraction]) -> ContributionBound:
         """The bound of rows of some spans of each of ``spans``: ``rows`` is that of all of them.
 
         >>> from fractions import Fraction
@@ -152,7 +154,7 @@ class ContributionBound:
             return self
         rows = self.rows
         for spans in self.spans:
-            rows = -(-rows * min(touched(spans), spans.count) // spans.count)
+            rows = math.ceil(rows * Fraction(min(touched(spans), spans.count)) / spans.count)
         return replace(self, rows=rows, spans=())
 
     def plus(self, other: ContributionBound) -> ContributionBound:

@@ -1,6 +1,6 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import RISING, hull, is_literal
+from rewriter.expressions.build import RISING, hull, is_literal, literal
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
@@ -64,6 +64,7 @@ __all__ = [
     "keep_places",
     "lattice",
     "limit_of",
+    "literal",
     "moved_in",
     "position_of",
     "present",

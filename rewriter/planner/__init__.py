@@ -5,6 +5,8 @@ from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histo
 from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.one_scan import OneScan, one_scans
+from rewriter.planner.period_series import series_of
+from rewriter.planner.picks_or_sorts import only_sorts
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 from rewriter.planner.touched_spans import in_touched_spans
@@ -21,8 +23,10 @@ __all__ = [
     "histogram_plans",
     "in_touched_spans",
     "one_scans",
+    "only_sorts",
     "plan",
     "plan_top",
+    "series_of",
     "shapes",
     "together",
 ]

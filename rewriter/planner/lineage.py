@@ -5,8 +5,9 @@ contribution to a group is, integer for integer, the sum of its contributions to
 
 - where a unit has one row: nothing is clipped after the row's own value;
 - where all keys are constant per unit: a unit has one group, finer or coarser, and there its vector is clipped alike;
-- otherwise only where the keys are the same ones, in any order. Clipping a person's year is not the sum of clipping
-  their months, so an answer of one is never made of the other, however near they are.
+- otherwise only where the keys that vary within a unit are the same ones, in any order; beside them, those that are
+  constant per unit only say which of the units have what they have. Clipping a person's year is not the sum of
+  clipping their months, so an answer of one is never made of the other, however near they are.
 
 Groupings of the same rows that are shown together are clipped alike (:mod:`rewriter.planner.alike`). There totals are
 the sums of their parts, up to less than a step of a very fine lattice. ``Plan.sums`` is the name that such groupings
@@ -25,6 +26,7 @@ from sqlglot import exp
 
 from rewriter.bound import deciding
 from rewriter.canonical_form import canonical_form, identity_of
+from rewriter.declared import Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
@@ -70,6 +72,21 @@ class Alike:
     adds_up: bool
 
 
+def key_families(query: Query, dialect: Dialect) -> tuple[str, ...]:
+    """The families of the keys of a query."""
+    values = [key.value for key in query.keys]
+    rows, texts = canonical(_spelt(query, dialect), [dialect.spelt(value.sql) for value in values])
+    return tuple(_family_of(rows, value.type, text) for value, text in zip(values, texts, strict=True))
+
+
+def _spelt(query: Query, dialect: Dialect) -> list[exp.Expr]:
+    return [dialect.spelt(query.rows), dialect.spelt(query.unit)]
+
+
+def _family_of(rows: str, type_: Type, text: str) -> str:
+    return identity_of((rows, str(type_), text))
+
+
 def with_families(
     plan: Plan, query: Query, work: Workload, dialect: Dialect, *, one_group: bool, alike: Alike | None = None
 ) -> Plan:
@@ -80,7 +97,7 @@ def with_families(
     """
     tests = [sql for _, sql in work.columns]
     rows, texts = canonical(
-        [dialect.spelt(query.rows), dialect.spelt(query.unit)],
+        _spelt(query, dialect),
         [dialect.spelt(sql) for sql in (*(key.value.sql for key in query.keys), *tests)],
     )
     if query.ends:
@@ -88,7 +105,7 @@ def with_families(
         rows = f"{rows}\n{canonical_form(query.ends)}"
     width = len(query.keys)
     keys = tuple(
-        replace(column, family=identity_of((rows, str(column.type), text)))
+        replace(column, family=_family_of(rows, column.type, text))
         for column, text in zip(plan.keys, texts[:width], strict=True)
     )
     columns = dict(zip((name for name, _ in work.columns), texts[width:], strict=True))
@@ -100,7 +117,8 @@ def with_families(
     elif all(key.value.constant for key in query.keys):
         groups = ("unit",)
     else:
-        groups = ("groups", one_group, *sorted(key.family for key in keys))
+        varying = (column.family for column, key in zip(keys, query.keys, strict=True) if not key.value.constant)
+        groups = ("groups", one_group, *sorted(varying))
     measured = list(zip(plan.blocks, work.vectors, cells, strict=bool(plan.blocks)))
     balls = [_ball(block, vector, texts_of) for block, vector, texts_of in measured]
     decisive = deciding([vector for _, vector, _ in measured])

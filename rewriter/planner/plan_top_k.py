@@ -16,8 +16,8 @@ from dataclasses import replace
 from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
 from rewriter.dialects import Dialect
-from rewriter.keys import plain_columns
 from rewriter.plan import Block, Plan, Top
+from rewriter.planner.picks_or_sorts import in_one_group, rows_in_group
 from rewriter.planner.plan_release import declared_groups, plan
 from rewriter.release import Query, Ranked
 
@@ -36,16 +36,10 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):
         # Which values a person is credited with is decided over all groups.
         return None
-    constant = all(key.value.constant for key in query.keys)
-    rows = (
-        query.bound.rows
-        if constant
-        else query.bound.by(plain_columns(query.keys)).within(1, constant=False).rows_per_group
-    )
     # Bounded as if a person had one group: that is what clipping group by group is.
     alone = replace(
         query,
-        bound=replace(query.bound, rows=rows),
+        bound=replace(query.bound, rows=rows_in_group(query)),
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
     base = plan(alone, norm, dialect, ranked_by=ranked.aggregate, declared=declared)
@@ -57,8 +51,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         return None
     ((name, weight),) = total.terms
     statistic = next(one for one in base.statistics if one.name == name)
-    # Facts, not declarations: nobody is kept out of a group, however many rows the owner said there are.
-    groups = 1 if constant or query.bound.unique else ranked.count
+    groups = 1 if in_one_group(query) else ranked.count
     top = Top(
         name=name,
         output=ordered.name,

@@ -6,7 +6,9 @@ less, since people are clipped to it whatever it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 from rewriter.columns import Facts
 from rewriter.declared import Spans
@@ -15,11 +17,14 @@ from rewriter.release import Query
 
 def in_touched_spans(query: Query) -> Query:
     """The same release with the bound of the spans that it touches."""
-    if not query.bound.spans:
-        return query
+    return replace(query, bound=query.bound.touching(touched_by(query))) if query.bound.spans else query
+
+
+def touched_by(query: Query) -> Callable[[Spans], int | Fraction]:
+    """How many of some spans a release touches."""
     limits = Facts.of(query.filters).limits
 
-    def touched(spans: Spans) -> int:
+    def touched(spans: Spans) -> int | Fraction:
         ends = [
             spans.touched(one.low, one.high)
             for variable, one in limits.items()
@@ -27,4 +32,4 @@ def in_touched_spans(query: Query) -> Query:
         ]
         return min(ends, default=spans.count)
 
-    return replace(query, bound=query.bound.touching(touched))
+    return touched

@@ -2,13 +2,14 @@
 
 from rewriter.relations.from_where import FIELD, BlockScope, SelectRows, build_block, condition, resolved
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
-from rewriter.relations.membership import Subqueries
+from rewriter.relations.membership import Inside, Subqueries
 from rewriter.relations.relation import UNIT, Relation, kept_of, outside, renamed, union_all
 
 __all__ = [
     "FIELD",
     "UNIT",
     "BlockScope",
+    "Inside",
     "Relation",
     "SelectRows",
     "Subqueries",

@@ -145,7 +145,12 @@ def build_block(
         for source in state.sources
     )
     inherited = [one for source in sources if not source.optional for one in source.filters]
-    filters = (*conditions, *state.conditions, *inherited)
+    same = frozenset(
+        source.alias
+        for source in sources
+        if source.alias in owner.constant and not (source.private and source.optional)
+    )
+    filters = tuple(_of_owner(one, same) for one in (*conditions, *state.conditions, *inherited))
     sources = _present(narrowed_sources(sources, filters), state, scope)
     scope = BlockScope(sources, frozenset(state.hidden), membership)
     rows = exp.Select().from_(owner.items.get(head.alias, head.item), copy=False)
@@ -164,6 +169,13 @@ def build_block(
     return SelectRows(
         scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said
     )
+
+
+def _of_owner(test: Value, same: frozenset[str]) -> Value:
+    """A condition, which is the same on all rows of a unit where it reads nothing but columns of sources that are."""
+    columns = {column.text("table") for column in test.sql.find_all(exp.Column)}
+    constant = bool(columns) and columns <= same and test.sql.find(exp.Query) is None
+    return replace(test, constant=True) if constant else test
 
 
 def _present(sources: tuple[Source, ...], state: _Joined, scope: BlockScope) -> tuple[Source, ...]:

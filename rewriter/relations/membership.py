@@ -19,7 +19,7 @@ from rewriter.columns import LISTED_COLUMN, variable_behind
 from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
-from rewriter.refused import TYPE_MISMATCH, Refused, compared_with_aggregate
+from rewriter.refused import NOT_ALLOWED, TYPE_MISMATCH, Refused
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
 from rewriter.statement import conjuncts, from_items, is_grouped, walk
@@ -58,14 +58,18 @@ class Subqueries:
         It reads no rows of people, so it is the same whoever comes or goes.
         """
         if isinstance(node.this, exp.Select):
-            inside = _Inside.of(node.this, self.columns)
+            inside = Inside.of(node.this, self.columns)
             named = {one.alias.lower() for one in node.this.expressions}
             read = [column for part in node.this.iter_expressions() for column in _columns(part)]
             if any(column not in inside and (column.table or column.name.lower() not in named) for column in read):
                 raise _of_the_outer_row()
         relation = self.relation(node.this)
         if relation.unit is not None:
-            raise compared_with_aggregate()
+            raise Refused(
+                "a subquery for one value returns rows of people",
+                hint="aggregate them in it: (SELECT AVG(x) FROM …)",
+                sqlstate=NOT_ALLOWED,
+            )
         if len(relation.columns) != 1:
             raise Refused("a subquery in an expression needs one column", hint="select one column", sqlstate="42601")
         value = relation.columns[0][1]
@@ -82,7 +86,7 @@ class Subqueries:
         select = node.this.copy()
         if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
             raise _correlated()
-        inside = _Inside.of(select, self.columns)
+        inside = Inside.of(select, self.columns)
         own: list[exp.Expr] = []
         ties: list[exp.Expr] = []
         for test in conjuncts(select.args["where"].this):
@@ -160,7 +164,7 @@ class Subqueries:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class Inside:
     """Which columns are those of a subquery's own FROM: a name that is found there does not mean the outer row's.
 
     ``complete``: all of its names are known; where they are not, a bare name is taken to be its own.
@@ -171,7 +175,7 @@ class _Inside:
     complete: bool
 
     @classmethod
-    def of(cls, select: exp.Select, columns: Callable[[exp.Expr], frozenset[str] | None]) -> _Inside:
+    def of(cls, select: exp.Select, columns: Callable[[exp.Expr], frozenset[str] | None]) -> Inside:
         items = from_items(select)
         known = [columns(item) for item in items]
         return cls(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -12,6 +13,7 @@ from rewriter.expressions import position_of
 from rewriter.refused import TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.relations import Relation
 from rewriter.release import RESERVED
+from rewriter.split.correlated_values import with_joined_values
 from rewriter.statement import folded, only
 
 _VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
@@ -24,13 +26,15 @@ MAX_EXPANDED = 400_000
 class Outer:
     """A query over released tables and public ones, rebuilt on our table names.
 
-    It was made of ``source`` and ``names``, which are kept for a public subquery that joins rows of people.
+    It was made of ``source`` and ``names``, which are kept for a subquery that rows of people are joined with. WITH
+    calls its first columns by the names ``columns``.
     """
 
     tree: exp.Query
     releases: bool
     source: exp.Query
     names: Names
+    columns: tuple[str, ...] = ()
 
 
 Resolved = Relation | Outer
@@ -75,6 +79,48 @@ class NamedQueries:
         if isinstance(found, Table):
             return frozenset(name.lower() for name in found.columns)
         return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
+
+    def with_joined_values(self, select: exp.Select, names: Names) -> exp.Select:
+        """A SELECT whose subqueries look up values of other rows for each row, with joins in their place, where people
+        are among these rows."""
+        if not any(map(partial(self._is_of_people, names=names), select.find_all(exp.Table))):
+            return select
+
+        def is_public(item: exp.Expr) -> bool:
+            found = self.named(item, names) if isinstance(item, exp.Table) else None
+            return isinstance(found, Table) and found.public
+
+        return with_joined_values(select, partial(self.columns, names=names), is_public) or select
+
+    def _is_of_people(self, item: exp.Table, names: Names) -> bool:
+        """Whether a name means rows of people, here or in a subquery that may give it another meaning."""
+        found = None if item.db else names.get(item.name, names.get(item.name.lower()))
+        table = self._catalog.find(item.name)
+        return isinstance(found, Relation) or (table is not None and not table.public)
+
+    def tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
+        """What items of FROM mean where these names are in reach."""
+
+        def table_of(item: exp.Expr) -> Table | None:
+            found = self.named(item, names) if isinstance(item, exp.Table) else None
+            return found if isinstance(found, Table) else None
+
+        return table_of
+
+    def holds_people(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> bool:
+        if id(item) in sources:
+            return isinstance(sources[id(item)], Relation)
+        table = self.named(item, names) if isinstance(item, exp.Table) else None
+        return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
+
+    def columns_of(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
+        """The folded names of an item's columns, where they are known."""
+        source = sources.get(id(item))
+        if isinstance(source, Relation):
+            return frozenset(name.lower() for name, _ in source.columns)
+        if source is not None:
+            return frozenset(name.lower() for name in source.tree.named_selects)
+        return self.columns(item, names)
 
     def defined(self, cte: exp.Expr) -> str:
         """The folded name that a WITH query gives; it is none of ours."""

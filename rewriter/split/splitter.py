@@ -8,7 +8,6 @@ would need to be both is refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,24 +19,25 @@ from rewriter.aggregates import (
     as_counts,
     check_measured,
     check_select,
-    parenthesised,
     plain_every,
     take_apart,
     with_counted_maxima,
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm, Table
+from rewriter.declared import Catalog, Norm
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
-from rewriter.release import RESERVED, Query, Split, release_name
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
+from rewriter.release import Query, Split, release_name
+from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
+from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.largest_groups import with_rankings
 from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
@@ -48,15 +48,20 @@ from rewriter.split.own_names import with_own_names
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
+from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.ranked_quantiles import plain_ranks
+from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
+from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unread_queries import without_unread
 from rewriter.statement import (
     from_items,
     is_grouped,
     only,
     output_name,
+    plain_blocks,
     plain_buckets,
     plain_conditions,
     plain_constants,
@@ -67,8 +72,6 @@ from rewriter.statement import (
     star_of,
 )
 
-_BOTH = f"{RESERVED}both"
-"""The name under which SELECT DISTINCT reads the rows of a UNION."""
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -92,7 +95,9 @@ def split(
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
     timed = plain_buckets(plain_series(tree, dialect))
-    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(timed, database)))))
+    worded = plain_conditions(
+        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
+    )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
@@ -105,62 +110,13 @@ def split(
         return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    tree = _without_unread(resolved.tree)
+    tree = without_unread(resolved.tree)
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
-
-
-def _named_person(grouped: Grouped) -> str | None:
-    """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
-
-    ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
-    as well, which adds nothing where that is so, and keeps people apart where it is not. Only what is known of a person
-    is read of such groups, by a LEFT JOIN of them: how many there are would hang on the statement's word.
-    """
-    for one in grouped.aggregates:
-        named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
-        if grouped.keys and named and one.condition is None and not one.value.nullable:
-            return one.text
-    return None
-
-
-def _once_each(rows: Relation) -> tuple[exp.Select, Relation]:
-    """SELECT DISTINCT of all columns of a relation, and the relation under the names that it reads."""
-    places = [f"c{place}" for place, _ in enumerate(rows.columns)]
-    columns: list[exp.Expr] = [
-        exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
-        for place, (column, _) in zip(places, rows.columns, strict=True)
-    ]
-    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(_BOTH), copy=False)
-    return select, renamed(rows, places)
-
-
-def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
-    raise AssertionError("a SELECT of our own making has no subqueries")
-
-
-def _is_cut(node: exp.SetOperation) -> bool:
-    """Whether a set operation has parts of its own that its rows depend on."""
-    return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
-
-
-def _without_unread(tree: exp.Query) -> exp.Query:
-    """The outer SELECT without WITH queries over releases that nothing reads: they are not bought. Changes ``tree``."""
-    pruned = True
-    while pruned:
-        pruned = False
-        read = Counter(table.name.lower() for table in tree.find_all(exp.Table))
-        for cte in list(tree.find_all(exp.CTE)):
-            released = any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table))
-            if released and not read[cte.alias.lower()] and (with_ := cte.parent) is not None:
-                cte.pop()
-                pruned = True
-                if not with_.expressions:
-                    with_.pop()
-    return tree
+    answers = frozenset(splitter.answers.used)
+    return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
@@ -175,6 +131,18 @@ class _Splitter:
         self._dialect = dialect
         self._with_others = with_others
         self._names = NamedQueries(catalog)
+        self._set_operations = SetOperations(self.query, self._select, self._alias, dialect)
+        self.answers = EarlierAnswers(catalog, self._alias, dialect)
+        self._public = PublicRows(
+            self.query,
+            self._block,
+            self._projection,
+            self._projection_of,
+            self.answers.relation,
+            self._alias,
+            catalog,
+            dialect,
+        )
         self._aliases = 0
         self.releases: list[Query] = []
         self.sites: list[Site] = []
@@ -193,7 +161,7 @@ class _Splitter:
             return self._select(node, names, ctes)
         if isinstance(node, exp.SetOperation):
             names, ctes = self._ctes(node, names)
-            return self._set_operation(node, names, ctes)
+            return self._set_operations.of(node, names, ctes)
         if isinstance(node, exp.Subquery):
             only(node, frozenset({"this", "alias"}), "a parenthesised query")
             return self.query(node.this, names)
@@ -220,56 +188,15 @@ class _Splitter:
             else:
                 definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
                 kept.append(definition)
+                resolved = replace(resolved, columns=tuple(columns))
+            self.answers.define(resolved, cte, dict(known))
             known[known_as] = resolved
         return known, kept
-
-    def _set_operation(
-        self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr], *, repeats: bool = False
-    ) -> Resolved:
-        """``repeats``: it does not matter whether rows are repeated, since they are made distinct above."""
-        only(
-            node,
-            frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
-            type(node).__name__.upper(),
-        )
-        word = type(node).__name__.upper()
-        distinct = bool(node.args.get("distinct"))
-        if isinstance(node.this, exp.Union) and word == "UNION" and (distinct or repeats) and not _is_cut(node.this):
-            left = self._set_operation(node.this, names, [], repeats=True)
-        else:
-            left = self.query(node.this, names)
-        right = self.query(node.expression, names)
-        if isinstance(left, Outer) and isinstance(right, Outer):
-            tree = type(node)(
-                this=parenthesised(left.tree),
-                expression=parenthesised(right.tree),
-                distinct=node.args.get("distinct"),
-            )
-            for part in ("order", "limit", "offset"):
-                if (value := node.args.get(part)) is not None:
-                    tree.set(part, value.copy())
-            if ctes:
-                tree.set("with_", exp.With(expressions=ctes))
-            return Outer(tree, left.releases or right.releases, node, names)
-        if isinstance(left, Relation) and isinstance(right, Relation):
-            if node.args.get("limit") or node.args.get("offset"):
-                raise limited_rows()
-            if word == "UNION":
-                both = union_all(left, right, self._alias(), self._dialect)
-                return self._distinct(both) if distinct and not repeats else both
-            if not distinct:
-                raise Refused(f"{word} ALL is not answered over people", hint=f"use {word} without ALL")
-            return kept_of(type(node), left, right, self._alias(), self._dialect)
-        raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
-
-    def _distinct(self, rows: Relation) -> Resolved:
-        """The rows of a relation once each: UNION is SELECT DISTINCT over UNION ALL."""
-        select, named = _once_each(rows)
-        return self._select(select, {_BOTH: named}, [])
 
     # SELECT
 
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
+        select = self._names.with_joined_values(select, names)
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
@@ -297,9 +224,11 @@ class _Splitter:
             sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
-        held = [self._holds_people(item, names, sources) for item in items]
+        held = [self._names.holds_people(item, names, sources) for item in items]
         if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
-            aggregated = with_people_aggregated(select, held, partial(self._columns, names=names, sources=sources))
+            aggregated = with_people_aggregated(
+                select, held, partial(self._names.columns_of, names=names, sources=sources)
+            )
             if aggregated is not None:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -310,43 +239,19 @@ class _Splitter:
             if moved is None:
                 moved = with_own_values(
                     select,
-                    {n: (s.source, self._tables_in(s.names)) for n, s in sources.items() if isinstance(s, Outer)},
+                    {n: (s.source, self._names.tables_in(s.names)) for n, s in sources.items() if isinstance(s, Outer)},
                     answers,
-                    self._tables_in(names),
+                    self._names.tables_in(names),
                 )
-            if moved is not None:
-                del self.releases[before:]
-                self.notes = told
-                return self._select(moved, names, ctes)
-            raise Refused(
-                "rows of people are joined with an aggregate over people",
-                hint="aggregate the rows first, then join the aggregated subqueries",
-            )
+            del self.releases[before:]
+            form = None if moved is None else partial(self._select, moved, names, ctes)
+            if form is not None and (other := self._tried(form, told)) is not None:
+                return other
+            # Rows of people beside an aggregate over people: that is released first.
+            own = by_own_keys(select, answers)
+            sources = {id(n): sources[id(o)] for o, n in zip(items, from_items(own), strict=True) if id(o) in sources}
+            select = own
         return self._private(select, names, ctes, sources)
-
-    def _tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
-        """What items of FROM mean where these names are in reach."""
-
-        def table_of(item: exp.Expr) -> Table | None:
-            found = self._names.named(item, names) if isinstance(item, exp.Table) else None
-            return found if isinstance(found, Table) else None
-
-        return table_of
-
-    def _holds_people(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> bool:
-        if id(item) in sources:
-            return isinstance(sources[id(item)], Relation)
-        table = self._names.named(item, names) if isinstance(item, exp.Table) else None
-        return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
-
-    def _columns(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
-        """The folded names of an item's columns, where they are known."""
-        source = sources.get(id(item))
-        if isinstance(source, Relation):
-            return frozenset(name.lower() for name, _ in source.columns)
-        if source is not None:
-            return frozenset(name.lower() for name in source.tree.named_selects)
-        return self._names.columns(item, names)
 
     # The public side
 
@@ -368,13 +273,14 @@ class _Splitter:
                 copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
-        self._subqueries(tree, names)
+        released = self._subqueries(tree, names) or len(self.releases) > before
+        released = released or any(isinstance(found, Outer) and found.releases for found in sources.values())
         for index, expression in enumerate(select.expressions):
             if not isinstance(expression, exp.Alias) and not star_of(expression)[0]:
                 name = exp.to_identifier(output_name(expression), quoted=True)
                 current = tree.expressions[index]
                 current.replace(exp.Alias(this=current.copy(), alias=name))
-        return Outer(tree, len(self.releases) > before, select, names)
+        return Outer(tree, released, select, names)
 
     def _rename_table(self, item: exp.Table, copy: exp.Expr, names: Names) -> None:
         table = self._names.named(item, names)
@@ -383,10 +289,11 @@ class _Splitter:
             self.tables.add(ours.name)
             copy.replace(ours)
 
-    def _subqueries(self, tree: exp.Expr, names: Names) -> None:
+    def _subqueries(self, tree: exp.Expr, names: Names) -> bool:
         """Resolve the subqueries in the expressions of an outer SELECT, in place. What a condition looks groups up in
-        has no row of others: the ten largest groups are ten groups."""
+        has no row of others: the ten largest groups are ten groups. Says whether one of them is over people."""
         around, self._with_others = self._with_others, False
+        released = False
         done = {id(item.this) for item in from_items(tree) if isinstance(item, exp.Subquery)}
         with_ = tree.args.get("with_")
         done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
@@ -399,10 +306,12 @@ class _Splitter:
                 resolved = self.query(node, names)
                 if isinstance(resolved, Relation):
                     raise Refused("a subquery returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+                released = released or resolved.releases
                 node.replace(resolved.tree)
             else:
                 stack.extend(node.iter_expressions())
         self._with_others = around
+        return released
 
     # The private side
 
@@ -413,7 +322,10 @@ class _Splitter:
         def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
-        return build_block(select, resolve, membership, self._catalog, self._dialect)
+        block = build_block(select, resolve, membership, self._catalog, self._dialect)
+        if self.answers.used:
+            check_equalities(block.rows)
+        return block
 
     def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:
         alias = item.args.get("alias")
@@ -436,57 +348,8 @@ class _Splitter:
             found = sources[id(item)]
         else:
             raise Refused("this is not a table or a subquery", hint="name a table in FROM", sqlstate=UNKNOWN_TABLE)
-        relation = found if isinstance(found, Relation) else self._public_relation(found)
+        relation = found if isinstance(found, Relation) else self._public.relation(found)
         return relation.source(name, self._alias(), columns)
-
-    def _public_relation(self, outer: Outer) -> Relation:
-        """A subquery over public tables, checked like rows of people because the engine runs it beside them."""
-        node = outer.source
-        if isinstance(node, exp.Subquery):
-            node = node.this
-        if outer.releases:
-            raise compared_with_aggregate()
-        if isinstance(node, exp.SetOperation):
-            return self._public_rows_of_both(node, outer.names)
-        if not isinstance(node, exp.Select) or not node.args.get("from_"):
-            raise Refused(
-                "this public subquery cannot be joined with rows of people",
-                hint="select from public tables in it, with joins, DISTINCT, GROUP BY or UNION",
-            )
-        sources = {
-            id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
-        }
-        if not is_grouped(node):
-            return self._projection(node, outer.names, sources)
-        check_select(node)
-        if node.args.get("limit") or node.args.get("offset"):
-            raise Refused("LIMIT of public groups is not answered beside people", hint="write HAVING, or the values")
-        return self._public_groups(node, self._block(node, outer.names, sources))
-
-    def _public_groups(self, select: exp.Select, block: SelectRows) -> Relation:
-        """Groups of public rows, exact: nobody's rows are among them."""
-        outputs = output_names(select, block.scope)
-        grouped = take_apart(select, block.scope, self._dialect, "rows", outputs)
-        if grouped.sets:
-            raise Refused("grouping sets of public rows are not joined with people", hint="use one GROUP BY")
-        source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
-        grouped.outer.set("distinct", None)
-        return self._projection_of(grouped.outer, source, {})
-
-    def _public_rows_of_both(self, node: exp.SetOperation, names: Names) -> Relation:
-        """UNION ALL and UNION of public rows."""
-        only(node, frozenset({"this", "expression", "distinct"}), type(node).__name__.upper())
-        if not isinstance(node, exp.Union):
-            raise Refused("only UNION of public rows is joined with people", hint="use IN or NOT IN")
-        sides = [self.query(side, names) for side in (node.this, node.expression)]
-        left, right = (side if isinstance(side, Relation) else self._public_relation(side) for side in sides)
-        both = union_all(left, right, self._alias(), self._dialect)
-        if not node.args.get("distinct"):
-            return both
-        select, rows = _once_each(both)
-        source = rows.source("rows", self._alias(), [])
-        block = build_block(select, lambda _: source, _no_subqueries, self._catalog, self._dialect)
-        return self._public_groups(select, block)
 
     def _private(
         self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved]
@@ -499,15 +362,17 @@ class _Splitter:
         moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
         if moved is not select:
             before, now = from_items(select), from_items(moved)
-            if before != now:
-                return self._select(moved, names, ctes)
-            sources = {id(n): sources[id(o)] for o, n in zip(before, now, strict=True) if id(o) in sources}
-        select = moved
+            form = partial(self._select, moved, names, ctes)
+            if before == now:
+                known = {id(n): sources[id(o)] for o, n in zip(before, now, strict=True) if id(o) in sources}
+                form = partial(self._private, moved, names, ctes, known)
+            if (other := self._tried(form, dict(self.notes))) is not None:
+                return other
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
-        person = None if any(key.value.identifies for key in grouped.keys) else _named_person(grouped)
+        person = None if any(key.value.identifies for key in grouped.keys) else named_person(grouped)
         if person is not None:
             self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
         if person is not None or any(key.value.identifies for key in grouped.keys):
@@ -520,10 +385,13 @@ class _Splitter:
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
+        grouped, of_blocks = apart_from_blocks(grouped, block, self._making(), len(self.releases))
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
-        if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
+        if not grouped.aggregates and of_blocks:
+            self._over_blocks(of_blocks)
+        elif grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
             query = release_of(grouped, block)
@@ -537,11 +405,29 @@ class _Splitter:
             self.releases.append(query)
             again = partial(self._again, names=names, items=from_items(select), sources=sources)
             self.sites.append(Site(select, block, query, again))
+            self._over_blocks(of_blocks)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
+        for one in found:
+            self.releases.append(one.query)
+            self.notes |= dict.fromkeys(one.notes)
+
+    def _making(self) -> Making:
+        def block(select: exp.Select, source: Source) -> SelectRows:
+            return build_block(select, lambda _: source, no_subqueries, self._catalog, self._dialect)
+
+        return Making(
+            self._alias,
+            lambda select, source: self._projection_of(select, source, {}),
+            block,
+            self._catalog,
+            self._dialect,
+        )
 
     def _again(
         self, select: exp.Select, *, names: Names, items: Sequence[exp.Expr], sources: Mapping[int, Resolved]
@@ -596,12 +482,27 @@ class _Splitter:
             raise limited_rows()
         return found
 
+    def _tried(self, resolve: Callable[[], Resolved], told: dict[str, None]) -> Resolved | None:
+        """Another form of a SELECT; None where it is refused, which leaves no trace."""
+        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
+        self.notes = told
+        try:
+            return resolve()
+        except (NeedsAnswer, Unbounded):
+            raise
+        except Refused:
+            del self.releases[before:]
+            self._aliases, self.tables, self.notes = aliases, tables, told
+            return None
+
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
         before, aliases, tables, notes = len(self.releases), self._aliases, set(self.tables), dict(self.notes)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
+        except NeedsAnswer:
+            raise
         except Refused:
             return False
         finally:
@@ -614,9 +515,8 @@ class _Splitter:
         def relation(query: exp.Expr) -> Relation:
             before = len(self.releases)
             found = self.query(query, names)
-            if len(self.releases) > before:
-                raise compared_with_aggregate()
-            return found if isinstance(found, Relation) else self._public_relation(found)
+            del self.releases[before:]
+            return found if isinstance(found, Relation) else self._public.relation(found)
 
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
         if isinstance(node, exp.Subquery):

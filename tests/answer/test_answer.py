@@ -121,7 +121,7 @@ def test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text(
         "SELECT COUNT(*) FROM patient; SELECT COUNT(*) FROM patient",
         "DELETE FROM patient",
         "SELECT COUNT(*) FROM patient, visit",
-        "SELECT COUNT(*) FROM patient WHERE weight > (SELECT AVG(weight) FROM patient)",
+        "SELECT COUNT(*) FROM patient WHERE weight = (SELECT AVG(weight) FROM patient)",
         "SELECT (",
     ],
 )

@@ -36,7 +36,8 @@ tables:
   visit:
     unit: patient_id -> patient.id
     time: at
-    max_rows: 6 per month
+    closed_after: 1 day
+    max_rows: 6 per month, 2 per day
     columns:
       patient_id: {{}}
       at: {{range: [2026-01-01, 2027-01-01]}}
@@ -46,7 +47,8 @@ tables:
   login:
     unit: patient_id -> patient.id
     time: at
-    max_rows: 15 per month
+    closed_after: 1 day
+    max_rows: 15 per month, 3 per day
     columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
 """
 
@@ -109,23 +111,61 @@ def policy_text(database: str, budget: str, epsilon: str) -> str:
     return POLICY.format(database=database, budget=budget, epsilon=epsilon, departments=", ".join(DEPARTMENTS))
 
 
-def tiles(today: datetime.date) -> dict[str, str]:
-    """A dashboard, as Grafana, Superset and Metabase spell it on one day; the last tile is an alert."""
+PRICES = {"visits by day": "0.2"}
+"""The ε of tiles that ask for more than the default."""
+TOOLS = ("Grafana", "Superset", "Metabase")
+
+
+def tiles(today: datetime.date, tool: str = "Superset") -> dict[str, str]:
+    """A dashboard, as a tool spells it on one day; the last tile is an alert."""
     ago, month = today - datetime.timedelta(days=30), today.replace(day=1)
-    since, until = f"at >= TIMESTAMP '{ago} 00:00:00'", f"at < TIMESTAMP '{today} 00:00:00'"
-    grafana = f"at BETWEEN '{ago}T00:00:00' AND '{today - datetime.timedelta(days=1)}T23:59:59'"
+
+    def at(table: str) -> str:
+        return f'"public"."{table}"."at"' if tool == "Metabase" else "at"
+
+    def times(table: str, since: datetime.date | None, until: datetime.date | None) -> str:
+        word = "timestamp" if tool == "Metabase" else "TIMESTAMP"
+        ends = [(sign, end) for sign, end in ((">=", since), ("<", until)) if end is not None]
+        return " AND ".join(f"{at(table)} {sign} {word} '{end} 00:00:00'" for sign, end in ends)
+
+    def window(table: str) -> str:
+        if tool == "Grafana":
+            return f"at >= '{ago}T00:00:00Z' AND at < '{today}T00:00:00Z'"
+        return times(table, ago, today)
+
+    def cut(unit: str) -> str:
+        """The key, with its name."""
+        if tool == "Metabase":
+            return f"CAST(DATE_TRUNC('{unit}', {at('visit')}) AS date)"
+        return f"DATE_TRUNC('{unit}', at)"
+
+    name = {"Grafana": '"time"', "Superset": "__timestamp", "Metabase": '"at"'}[tool]
+    visit, login, patient = (
+        f'"public"."{one}"' if tool == "Metabase" else one for one in ("visit", "login", "patient")
+    )
+    limit = {"Grafana": "", "Superset": " LIMIT 1000", "Metabase": " LIMIT 2000"}[tool]
+    by_day, by_month = cut("day"), cut("month")
     return {
-        "visits, 30 days": f"SELECT COUNT(*) AS visits FROM visit WHERE {grafana}",
-        "active people": f"SELECT COUNT(DISTINCT patient_id) AS active FROM login WHERE {since} AND {until}",
-        "cost, 30 days": f"SELECT SUM(cost) AS cost FROM visit WHERE {since} AND {until}",
-        "visits by day": f"SELECT DATE_TRUNC('day', at) AS __timestamp, COUNT(*) AS n FROM visit WHERE {since} AND {until} GROUP BY 1 ORDER BY 1",
-        "month over month": f"SELECT DATE_TRUNC('month', at) AS month, COUNT(*) AS n FROM visit WHERE {until} GROUP BY DATE_TRUNC('month', at) ORDER BY 1",
-        "top 10": f"SELECT department, COUNT(*) AS n FROM visit WHERE {since} AND {until} GROUP BY department ORDER BY n DESC LIMIT 10",
-        "by region": f"SELECT region, COUNT(*) AS n FROM visit JOIN patient ON patient_id = id WHERE {since} AND {until} GROUP BY region ORDER BY 1",
-        "urgent": f"SELECT AVG(CASE WHEN urgent THEN 1.0 ELSE 0.0 END) AS share FROM visit WHERE {since} AND {until}",
-        "mean cost": f'SELECT "department" AS "department", AVG("cost") AS "avg" FROM "public"."visit" WHERE "at" >= timestamp \'{ago} 00:00:00\' AND "at" < timestamp \'{today} 00:00:00\' GROUP BY "department" ORDER BY "department" ASC',
-        "retention": f"SELECT COUNT(*) AS kept FROM patient WHERE id IN (SELECT patient_id FROM login WHERE at >= TIMESTAMP '{month} 00:00:00') AND id IN (SELECT patient_id FROM login WHERE {since} AND at < TIMESTAMP '{month} 00:00:00')",
-        "logins by hour": f"SELECT EXTRACT(HOUR FROM at) AS hour, COUNT(*) AS n FROM login WHERE {since} AND {until} GROUP BY 1 ORDER BY 1",
+        "visits, 30 days": f"SELECT COUNT(*) AS visits FROM {visit} WHERE {window('visit')}{limit}",
+        "active people": f"SELECT COUNT(DISTINCT patient_id) AS active FROM {login} WHERE {window('login')}{limit}",
+        "cost, 30 days": f"SELECT SUM(cost) AS cost FROM {visit} WHERE {window('visit')}{limit}",
+        "visits by day": f"SELECT {by_day} AS {name}, COUNT(*) AS n FROM {visit} WHERE {times('visit', ago, today)}"
+        f" GROUP BY {by_day} ORDER BY 1{limit}",
+        "month over month": f"SELECT {by_month} AS {name}, COUNT(*) AS n FROM {visit}"
+        f" WHERE {times('visit', None, today)} GROUP BY {by_month} ORDER BY 1{limit}",
+        "top 10": f"SELECT department, COUNT(*) AS n FROM {visit} WHERE {window('visit')}"
+        " GROUP BY department ORDER BY n DESC LIMIT 10",
+        "by region": f"SELECT region, COUNT(*) AS n FROM {visit} JOIN {patient} ON patient_id = id"
+        f" WHERE {times('visit', ago, today)} GROUP BY region ORDER BY 1{limit}",
+        "urgent": f"SELECT AVG(CASE WHEN urgent THEN 1.0 ELSE 0.0 END) AS share FROM {visit}"
+        f" WHERE {window('visit')}{limit}",
+        "mean cost": f'SELECT "department" AS "department", AVG("cost") AS "avg" FROM {visit} WHERE {window("visit")}'
+        f' GROUP BY "department" ORDER BY "department" ASC{limit}',
+        "retention": f"SELECT COUNT(*) AS kept FROM {patient} WHERE id IN (SELECT patient_id FROM {login} WHERE"
+        f" {times('login', month, None)}) AND id IN (SELECT patient_id FROM {login} WHERE"
+        f" {times('login', ago, month)}){limit}",
+        "logins by hour": f"SELECT EXTRACT(HOUR FROM {at('login')}) AS hour, COUNT(*) AS n FROM {login}"
+        f" WHERE {window('login')} GROUP BY 1 ORDER BY 1{limit}",
     }
 
 

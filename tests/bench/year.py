@@ -1,8 +1,11 @@
-"""``python -m tests.bench year [--people 20000] [--days 365] [--refreshes 24] [--viewers 20]``: a dashboard over data that grow.
+"""``python -m tests.bench year [--people 20000] [--days 365] [--refreshes 24] [--viewers 20] [--picture FILE]``: a dashboard over data that grow.
 
-A PostgreSQL database gets its rows day by day, and viewers refresh twelve tiles again and again. Each month says how
-many statements were asked, bought, free and refused, how far each tile was off the truth, what was spent of what was
-declared, and what the same would have cost if each refresh were bought.
+A PostgreSQL database gets its rows day by day, and viewers who use three tools refresh twelve tiles again and again. Each
+month says how many statements were asked, bought, free and refused, how far each tile was off the truth, what was spent
+of what was declared, and what the same would have cost if each refresh were bought.
+
+Not every viewer's every refresh is asked for real: see ``ASKED``. What is counted without being asked has the very text
+that was asked before in the same period of ``refresh``, and is free.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -30,9 +34,13 @@ from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
 from tests.engines.postgres_server import start
 
-from .growing import FIRST, GrowingClinic, alert, policy_text, tiles
+from .growing import FIRST, PRICES, TOOLS, GrowingClinic, alert, policy_text, tiles
 
-BUDGET = "{epsilon: 6, delta: 1e-6, per: month, lifetime: {epsilon: 40, delta: 1e-5}}"
+EPSILON, LIFETIME = 6, 40
+BUDGET = f"{{epsilon: {EPSILON}, delta: 1e-6, per: month, lifetime: {{epsilon: {LIFETIME}, delta: 1e-5}}}}"
+ASKED = 2
+"""So many refreshes of a day are asked for real, in each tool's spelling: the first, and later ones. The others have the
+same texts on the same day, and are counted as free when the later ones were."""
 
 
 def off(answer: Sequence[Sequence[object]], truth: Sequence[Sequence[object]]) -> float | None:
@@ -47,33 +55,42 @@ def off(answer: Sequence[Sequence[object]], truth: Sequence[Sequence[object]]) -
 
 
 class Year:
-    """What happened, month by month."""
+    """What happened, month by month. ``real`` counts what was asked and not only counted."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.errors: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         self.spent: dict[str, float] = {}
+        self.by_tile: dict[str, dict[str, PrivacyLoss]] = defaultdict(lambda: defaultdict(PrivacyLoss))
         self.bought_each: dict[str, PrivacyLoss] = defaultdict(PrivacyLoss)
         self.refusals: Counter[str] = Counter()
+        self.real = 0
 
-    def ask(self, month: str, session: Session, sql: str, times: int) -> Sequence[Sequence[object]] | None:
-        """One tile, asked by everybody who looks at it; the first of them may pay."""
-        rows = None
-        for _ in range(times):
-            self.counts[month]["asked"] += 1
+    def ask(
+        self, month: str, tile: str, session: Session, sql: str, real: int, times: int
+    ) -> Sequence[Sequence[object]]:
+        """One tile in one spelling, asked by everybody who looks at it on a day; the first of them may pay."""
+        rows: Sequence[Sequence[object]] = ()
+        for number in range(real):
+            self.real += 1
             try:
                 answer = session.execute(sql)
             except Error as error:
-                self.counts[month]["refused"] += 1
+                self.counts[month] += Counter(asked=times - number, refused=times - number)
                 self.refusals[f"{error.message} | {sql[:60]}"] += 1
-                return None
-            self.counts[month]["bought" if answer.price else "free"] += 1
+                return ()
+            self.counts[month] += Counter({"asked": 1, "bought" if answer.price else "free": 1})
+            self.by_tile[month][tile] += answer.price
             rows = rows or answer.rows
+            again = answer
+        if again.price:
+            raise AssertionError("the same text on the same day is bought twice")
+        self.counts[month] += Counter(asked=times - real, free=times - real)
         return rows
 
 
 def run(people: int, days: int, refreshes: int, viewers: int, epsilon: str, console: Console) -> Year:
-    year, now = Year(), [datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)]
+    year, now, began = Year(), [datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)], time.monotonic()
     server = start()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -91,9 +108,10 @@ def run(people: int, days: int, refreshes: int, viewers: int, epsilon: str, cons
                     if number < 31:
                         continue  # a month of rows, and then the dashboard begins
                     now[0] = datetime.datetime.combine(day, datetime.time(3), datetime.UTC) + datetime.timedelta(days=1)
-                    _one_day(year, proxy, owner, now[0], refreshes, viewers, people)
-                    if now[0].day == 1:
-                        console.print(f"{now[0]:%Y-%m-%d}: {dict(year.counts[_month(now[0])])}", highlight=False)
+                    _one_day(year, proxy, owner, now[0], refreshes, viewers, people, epsilon)
+                    if now[0].day in (1, 11, 21):
+                        took = f"{(time.monotonic() - began) / 60:.1f} minutes"
+                        console.print(f"{now[0]:%Y-%m-%d}: {dict(year.counts[_month(now[0])])} {took}", highlight=False)
     finally:
         server.process.close()
     return year
@@ -111,24 +129,63 @@ def _one_day(
     refreshes: int,
     viewers: int,
     people: int,
+    epsilon: str,
 ) -> None:
-    month, times = _month(now), refreshes * viewers
+    month = _month(now)
     session, watch = proxy.session(), proxy.session()
     watch.execute("SET dpsql.watch = 'hardly anybody'")
-    asked = tiles(now.date())
-    for tile, sql in asked.items():
-        rows = year.ask(month, session, sql, times)
-        if rows is not None and now.day in (5, 20):
-            truth = owner.execute(sql.encode()).fetchall()
-            if (error := off(rows, truth)) is not None:
-                year.errors[month][tile].append(error)
-    year.ask(month, watch, alert(people), times)
-    each = proxy._opened.accountant.price(session.settings.epsilon, Fraction(0))
-    year.bought_each[month] += each * (refreshes * (len(asked) + 1))
+    for number, tool in enumerate(TOOLS):
+        # Viewers are shared out among the tools.
+        times = refreshes * len(range(number, viewers, len(TOOLS)))
+        for tile, sql in tiles(now.date(), tool).items():
+            session.execute(f"SET dpsql.epsilon = {PRICES.get(tile, epsilon)}")
+            rows = year.ask(month, tile, session, sql, min(ASKED, times), times)
+            if rows and now.day in (5, 20):
+                truth = owner.execute(sql.encode()).fetchall()
+                if (error := off(rows, truth)) is not None:
+                    year.errors[month][tile].append(error)
+        year.ask(month, "alert", watch, alert(people), min(ASKED, times), times)
+    for tile in (*tiles(now.date()), "alert"):
+        each = proxy._opened.accountant.price(Fraction(PRICES.get(tile, epsilon)), Fraction(0))
+        year.bought_each[month] += each * refreshes
     window = proxy.ledger.standings()[0]
     year.spent[month] = window.accountant.epsilon_of(window.spent)
-    if not window.spent.fits_within(window.accountant.limit):
+    if not all(one.spent.fits_within(one.accountant.limit) for one in proxy.ledger.standings()):
         raise AssertionError("more is spent than was declared")
+
+
+def drawn(told: Mapping[str, Mapping[str, Mapping[str, object]]], picture: Path) -> None:
+    """What a year costs and how far off its tiles are, as a picture."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.fonttype"] = "none"
+    from matplotlib import pyplot
+
+    months = list(told["counts"])
+    figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 7), constrained_layout=True)
+    above.bar(
+        months, [told["each"][month] for month in months], color="#d9a441", label="each refresh of one viewer bought"
+    )  # type: ignore[arg-type]
+    above.bar(months, [told["spent"][month] for month in months], color="#2f6f9f", label="spent")  # type: ignore[arg-type]
+    above.axhline(EPSILON, color="#a33", linewidth=1.2, label=f"declared for each month: ε = {EPSILON}")
+    above.set_yscale("log")
+    above.set_ylabel("ε of a month, δ = 1e-6")
+    asked = sum(int(counts.get("asked", 0)) for counts in told["counts"].values())  # type: ignore[call-overload]
+    refused = sum(int(counts.get("refused", 0)) for counts in told["counts"].values())  # type: ignore[call-overload]
+    above.set_title(f"A dashboard of twelve tiles for a year: {asked:,} statements, {refused:,} refused", fontsize=11)
+    above.legend(fontsize=8, loc="upper right")
+    names = sorted({tile for tiles_ in told["errors"].values() for tile in tiles_})
+    for place, tile in enumerate(names):
+        values = [told["errors"].get(month, {}).get(tile) for month in months]
+        known = [100 * statistics.median(one) if one else float("nan") for one in values]  # type: ignore[type-var,call-overload]
+        below.plot(months, known, marker="osD^v"[place % 5], markersize=3.5, linewidth=1, label=tile)
+    below.set_yscale("log")
+    below.set_ylabel("median relative error of a tile, %")
+    below.legend(fontsize=7, ncol=4, loc="upper center")
+    for axes in (above, below):
+        axes.tick_params(axis="x", rotation=30, labelsize=8)
+    figure.savefig(picture, metadata={"Date": None})
 
 
 def main() -> None:
@@ -139,37 +196,58 @@ def main() -> None:
     parser.add_argument("--viewers", type=int, default=20)
     parser.add_argument("--epsilon", default="0.05", help="of a statement")
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="an SVG")
     options = parser.parse_args()
-    console = Console(width=150)
+    console = Console(width=170)
     year = run(options.people, options.days, options.refreshes, options.viewers, options.epsilon, console)
+    months = list(year.counts)
+    each = {month: ZCDP.alone(year.bought_each[month], Fraction(1, 10**6)) for month in months}
+    told = {
+        "counts": {month: dict(counts) for month, counts in year.counts.items()},
+        "spent": year.spent,
+        "each": {month: 0.0 if found is None else float(found[0]) for month, found in each.items()},
+        "errors": {month: dict(by_tile) for month, by_tile in year.errors.items()},
+        "tiles": {
+            month: {tile: float(loss.rho) for tile, loss in some.items()} for month, some in year.by_tile.items()
+        },
+        "real": {"asked for real": year.real},
+    }
+    if options.json:
+        options.json.write_text(json.dumps(told, indent=1))
+    _print(year, told, console, options)
+    if options.picture:
+        drawn(told, options.picture)
+    sys.exit(1 if year.refusals else 0)
+
+
+def _print(year: Year, told: Mapping[str, Mapping[str, object]], console: Console, options: argparse.Namespace) -> None:
     table = Table(
-        "month",
-        "asked",
-        "bought",
-        "free",
-        "refused",
-        "spent ε of 6",
-        "ε if each refresh of one viewer were bought",
-        box=None,
-    )
+        "month", "asked", "bought", "free", "refused", f"spent ε of {EPSILON}",
+        "ε if each refresh of one viewer were bought", box=None,
+    )  # fmt: skip
     for month, counts in year.counts.items():
         numbers = [f"{counts[name]:,}" for name in ("asked", "bought", "free", "refused")]
-        alone = ZCDP.alone(year.bought_each[month], Fraction(1, 10**6))
-        table.add_row(month, *numbers, f"{year.spent[month]:.2f}", "" if alone is None else f"{float(alone[0]):.0f}")
+        table.add_row(month, *numbers, f"{year.spent[month]:.2f}", f"{told['each'][month]:.0f}")
     console.print(table)
-    errors = Table("tile", *year.errors, box=None)
+    total = sum(counts["asked"] for counts in year.counts.values())
+    console.print(
+        f"{options.viewers} viewers, {options.refreshes} refreshes a day, in the spellings of {', '.join(TOOLS)}."
+        f" Of {total:,} statements {year.real:,} were sent: {ASKED} refreshes of a day in each spelling, at 03:00 with the"
+        " clock moved from day to day. The others are counted: they have the same text on the same day, whose last"
+        " asking was free.",
+        highlight=False,
+    )
+    months = list(year.errors)
+    errors = Table("tile", *months, box=None)
     for tile in next(iter(year.errors.values()), {}):
-        cells = [year.errors[month].get(tile, []) for month in year.errors]
+        cells = [year.errors[month].get(tile, []) for month in months]
         errors.add_row(tile, *(f"{statistics.median(cell):.1%}" if cell else "" for cell in cells))
     console.print("Median relative error of a tile's cells:")
     console.print(errors)
+    prices = Table("tile", *year.by_tile, box=None)
+    for tile in next(iter(year.by_tile.values()), {}):
+        prices.add_row(tile, *(f"{1000 * float(some[tile].rho):.1f}" for some in year.by_tile.values()))
+    console.print("Spent on each tile, in thousandths of ρ:")
+    console.print(prices)
     for refusal, count in year.refusals.most_common(10):
         console.print(f"refused {count}: {refusal}", highlight=False)
-    if options.json:
-        told = {
-            "counts": {month: dict(counts) for month, counts in year.counts.items()},
-            "spent": year.spent,
-            "errors": {month: dict(by_tile) for month, by_tile in year.errors.items()},
-        }
-        options.json.write_text(json.dumps(told, indent=1))
-    sys.exit(1 if year.refusals else 0)

@@ -16,6 +16,7 @@ from rich.console import Console
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.policy import Policy
+from tests.engines.postgres_server import copy_tables, shared_server
 
 POLICY = """
 database: duckdb:shop.duckdb
@@ -70,6 +71,24 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     assert "times less noisy" in text
 
 
+def test_a_postgresql_is_told_alike(shop: Path) -> None:
+    server = shared_server()
+    name = server.database(
+        """CREATE TABLE customer (id INTEGER PRIMARY KEY, email TEXT, sex TEXT, age INTEGER);
+        CREATE TABLE purchase (customer_id INTEGER, day DATE, amount INTEGER)"""
+    )
+    with duckdb.connect(str(shop.parent / "shop.duckdb"), read_only=True) as rows, server.owner(name) as connection:
+        copy_tables(rows, connection, ("customer", "purchase"))
+    text = told(shop)
+    shop.write_text(POLICY.replace("duckdb:shop.duckdb", server.url(name)).replace("sqlite:shop", "sqlite:other"))
+
+    def figures(page: str) -> list[str]:
+        """All lines but those of errors, which follow from each engine's plan."""
+        return [" ".join(line.split()) for line in page.splitlines() if "less noisy" not in line and "±" not in line]
+
+    assert figures(told(shop)) == figures(text)
+
+
 def test_the_simulation_tells_the_bias(shop: Path) -> None:
     lines = [" ".join(line.split()) for line in told(shop).splitlines()]
     (count,) = [line for line in lines if line.startswith('SELECT COUNT(*) FROM "purchase" ')]
@@ -102,3 +121,16 @@ def test_it_is_free_and_for_a_terminal_alone(shop: Path) -> None:
         [sys.executable, "-m", "dpsql", "budget", str(shop)], capture_output=True, text=True, check=True
     )
     assert "Charges:  0," in budget.stdout
+
+
+def test_the_number_of_rows_in_each_span_is_there(shop: Path) -> None:
+    text = shop.read_text()
+    shop.write_text(text.replace("max_rows: 4", "time: day\n    max_rows: 6 per month, 2 per day"))
+    assert "most 10; max_rows is 6 per month, 2 per day, which is 72 in all" in told(shop)
+    assert "in a month with any: median 2, 90 % 2, 99 % 2, most 10; 0.1 % have more than 6" in told(shop)
+    assert "in a day with any: median 2, 90 % 2, 99 % 2, most 8; " in told(shop)
+    assert "have more than 2, which weighs 6 rows away" in told(shop)
+    shop.write_text(text.replace("max_rows: 4", "time: day"))
+    assert "in a month with any: median 2, 90 % 2, 99 % 2, most 10: max_rows: 2 per month keeps 99 % whole" in told(
+        shop
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import duckdb
 import sqlglot
+from sqlglot import exp
 
 from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
@@ -21,12 +22,14 @@ from dpsql.policy.policy import Policy
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.declared.time_zones import UTC
+from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
-from rewriter.refused import Refused
+from rewriter.refused import NeedsAnswer, Refused
 from rewriter.regression import Regression
 from rewriter.statement.parser import Explain, Select, parse
+from tests.answer.answers import unknown_answer
 
 FOLDER = Path(__file__).parent
 QUERIES = FOLDER / "queries"
@@ -98,10 +101,21 @@ def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        program = rewrite(statement.tree, known, dialect, norms=(norm,), others=others)
+        return _asked(statement.tree, norm, known, dialect, others=others)
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
+
+
+def _asked(tree: exp.Query, norm: Norm, known: Catalog, dialect: Dialect, *, others: bool = False) -> str:
+    """A query, after those that it asks first; of their answers nothing is known here."""
+    try:
+        program = rewrite(tree, known, dialect, norms=(norm,), others=others)
+    except NeedsAnswer as needed:
+        first = _asked(needed.query, norm, known, dialect)
+        return f"-- asked first: {needed.text}\n{first}\n-- and then\n" + _asked(
+            tree, norm, known.with_answer(needed.text, unknown_answer(needed.query, known, dialect)), dialect
+        )
     plans = [*enumerate(program.plans), *((at, one) for at, some in enumerate(program.options) for one in some.picks)]
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in plans]
     notes = "".join(f"-- note: {note}\n" for note in program.notes) if others else ""

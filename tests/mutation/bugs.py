@@ -12,6 +12,7 @@ from tests.mutation import (
     bugs_relations,
     bugs_rewriter,
     bugs_server,
+    bugs_stages,
     bugs_workers,
 )
 from tests.mutation.bug import Bug
@@ -19,6 +20,7 @@ from tests.mutation.bug import Bug
 AREAS: dict[str, tuple[Bug, ...]] = {
     "rewriter": bugs_rewriter.BUGS,
     "relations": bugs_relations.BUGS,
+    "stages": bugs_stages.BUGS,
     "mechanisms": bugs_mechanisms.BUGS,
     "policy": bugs_policy.BUGS,
     "presence": bugs_presence.BUGS,

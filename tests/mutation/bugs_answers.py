@@ -17,6 +17,7 @@ REFRESH = "tests/answer/test_refresh.py"
 WATCHES = "tests/answer/test_watches.py"
 
 MOVING = "tests/answer/test_moving_ranges.py"
+SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 BUGS: tuple[Bug, ...] = (
     # Ranges that follow the clock, and grains
@@ -54,6 +55,49 @@ BUGS: tuple[Bug, ...] = (
         "down = lower is not context.negated",
         "down = lower",
         f"{MOVING}::test_under_not_no_row_is_lost",
+    ),
+    # Series and drill-downs
+    bug(
+        "a cell is kept that was measured while its day was open",
+        "dpsql.opened:Opened.closed",
+        "closing is not None and plan.period is not None and closing.is_closed(plan.period.end, at)",
+        "closing is not None",
+        f"{SERIES}::test_what_was_measured_while_a_day_was_open_is_not_kept",
+    ),
+    bug(
+        "a day closes when it ends",
+        "dpsql.closing:Closing.is_closed",
+        "return ended + self.after <= now",
+        "return ended <= now",
+        f"{SERIES}::test_what_was_measured_while_a_day_was_open_is_not_kept",
+    ),
+    bug(
+        "each period has the noise of the whole price, and pays a part of it",
+        "dpsql.price.pricing:Pricing._series",
+        "tuple(self._calibrated(series.of(place, period), each) for",
+        "tuple(self._calibrated(series.of(place, period), share) for",
+        f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
+    ),
+    bug(
+        "only one of several periods is charged, as if nobody were in two",
+        "dpsql.price.pricing:Priced.loss",
+        "return sum(fresh, PrivacyLoss())",
+        "return next(iter(sorted(fresh, key=lambda loss: loss.parts, reverse=True)), PrivacyLoss())",
+        f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
+    ),
+    bug(
+        "cells that do not satisfy a condition are added up with the others",
+        "dpsql.reuse.derive:drilled",
+        " if tuple(key[place] for place in places) in among]",
+        "]",
+        f"{DRILLS}::test_cells_add_up_to_exactly_what_a_narrower_question_measures",
+    ),
+    bug(
+        "keys with undeclared values are added up over",
+        "dpsql.reuse.derive:drilled",
+        " or not (entry.facts.exhaustive or added_up <= set(entry.facts.closed))",
+        "",
+        f"{DRILLS}::test_what_cells_do_not_hold_is_bought",
     ),
     # Watches
     bug(
@@ -110,8 +154,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what is asked in a period is bought anew at each tick",
         "dpsql.opened:Opened.version",
-        "refresh.number(at or self.clock.read())",
-        "(at or self.clock.read()).isoformat()",
+        "refresh.number(now)",
+        "now.isoformat()",
         f"{REFRESH}::test_an_answer_stands_for_its_period",
     ),
     bug(
@@ -124,7 +168,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "coarser answers are made of earlier periods",
         "dpsql.reuse.offers:Reuse.offer",
-        "opened.store.related(sorted(families), opened.version(plan),",
+        "opened.store.related(sorted(families), version,",
         "opened.store.related(sorted(families), f'{opened.policy.data_version} patient: {opened.policy.refresh_of(\"patient\").number(opened.clock.read()) - 1}',",
         f"{REFRESH}::test_a_coarser_answer_is_made_of_its_own_period_alone",
     ),

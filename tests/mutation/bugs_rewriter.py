@@ -25,16 +25,62 @@ MERGING = "tests/split/test_merging.py"
 MOVING = "tests/strategies/test_moving_windows.py"
 ALIKE = "tests/properties/test_alike.py"
 ONCE = "tests/planner/test_once.py"
+SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 SPANS = "tests/planner/test_spans.py"
 
+BLOCKS = "tests/split/test_blocks_of_people.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Blocks of people
+    bug(
+        "one who comes taken to change an answer by no more than an answer adds",
+        "rewriter.planner.answers_changed:AnswersChanged.sensitivity",
+        "2 * self.groups * one.l1",
+        "self.groups * one.l1",
+        f"{BLOCKS}::test_one_person_moves_one_block",
+    ),
+    bug(
+        "a person's answers taken to change in as many groups as max_rows says",
+        "rewriter.split.blocks_of_people:release_over_blocks",
+        "changed=1 if alone else None",
+        "changed=1",
+        f"{BLOCKS}::test_one_person_moves_one_block",
+    ),
+    bug(
+        "a block's answer that is not clipped into its range",
+        "rewriter.split.blocks_of_people:_bounded",
+        'replace(fields[f"v{place}"], interval=interval)',
+        'replace(fields[f"v{place}"], interval=Interval(interval.low * 1000, interval.high * 1000))',
+        BLOCKS,
+    ),
+    bug(
+        "people in the same blocks in every reading",
+        "dpsql.read:PlanReading.table",
+        "plan = plan.with_block_key(self._sampler.draw(BlockKey()))",
+        "plan = plan.with_block_key(BlockKey().nearest())",
+        f"{BLOCKS}::test_a_secret_is_drawn_for_each_reading_and_nobody_sees_it",
+    ),
+    bug(
+        "blocks of rows in place of blocks of people",
+        "rewriter.split.blocks_of_people:_answers",
+        "making.dialect.bucket(block.unit.copy(), BLOCK_KEY",
+        'making.dialect.bucket(exp.column("cost", "t1"), BLOCK_KEY',
+        f"{BLOCKS}::test_one_person_moves_one_block",
+    ),
     # Bounds in spans of time
+    bug(
+        "MIN has all values of a person, and a bound of one",
+        "rewriter.bound.ranks:_choice",
+        "    if column.extreme is not None:\n",
+        "    if column.extreme is None:\n",
+        "tests/bound/test_extremes.py",
+    ),
     bug(
         "thirty days are one month",
         "rewriter.declared.spans:Spans.touched",
-        "_number(last, self.unit) - _number(first, self.unit) + 1)",
-        "_number(last, self.unit) - _number(first, self.unit))",
+        "_number(last, unit) - _number(first, unit) + 1)",
+        "_number(last, unit) - _number(first, unit))",
         f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
     ),
     bug(
@@ -46,10 +92,68 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "conditions on other tables' times say which spans are touched",
-        "rewriter.planner.touched_spans:in_touched_spans",
+        "rewriter.planner.touched_spans:touched_by",
         "if (variable.alias, variable.name) == (spans.alias, spans.column)",
         "if variable.column.type.temporal",
         f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
+    # Series
+    bug(
+        "a month of days is clipped with the bound of one day",
+        "rewriter.declared.spans:touched_by_one",
+        '        return _DAYS_OF[period] * (24 if span == "hour" else 1)\n',
+        "        return 1\n",
+        f"{SERIES}::test_no_period_touches_more_spans_than_is_said",
+    ),
+    bug(
+        "a period is clipped over all that came after it",
+        "rewriter.planner.period_series:_within",
+        "((exp.GTE, period.begin), (exp.LT, period.end))",
+        "((exp.GTE, period.begin),)",
+        f"{SERIES}::test_people_are_clipped_within_each_day",
+    ),
+    bug(
+        "a period is measured with the bound of all spans",
+        "rewriter.planner.period_series:series_of",
+        "query.bound.touching(_in_one(query, unit, spans))",
+        "query.bound.touching(touched_by(query))",
+        f"{SERIES}::test_people_are_clipped_within_each_day",
+    ),
+    bug(
+        "a condition that a period satisfies in part is left out",
+        "rewriter.planner.period_series:_all_satisfy",
+        "(low is None or low <= measure(period.begin)) and (high is None or last <= high)",
+        "(low is None or low <= last) and (high is None or measure(period.begin) <= high)",
+        f"{SERIES}::test_part_of_a_day_is_no_day",
+    ),
+    bug(
+        "a time that may be missing is a series",
+        "rewriter.planner.period_series:_periods",
+        "    if variable.column.nullable and not facts.is_given(variable):\n        return ()\n",
+        "",
+        f"{SERIES}::test_rows_without_a_time_are_not_lost",
+    ),
+    # Drill-downs
+    bug(
+        "a condition that varies within a person is asked of cells",
+        "rewriter.planner.drill_downs:_separable",
+        "constant = query.bound.unique or condition.constant",
+        "constant = True",
+        f"{DRILLS}::test_what_cells_do_not_hold_is_bought",
+    ),
+    bug(
+        "rows with undeclared values satisfy a condition and are in no cell",
+        "rewriter.planner.drill_downs:_drill_down",
+        "if public is None or not all(public.closed[of_conditions]):",
+        "if public is None:",
+        f"{DRILLS}::test_cells_add_up_to_exactly_what_a_narrower_question_measures",
+    ),
+    bug(
+        "keys that vary within a person are added up over",
+        "rewriter.planner.lineage:with_families",
+        "if not key.value.constant)",
+        "if False)",
+        f"{DRILLS}::test_what_cells_do_not_hold_is_bought",
     ),
     # What is found once of each tree
     bug(
@@ -337,9 +441,16 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "k measured groups with the sensitivity of one",
         "rewriter.planner.plan_top_k:plan_top",
-        "groups = 1 if constant or query.bound.unique else ranked.count",
+        "groups = 1 if in_one_group(query) else ranked.count",
         "groups = 1",
         f"{LARGEST}::test_each_group_that_is_picked_is_measured_at_its_price",
+    ),
+    bug(
+        "groups are sorted where they are better picked",
+        "rewriter.planner.picks_or_sorts:_picked_error",
+        "missed = math.log(20 * cells * count) * reach * math.sqrt(count / 8)",
+        "missed = math.log(20 * cells * count) * reach * count",
+        "tests/planner/test_picks_or_sorts.py",
     ),
     bug(
         "a negative sum is taken to grow with people",

@@ -133,7 +133,7 @@ def test_a_policy_is_read_with_exact_numbers_and_absolute_paths(tmp_path: Path) 
     assert policy.analysts is not None
     assert policy.analysts["ana"].budget is not None
     assert policy.analysts["ana"].budget.epsilon == 3
-    assert policy.tables["visit"].unit == (Hop("patient_id", "patient", "id"),)
+    assert policy.tables["visit"].unit == ((Hop("patient_id", "patient", "id"),),)
     assert str(policy.tables["visit"].max_rows) == "40"
 
 

@@ -72,6 +72,9 @@ class RelationalForms(Relations):
             self._beside_groups,
             self._above_scalar,
             self._self_join,
+            self._above_answer,
+            self._beside_answer,
+            self._looked_up,
         ]
         return self.random.choice(forms)(depth - 1)
 
@@ -160,3 +163,26 @@ class RelationalForms(Relations):
     def _self_join(self, depth: int) -> str:
         a, b, inner = self._alias(), self._alias(), self.relation(depth)
         return f"SELECT {a}.pid, {b}.k, {a}.x, {b}.y FROM ({inner}) AS {a} JOIN ({inner}) AS {b} ON {a}.pid = {b}.pid AND {a}.y = {b}.y"
+
+    def _above_answer(self, depth: int) -> str:
+        """Compared with a number that everybody's rows make, which is released first."""
+        a, b = self._alias(), self._alias()
+        number = f"(SELECT AVG({b}.x) FROM ({self.relation(depth)}) AS {b} WHERE {b}.x BETWEEN 0 AND 9)"
+        return f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM ({self.relation(depth)}) AS {a} WHERE {a}.x > {number}"
+
+    def _beside_answer(self, depth: int) -> str:
+        """Joined with groups that are released first: by their key, and by an inequality, with many of them."""
+        a, b, g = self._alias(), self._alias(), self._alias()
+        groups = f"SELECT {b}.k AS c, COUNT(*) AS n FROM ({self.relation(depth)}) AS {b} GROUP BY {b}.k"
+        on = self.random.choice([f"{g}.c = {a}.k", f"{g}.c = {a}.k AND {g}.n > {a}.x", f"{g}.n > {a}.x"])
+        join = self.random.choice(["JOIN", "LEFT JOIN"])
+        return f"SELECT {a}.pid, {a}.k, {a}.x, {g}.n AS y FROM ({self.relation(depth)}) AS {a} {join} ({groups}) AS {g} ON {on}"
+
+    def _looked_up(self, depth: int) -> str:
+        """A value of other rows, looked up for each: of the person's own, or of everybody's with the same key."""
+        a, b = self._alias(), self._alias()
+        inner = f"({self.relation(depth)}) AS {b}"
+        tie = self.random.choice([f"{b}.pid = {a}.pid", f"{b}.pid = {a}.pid", f"{b}.k = {a}.k"])
+        value = self.random.choice(["COUNT(*)", f"AVG({b}.x)", f"MAX({b}.x)"]) if "pid" in tie else "COUNT(*)"
+        looked = f"(SELECT {value} FROM {inner} WHERE {tie} AND {b}.x BETWEEN 0 AND 9)"
+        return f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM ({self.relation(depth)}) AS {a} WHERE {a}.x >= {looked}"

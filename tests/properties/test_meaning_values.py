@@ -121,9 +121,12 @@ STEP = ", step: 100"
     ],
 )
 def test_intervals_of_deciles_hold_rounded_values(tmp_path: Path, accounting: str, step: str) -> None:
-    """At least 14 of 20 times each: fewer happen to an interval of 95 % once in 100,000 times."""
+    """At least 41 of 60 times each: 87 to 96 % were measured under ``pure`` without a step, 90 % and more elsewhere.
+
+    Fewer than 41 happen to 87 % once in 20,000 times, and to an interval that ignores the rounding nearly always.
+    """
     with case(tmp_path, RENTED, RENT.format(step=step), accounting, epsilon=0.5, noise=True) as session:
-        assert min(covered(session, 20)) >= 14
+        assert min(covered(session, 60)) >= 41
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "postgres"])

@@ -1,7 +1,7 @@
 """Neighbours over data that grow: two streams that differ by one person's rows at all times.
 
-Refreshes, windows and watches together move no more than the ledger says: every integer that is hidden is read on both
-streams, and compared with the sensitivity and the noise that were paid for.
+Series, drill-downs, refreshes, windows and watches together move no more than the ledger says: every integer that is
+hidden is read on both streams, and compared with the sensitivity and the noise that were paid for.
 """
 
 from __future__ import annotations
@@ -34,6 +34,18 @@ WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit"
 Released = tuple[Calibration, ExactTable]
 
 
+def drills(asked: Mapping[str, str]) -> Sequence[str]:
+    """A series by two keys, then what its cells add up to; the same of a release that is no series."""
+    window = asked["by region"].partition("WHERE ")[2].partition(" GROUP")[0]
+    joined = "FROM visit JOIN patient ON patient_id = id WHERE"
+    return (
+        f"SELECT at::date AS day, region, COUNT(*) AS n {joined} {window} GROUP BY 1, 2",
+        f"SELECT at::date AS day, COUNT(*) AS n {joined} {window} AND region = 'north' GROUP BY 1",
+        f"SELECT at::date AS day, COUNT(*) FILTER (WHERE region IN ('north', 'east')) AS n {joined} {window} GROUP BY 1",
+        f"SELECT COUNT(*) AS n {joined} {window} AND region = 'south'",
+    )
+
+
 class Stream:
     """One of the two databases, its proxy, and what was hidden."""
 
@@ -49,6 +61,8 @@ class Stream:
         opened = open_here(compared(load_policy(folder / "policy.yaml")), read=lambda: self.now)
         self.proxy = held.enter_context(closing(Proxy(opened, ExactSampler())))
         self.released: list[Released] = []
+        self.notices: list[str] = []
+        self.free = 0
         self.watched: list[int] = []
 
     def day(self, number: int) -> None:
@@ -59,14 +73,22 @@ class Stream:
             return
         session, watch = self.proxy.session(), self.proxy.session()
         watch.execute("SET dpsql.watch = 'w'")
-        for sql in (*tiles(self.now.date()).values(), *list(tiles(self.now.date()).values())[:3]):
-            session.execute(sql)
+        asked = tiles(self.now.date())
+        for sql in (*asked.values(), *list(asked.values())[:3], *drills(asked)):
+            answer = session.execute(sql)
+            self.notices += answer.notices
+            self.free += not answer.price
         watch.execute(WATCHED)
         watch.execute(WATCHED)
 
 
-@pytest.fixture
-def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stream, Stream]]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield from _streams(tmp_path_factory.mktemp("streams"), monkeypatch)
+
+
+def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
     hidden: list[list[Released]] = [[]]
     compared_with: list[list[int]] = [[]]
     perturb, above = dpsql.answer.perturb, AboveThreshold.above
@@ -108,12 +130,42 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
         paid += mine.loss
         moved += _moved(mine, own, other)
     assert moved > len(here.released) / 4, "the person hardly counts"
+    # Days and months are measured by themselves; a person moves each of them by no more than the bound of its own.
+    periods = [(calibration, calibration.plan.period) for calibration, _ in here.released if calibration.plan.period]
+    assert len({period for _, period in periods}) > 30
+    assert {round(_most_rows(one)) for one, _ in periods} == {2, 6}
+    said = "a day that is kept is as it was when it was asked first later than 1 day after its end"
+    for stream in streams:
+        assert any(note.startswith(said) for note in stream.notices)
+        assert "derived from what was released before, at no price" in stream.notices
+    assert here.free == there.free > 2 * (DAYS - BEGINS)
+    assert_kept_when_closed(here)
     # One watch for all days, which is paid once.
     assert len(here.watched) == len(there.watched) == DAYS - BEGINS
     assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
     watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
     assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
+
+
+def assert_kept_when_closed(stream: Stream) -> None:
+    """What is measured of a period is bought again only until it has closed."""
+    # Identities are those of what is asked, whenever it is; the price of a part is the same at each refresh.
+    bought: dict[str, int] = {}
+    for calibration, _ in stream.released:
+        if calibration.plan.period is not None:
+            bought[calibration.plan.identity] = bought.get(calibration.plan.identity, 0) + 1
+    # Once while it is open, and once when it has closed; the month that is open, at each refresh.
+    by_day = [count for count in bought.values() if count <= 2]
+    assert len(by_day) > 40
+    assert by_day.count(1) > 20
+
+
+def _most_rows(calibration: Calibration) -> float:
+    """How many rows of a person a release of counts is charged for."""
+    (block,) = calibration.plan.blocks
+    assert block.sensitivity.l2_squared is not None
+    return math.sqrt(block.sensitivity.l2_squared) * float(block.statistics[0].granularity)
 
 
 def _moved(calibration: Calibration, own: ExactTable, other: ExactTable) -> bool:

@@ -48,6 +48,36 @@ tables:
       batch: {{}}
 """
 STATEMENTS = (
+    # what is released first, and is a constant then
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE kind = 'none')",
+    "SELECT kind, COUNT(*) FROM stay WHERE days <= (SELECT 1.2 * AVG(days) FROM stay WHERE days > 3) GROUP BY kind",
+    "WITH m (a) AS (SELECT AVG(days) AS b FROM stay) SELECT COUNT(*) FROM stay, m WHERE days > m.a",
+    "WITH m AS (SELECT AVG(days) AS a FROM stay) SELECT COUNT(*) FROM stay WHERE days > (SELECT a / 2 FROM m)",
+    "SELECT COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g ON g.kind = t.kind"
+    " WHERE t.days > g.a",
+    "SELECT g.kind, COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g"
+    " ON g.kind = t.kind WHERE t.days > g.a GROUP BY g.kind",
+    "SELECT COUNT(*) FROM stay AS t LEFT JOIN (SELECT kind, AVG(days) AS a FROM stay WHERE days > 3 GROUP BY kind) AS g"
+    " ON g.kind = t.kind AND t.days > g.a WHERE g.kind IS NULL",
+    "SELECT SUM(CASE WHEN days > (SELECT AVG(days) FROM stay) THEN 1 ELSE 0 END) FROM stay",
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE days > (SELECT AVG(days) FROM stay))",
+    "SELECT COUNT(*) FROM (SELECT SUM(days) AS d FROM stay GROUP BY person_id) AS t WHERE d > (SELECT AVG(d) FROM"
+    " (SELECT SUM(days) AS d FROM stay GROUP BY person_id) AS u)",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",
+    "SELECT COUNT(*) FROM stay WHERE kind IN (SELECT kind FROM stay GROUP BY kind HAVING COUNT(*) > 20) AND days > 3",
+    "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 25) SELECT COUNT(*) FROM (SELECT t.id FROM stay AS t"
+    " JOIN k ON t.kind = k.kind) AS own",
+    # what is looked up for each row
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.person_id = t.person_id)",
+    "SELECT COUNT(*) FROM person AS p WHERE 2 < (SELECT COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
+    "SELECT COUNT(*) FROM person AS p WHERE (SELECT COUNT(*) FROM stay WHERE person_id = p.id AND days > 25) = 0",
+    "SELECT sex, SUM(n) FROM (SELECT p.sex, (SELECT COUNT(*) FROM stay AS s WHERE s.person_id = p.id) AS n"
+    " FROM person AS p) AS t GROUP BY sex",
+    "SELECT COUNT(*) FROM stay AS t JOIN kind AS k ON t.kind = k.name"
+    " WHERE t.days > (SELECT 2 * AVG(weight) FROM kind WHERE family = k.family)",
+    "SELECT COUNT(*) FROM stay AS t, kind AS k WHERE t.kind = k.name AND k.weight > 1 AND k.family = 'x'"
+    " AND t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = k.name)",
     # other ways to the person
     "SELECT COUNT(*), COUNT(DISTINCT s.person_id) FROM sample AS s JOIN stay AS t ON s.stay_id = t.id",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.stay_id = b.stay_id AND a.id < b.id WHERE a.hour < 50",
@@ -158,14 +188,13 @@ def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]
 
 
 REFUSED = (
-    "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 25) SELECT COUNT(*) FROM (SELECT t.id FROM stay AS t"
-    " JOIN k ON t.kind = k.kind) AS own",
     "SELECT SUM(r) FROM (SELECT batch, MAX(person_id) AS who, MAX(result) AS r FROM sample GROUP BY batch) AS g",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
     "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
     "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
-    "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
-    "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT MAX(s.days) FROM stay AS s WHERE s.kind = t.kind)",
+    "SELECT COUNT(*) FROM stay WHERE days = (SELECT AVG(days) FROM stay)",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.kind < t.kind)",
 )
 
 

@@ -123,7 +123,9 @@ def test_what_is_predicted_of_a_window_holds_and_is_near_the_best_there_is(width
 @pytest.mark.parametrize("accounting", ["zcdp", "pure"])
 def test_windows_are_as_accurate_as_is_said(accounting: str, folder: Path) -> None:
     proxy = Proxy.open(policy(folder, accounting))
-    exact = open_without_noise(policy(folder, f"{accounting}"))
+    apart = folder / "exact.yaml"  # with a ledger of its own: what the other keeps is noisy
+    apart.write_text(policy(folder, accounting).read_text().replace(f"sqlite:{accounting}", "sqlite:exact"))
+    exact = open_without_noise(apart)
     try:
         session = proxy.session()
         session.execute("SET dpsql.reuse = off")
@@ -134,11 +136,12 @@ def test_windows_are_as_accurate_as_is_said(accounting: str, folder: Path) -> No
             assert [float(row[1]) for row in exact.session().execute(sql).rows] == pytest.approx(truth)
             said = session.explain(sql).expected[1]
             assert said is not None
-            answers = [session.execute(sql) for _ in range(14)]
+            answers = [session.execute(sql) for _ in range(60)]
             errors = np.array([[float(row[1]) for row in one.rows] for one in answers]) - np.array(truth)
             widths = np.array([[margins[1] for margins in one.margins] for one in answers], dtype=float)
             assert 1.96 * np.sqrt(np.square(errors).mean()) == pytest.approx(said, rel=0.25)
-            assert 0.9 <= np.mean(np.abs(errors) <= widths) <= 0.985
+            # 60 answers: a standard error of at most .008, since the windows of one answer overlap.
+            assert 0.91 <= np.mean(np.abs(errors) <= widths) <= 0.99
     finally:
         proxy.close()
         exact.close()

@@ -112,18 +112,20 @@ class _Cursor:
         name = f"dpsql_{which}"
         prepared = self.plans.get(which)
         if prepared is None:
-            self._only_reads(sql)
+            statement = self._only_reads(sql)
             self._remember(which, prepared=False)
-            return self.cursor.execute(sql)
+            return self.cursor.execute(statement)
         if not prepared:
             self.cursor.execute(f"PREPARE {name} AS {sql}")
             self._remember(which, prepared=True)
         return self.cursor.execute(f"EXECUTE {name}")
 
-    def _only_reads(self, sql: str) -> None:
-        """Raise for what is not one SELECT."""
-        if [one.type for one in self.cursor.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
+    def _only_reads(self, sql: str) -> duckdb.Statement:
+        """The one SELECT that it is, parsed. Raises for anything else."""
+        found = self.cursor.extract_statements(sql)
+        if [one.type for one in found] != [duckdb.StatementType.SELECT]:
             raise duckdb.PermissionException
+        return found[0]
 
     def _remember(self, identity: str, *, prepared: bool) -> None:
         self.plans[identity] = prepared

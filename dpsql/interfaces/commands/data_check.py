@@ -17,9 +17,9 @@ from rich.text import Text
 from sqlglot import exp
 
 from dpsql.display import grid
-from dpsql.engines import ForeignKey, owned_rows_scan, total_scan, value_scan
+from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.policy import Policy
+from dpsql.policy import Policy, steps_of
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
 from rewriter.declared import Column, Scalar, Table
@@ -94,19 +94,20 @@ class _Checked:
         unit = self._proxy.catalog.unit
         if unit is None:
             return
-        way = tuple(ForeignKey((hop.column,), hop.parent, (hop.parent_column,)) for hop in table.path)
+        way = steps_of(table.path)
         most = table.max_rows or table.learned_rows or 1 << 40
         found = self._engine.figures(lambda rows: owned_rows_scan(rows, table.name, unit, way, most), self._seconds)
         rows, dangling, shared, people, *spread, beyond, cut = (int(one or 0) for one in found)
         self._rows[table.name] = rows
         said = f"{rows:,} rows of {people:,} people: median {spread[0]:,}, 90 % {spread[1]:,}, 99 % {spread[2]:,}, "
-        yield Text(f"{said}most {spread[3]:,}; max_rows is {table.max_rows or 'not declared'}")
+        yield Text(f"{said}most {spread[3]:,}; max_rows is {self._declared(table)}")
+        yield from self._in_spans(table, unit, way)
         if table.max_rows is None and table.path:
             yield Text(f"  without max_rows, COUNT and SUM are refused: max_rows: {max(1, spread[2])} keeps 99 % whole")
         elif beyond:
             part = f"{_share(beyond, people)} of the people"
             yield Text(f"  {beyond:,} people have more ({part}): {cut:,} rows ({_share(cut, rows)}) are weighed away")
-        elif table.path and spread[3] and 2 * spread[3] <= most:
+        elif table.path and spread[3] and 2 * spread[3] <= most and table.spans is None:
             yield Text(f"  nobody has more than {spread[3]:,}: max_rows: {spread[3]} would be less noise")
         if dangling:
             yield Text(f"  {dangling:,} rows ({_share(dangling, rows)}) lead to nobody, and are in no answer")
@@ -114,6 +115,41 @@ class _Checked:
             yield from self._other_bounds(table)
         if shared:
             yield Text(f"  {shared:,} rows lead to several people: the key that they refer to is not unique")
+
+    def _declared(self, table: Table) -> str:
+        named = next(
+            (spec for name, spec in self._proxy.policy.tables.items() if name.lower() == table.name.lower()), None
+        )
+        if named is not None and named.max_rows is not None and named.max_rows.per is not None:
+            return f"{named.max_rows}, which is {table.max_rows:,} in all"
+        return str(table.max_rows or "not declared")
+
+    def _in_spans(self, table: Table, unit: tuple[str, str], way: Way) -> Iterator[object]:
+        """How many rows people have in the spans that bounds are about; where none is, in months."""
+        named = next(
+            (spec for name, spec in self._proxy.policy.tables.items() if name.lower() == table.name.lower()), None
+        )
+        spans, time = table.spans, named.time if named is not None else None
+        most = named.max_rows if named is not None else None
+        bounds: dict[str, int | None] = {"month": None} if most is None or most.per is None else {most.per: most.rows}
+        bounds |= {span: rows for rows, span in most.more} if most is not None else {}
+        column = spans.column if spans is not None else next((one for one in table.columns if one == time), None)
+        if column is None or not table.path:
+            return
+        for span, bound in bounds.items():
+            scanned = partial(
+                owned_rows_scan, table=table.name, people=unit, way=way, most=bound or 1 << 40, spans=(column, span)
+            )
+            found = self._engine.figures(scanned, self._seconds)
+            _, _, _, people, *spread, beyond, cut = (int(one or 0) for one in found)
+            said = f"  in a {span} with any: median {spread[0]:,}, 90 % {spread[1]:,}, 99 % {spread[2]:,}, "
+            said += f"most {spread[3]:,}"
+            if bound is None:
+                yield Text(f"{said}: max_rows: {max(1, spread[2])} per {span} keeps 99 % whole")
+            elif beyond:
+                yield Text(f"{said}; {_share(beyond, people)} have more than {bound}, which weighs {cut:,} rows away")
+            else:
+                yield Text(f"{said}; nobody has more than {bound}")
 
     def _other_bounds(self, table: Table) -> Iterator[object]:
         """Lines for the policy, each with what it would do to the noise of a question about groups."""
@@ -150,7 +186,7 @@ class _Checked:
 
     def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
         """Whether a column is as good as a name: unique values, and no key that the policy needs."""
-        keys = {hop.column for hop in table.path} | {hop.parent_column for hop in table.path}
+        keys = {name for hop in table.path for name in (*hop.columns, *hop.parent_columns)}
         unit = self._proxy.catalog.unit
         is_key = (table.name, column.name) == unit or column.name in keys
         plain = column.range is None and column.values is None and column.values_from is None

@@ -16,7 +16,7 @@ from .battery import ask, ask_raw, beside, cells, measured, policies, refusal, s
 from .written import FORMS, QUERIES, Written, read
 
 SCALE = 0.1
-ANSWERED = [query for query in read(QUERIES) if not query.refused]
+ANSWERED = [query for query in (*read(QUERIES), *read(FORMS)) if not query.refused]
 REFUSED = [query for query in (*read(QUERIES), *read(FORMS)) if query.refused]
 
 

@@ -1,8 +1,8 @@
 -- Q15, who has the highest revenue
 -- unit: supplier
 -- keys: 0
--- refused: a condition on rows of people compares them with an aggregate over people
--- better: release the highest revenue first, then count who is at it: about one supplier, nothing accurate
+-- refused: people's values are asked to equal a released number, which has noise
+-- better: ask for those who are not below the highest revenue, which is released first: about one supplier, nothing accurate
 
 WITH revenue (supplier_no, total_revenue) AS (
     SELECT l_suppkey, SUM(l_extendedprice * (1 - l_discount))

@@ -1,8 +1,6 @@
 -- Q17, each part's own mean
 -- unit: customer
 -- keys: 0
--- refused: a subquery for one value reads a column that its own tables do not have
--- better: release a mean of each part first, from some 30 lines each: little would be left of the price, and of the answer
 
 SELECT SUM(l_extendedprice) / 7.0 AS avg_yearly
 FROM lineitem, part

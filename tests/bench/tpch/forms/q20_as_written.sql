@@ -1,8 +1,6 @@
 -- Q20, what was shipped as a subquery
 -- unit: supplier
 -- keys: 1
--- refused: a subquery for one value reads a column that its own tables do not have
--- better: turn a scalar subquery that is tied to the same person into a join with that person's aggregates
 
 SELECT n_name, COUNT(*) AS suppliers
 FROM supplier, nation

@@ -1,8 +1,6 @@
 -- Q22, the mean balance inside of the condition
 -- unit: customer
 -- keys: 1
--- refused: a condition on rows of people compares them with an aggregate over people
--- better: release the mean first, as a part of the statement's price, and put the number in its place
 
 SELECT SUBSTRING(c_phone FROM 1 FOR 2) AS cntrycode, COUNT(*) AS numcust, SUM(c_acctbal) AS totacctbal
 FROM customer

@@ -2,8 +2,8 @@
 
 **Pure ε.** Each target person is in the data or not by an independent fair coin, and whoever sees all answers guesses
 some of the coins. Given the answers and the other coins, each posterior is at most e^ε/(1+e^ε), so that the number of
-right guesses among r is dominated by a binomial of r and that chance, *however the answers of the targets depend on each
-other* (Steinke, Nasr, Jagielski 2023, Theorem 2.1). Clopper and Pearson's lower end for the chance, p, gives
+right guesses among r is dominated by a binomial of r and that chance, *however the answers of the targets depend on
+each other* (Steinke, Nasr, Jagielski 2023, Theorem 2.1). Clopper and Pearson's lower end for the chance, p, gives
 ε ≥ ln(p/(1-p)).
 
 **(ε, δ).** P(E | there) ≤ e^ε · P(E | not there) + δ, and the same the other way round. Both chances are bounded by
@@ -14,14 +14,14 @@ coins, which is why scenarios of ρ and δ have groups whose noise and inference
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from dpsql.accounting.conversion import smallest_epsilon
+from dpsql.accounting import smallest_epsilon
 
 DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 """Where a claim of ρ may be tested: it is one of (ε, δ) for every δ, and which is tested is chosen beforehand."""
@@ -67,12 +67,17 @@ def told_apart(hits: Counts, trials: int, others: Counts, other_trials: int, del
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ChargedLoss:
     """What the ledger was charged for one world: ε, or ρ and the δ of what was selected."""
 
     epsilon: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
+
+    def since(self, before: ChargedLoss, answers: int) -> ChargedLoss:
+        """What each of so many answers was charged."""
+        pairs = zip(astuple(self), astuple(before), strict=True)
+        return ChargedLoss(*(Fraction(one - other) / answers for one, other in pairs))
 
     @property
     def pure(self) -> bool:

@@ -1,0 +1,38 @@
+"""When the rows of a period no longer change: by the clock and the owner's word alone, never by the data."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Periods close so long ``after`` their end, by the clocks of a zone.
+
+    >>> closing = Closing(datetime.timedelta(days=2), "Europe/Berlin")
+    >>> end, late = datetime.datetime(2026, 11, 21), datetime.datetime(2026, 11, 22, 23, tzinfo=datetime.UTC)
+    >>> closing.is_closed(end, late - datetime.timedelta(minutes=1)), closing.is_closed(end, late), str(closing)
+    (False, True, '2 days')
+    """
+
+    after: datetime.timedelta
+    zone: str = "UTC"
+
+    def is_closed(self, end: datetime.datetime, now: datetime.datetime) -> bool:
+        """Whether a period that ended at a local time is closed."""
+        zone = ZoneInfo(self.zone)
+        try:
+            # Where clocks are put back, the later of two instants: rows may come until then.
+            ended = max(end.replace(tzinfo=zone, fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
+            return ended + self.after <= now
+        except OverflowError:
+            return False
+
+    def __str__(self) -> str:
+        hours, rest = divmod(self.after, datetime.timedelta(hours=1))
+        if rest:
+            return str(self.after)
+        many, unit = (hours, "hour") if hours % 24 else (hours // 24, "day")
+        return f"{many} {unit}{'' if many == 1 else 's'}"

@@ -1,0 +1,94 @@
+"""Statements in stages: what an earlier query releases is a constant of the statement, which is planned with it then.
+
+Guarantee: what is refused is refused before anything is charged, but for what hangs on the size of a released table.
+A statement is planned first with rows of which nothing but their types is known, and a released row changes neither
+its columns nor which groups, bounds and statistics it has (:mod:`rewriter.declared.earlier_answer`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpsql.memory import Memory
+from dpsql.prepare.prepared import Earlier, Prepared, prepare
+from dpsql.releases import ColumnarRows
+from dpsql.sandbox import Sandbox
+from rewriter.declared import AnsweredColumn, Catalog, EarlierAnswer, Scalar
+from rewriter.front_door import Program
+from rewriter.refused import NeedsAnswer, Refused
+
+MAX_STAGES = 8
+"""Queries of one statement that are charged one after another."""
+_UNKNOWN_ROWS = 100
+"""As how many a person counts who is joined with all rows of an answer whose groups are not declared."""
+_REMEMBERED = 8
+"""So many released answers of one statement: they change when its first queries are bought again."""
+
+Rewritten = Callable[[exp.Query, Catalog, bool], Program]
+"""A query, rewritten under what a catalog knows; whether it is asked for the sake of another one."""
+
+
+def prepare_in_stages(rewritten: Rewritten, tree: exp.Query, catalog: Catalog, sql: str, sandbox: Sandbox) -> Prepared:
+    """A query, prepared; with what it asks first, where rows of people are compared with aggregates over people."""
+    return _prepared(rewritten, tree, catalog, sql, sandbox, inner=False)
+
+
+def _prepared(
+    rewritten: Rewritten, tree: exp.Query, catalog: Catalog, sql: str, sandbox: Sandbox, *, inner: bool
+) -> Prepared:
+    try:
+        return prepare(rewritten(tree, catalog, inner), sql, sandbox, tree)
+    except NeedsAnswer as found:
+        needed = found
+    if len(catalog.answers) >= MAX_STAGES - 1:
+        raise Refused(
+            f"the query compares people with more than {MAX_STAGES - 1} aggregates over people",
+            hint="ask for some of them first, and write their numbers into the query",
+        )
+    first = _prepared(rewritten, needed.query, catalog, f"a subquery, for: {sql}", sandbox, inner=True)
+    known: Memory[EarlierAnswer, Prepared] = Memory("plans with released constants", _REMEMBERED)
+
+    def with_answer(answer: EarlierAnswer) -> Prepared:
+        return _prepared(rewritten, tree, catalog.with_answer(needed.text, answer), sql, sandbox, inner=inner)
+
+    draft = with_answer(EarlierAnswer(answered_columns(first), (), _most(first)).unknown)
+    if not any(needed.text in stage.program.answers for stage in draft.stages):
+        # It was only looked at on the way to another plan.
+        return draft
+    earlier = Earlier(needed.text, first, draft, lambda answer: known.get(answer, lambda: with_answer(answer)))
+    return replace(draft, earlier=earlier)
+
+
+def answered_columns(prepared: Prepared) -> tuple[AnsweredColumn, ...]:
+    """The columns of what a query releases."""
+    return tuple(
+        AnsweredColumn(name, kind, one.noisy)
+        for (name, kind), one in zip(prepared.columns, prepared.outer.measured, strict=True)
+    )
+
+
+def earlier_answer(prepared: Prepared, rows: ColumnarRows) -> EarlierAnswer:
+    """The released rows of a query, as constants. What PostgreSQL's numbers cannot be is NULL."""
+    width = len(prepared.columns)
+    constants = tuple(tuple(map(_constant, row)) for row in rows.among(range(width)))
+    return EarlierAnswer(answered_columns(prepared), constants, _most(prepared))
+
+
+def _most(prepared: Prepared) -> int:
+    """How many rows a query may release, as far as that follows from its declared groups."""
+    plans = prepared.program.plans
+    known = [plan.cells for plan in plans if plan.cells is not None]
+    return max(1, known[0]) if len(known) == len(plans) == 1 else _UNKNOWN_ROWS
+
+
+def _constant(value: Scalar | None) -> Scalar | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return value

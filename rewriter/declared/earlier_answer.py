@@ -1,0 +1,39 @@
+"""What an earlier query of a statement released: a small table of constants for the queries that are planned later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewriter.declared.types import Scalar, Type
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredColumn:
+    """A column of a released answer; ``noisy``: its values were measured, and are no keys."""
+
+    name: str
+    type: Type
+    noisy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """The rows of a query that was asked before, as everybody may see them.
+
+    Guarantee: whatever the ``rows`` are, a statement that reads them has the same columns and releases: they are values
+    of which nothing but the type is known, so that it can be planned, and refused, before anything was paid for. There
+    are at most so many of them as ``most`` says, by which people are clipped who are joined with several.
+
+    >>> from rewriter.declared import DOUBLE
+    >>> EarlierAnswer((AnsweredColumn("a", DOUBLE, True),), (), 1).unknown.rows
+    ((None,),)
+    """
+
+    columns: tuple[AnsweredColumn, ...]
+    rows: tuple[tuple[Scalar | None, ...], ...]
+    most: int
+
+    @property
+    def unknown(self) -> EarlierAnswer:
+        """The same as long as nothing is released: one row of which nothing is known."""
+        return EarlierAnswer(self.columns, ((None,) * len(self.columns),), self.most)

@@ -1,0 +1,183 @@
+"""Drill-downs: what a release measures, as sums of cells of a release over more rows.
+
+After ``GROUP BY state, sex``, the groups of ``WHERE state = 's1' GROUP BY sex`` are cells of what is known. A condition
+may be left out of the rows, and asked of the cells instead, where
+
+- it reads nothing but declared columns, so that all rows of a cell that has these columns among its keys satisfy it or
+  none does;
+- either a unit has one row, or the condition is the same on every row of a unit. Then the rows that it leaves of a unit
+  are none or all of them, and the unit is clipped in the wider release as it is here, integer for integer
+  (:mod:`rewriter.planner.lineage` names the two alike only where everything else about clipping is equal as well);
+- every row that satisfies it has declared values of these columns, by proof: no such row is outside of all cells.
+
+What varies within a person, such as the department of a visit, is not left out: who is clipped over all departments
+counts with less in each of them than who is clipped in one.
+
+A FILTER that all aggregates share is such a condition, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from sqlglot import exp
+
+from rewriter.columns import BEHIND, Variable
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value, text_size
+from rewriter.keys import key_set
+from rewriter.plan import DrillDown, KeyColumn, Plan
+from rewriter.planner.lineage import key_families
+from rewriter.refused import Refused
+from rewriter.release import Key, Query, key_name
+from rewriter.statement import conjuncts
+
+_MOST = 3
+"""So many conditions are left out in every combination; of more, all of them or one alone."""
+
+Named = Callable[[Query], Plan]
+"""The same plan, with the families that it has over the rows of another query."""
+
+
+def drill_downs(query: Query, named: Named, dialect: Dialect) -> Iterator[DrillDown]:
+    """The ways to have a release from one over more rows."""
+    known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
+    sizes = range(len(known), 0, -1) if len(known) <= _MOST else (len(known), 1)
+    for size in sizes:
+        for places in combinations(known, size):
+            found = _drill_down(query, places, named, dialect)
+            if found is not None:
+                yield found
+
+
+def without_filter(query: Query) -> Query | None:
+    """The same numbers of the rows that a FILTER leaves, where it is one that all aggregates share; None else."""
+    filtered = [one.within or one for one in query.aggregates]
+    conditions = [one.condition for one in filtered]
+    first = conditions[0] if conditions else None
+    if first is None or any(one is None or one.sql != first.sql for one in conditions):
+        return None
+    if not (query.bound.unique or first.constant) or not _columns(first.sql):
+        return None
+    rows, where = query.rows.copy(), query.rows.args.get("where")
+    tests = [first.sql.copy(), *(() if where is None else (where.this.copy(),))]
+    rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    aggregates = tuple(replace(one, condition=None) for one in filtered)
+    return replace(query, rows=rows, filters=(first, *query.filters), aggregates=aggregates)
+
+
+def renamed(ways: Iterable[DrillDown], theirs: Plan, plan: Plan) -> Iterator[DrillDown]:
+    """The ways to have the statistics of one plan as ways to those of another one, where both measure the same in the
+    same way."""
+    summed = all(one.estimator.as_sum is not None for one in plan.outputs)
+    if not summed or _measured_like(theirs) != _measured_like(plan):
+        return
+    names = {one.name: other.name for one, other in zip(theirs.statistics, plan.statistics, strict=True)}
+    for way in ways:
+        yield replace(way, statistics={names[name]: family for name, family in way.statistics.items()})
+
+
+def _measured_like(plan: Plan) -> object:
+    """All that says what the integers of a plan are, and how people are clipped, but for the words of the statement."""
+    places = {one.name: f"s{place}" for place, one in enumerate(plan.statistics)}
+    blocks = [
+        (
+            [(places[one.name], one.granularity, one.bound) for one in block.statistics],
+            (block.sensitivity, block.prefix, block.weight),
+        )
+        for block in plan.blocks
+    ]
+    sums = [one.estimator.as_sum for one in plan.outputs]
+    terms = [None if one is None else [(places[name], weight) for name, weight in one.terms] for one in sums]
+    return blocks, terms, [key.type for key in plan.keys]
+
+
+def _separable(condition: Value, query: Query) -> bool:
+    """Whether it is a condition on declared columns that keeps all rows of a unit or none, and stands in WHERE."""
+    where = query.rows.args.get("where")
+    alone = where is not None and set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
+    constant = query.bound.unique or condition.constant
+    return alone and constant and bool(_columns(condition.sql))
+
+
+def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:
+    """The declared columns that a condition reads; none where it reads anything else."""
+    found: dict[Variable, exp.Expr] = {}
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        behind = BEHIND.of(current)
+        if isinstance(behind, Variable):
+            found.setdefault(behind, current)
+        elif behind is not None or isinstance(current, exp.Column | exp.Query | exp.AggFunc | exp.Window):
+            return {}
+        else:
+            stack += list(current.iter_expressions())
+    return found
+
+
+def _drill_down(query: Query, places: Sequence[int], named: Named, dialect: Dialect) -> DrillDown | None:
+    left_out = [query.filters[place] for place in places]
+    columns: dict[Variable, exp.Expr] = {}
+    for condition in left_out:
+        columns |= _columns(condition.sql)
+    keys = (*query.keys, *(_key(variable, node) for variable, node in columns.items()))
+    try:
+        public = key_set(keys, query.filters, dialect).public
+    except Refused:
+        return None
+    of_conditions = slice(len(query.keys), None)
+    if public is None or not all(public.closed[of_conditions]):
+        return None
+    kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
+    wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
+    plan = named(wider)
+    families = key_families(replace(wider, keys=keys), dialect)
+    listed = [
+        KeyColumn(key_name(place), key.value.type, key.text, family)
+        for place, (key, family) in enumerate(zip(keys, families, strict=True))
+    ]
+    at = {variable: key_name(len(query.keys) + place) for place, variable in enumerate(columns)}
+    tests = [_over_keys(dialect.spelt(one.sql), at) for one in left_out]
+    cells = exp.Select(expressions=[exp.column(one.name) for one in listed]).from_(
+        exp.Subquery(this=public.sql.copy(), alias=exp.TableAlias(this=exp.to_identifier("cells"))), copy=False
+    )
+    cells.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    statistics = {one.name: one.family for one in plan.statistics if one.family}
+    listing = Plan(dialect.sql(cells), dialect.name, tuple(listed), (), (), None, public.cells)
+    return DrillDown(statistics, len(query.keys), listing)
+
+
+def _key(variable: Variable, node: exp.Expr) -> Key:
+    column = variable.column
+    value = Value(
+        node.copy(),
+        column.type,
+        interval=column.interval,
+        nullable=True,
+        constant=True,
+        domain=None,
+        size=text_size(column.type),
+    )
+    return Key(value, variable.name)
+
+
+def _over_keys(node: exp.Expr, at: Mapping[Variable, str]) -> exp.Expr:
+    """A condition over the columns of a list of cells."""
+    behind = BEHIND.of(node)
+    if isinstance(behind, Variable):
+        return exp.column(at[behind])
+    copy = node.copy()
+    for child in list(copy.iter_expressions()):
+        child.replace(_over_keys(child, at))
+    return copy
+
+
+def _without(rows: exp.Select, left_out: Sequence[Value]) -> exp.Select:
+    """The rows, without conditions of their WHERE."""
+    wider, gone = rows.copy(), {part for one in left_out for part in conjuncts(one.sql)}
+    tests = [part.copy() for part in conjuncts(rows.args["where"].this) if part not in gone]
+    wider.set("where", exp.Where(this=exp.and_(*tests, copy=False)) if tests else None)
+    return wider

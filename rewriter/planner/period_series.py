@@ -1,0 +1,207 @@
+"""Series: a release whose keys hold the time of its rows in periods, measured period by period.
+
+Why. A release over thirty days is another one tomorrow, and is bought again as a whole. Its cells of a day that is over
+will not change any more: measured by themselves they can be kept for ever, and tomorrow buys one day.
+
+Sensitivity. Each period is a release of its own: its rows are those whose time is in the period, a unit's vector over
+its groups is clipped as in any release, and the bound is that of one period: ``max_rows: 10 per month`` leaves a unit
+ten rows in the spans that a day can touch, which is one month, and 31 times the bound of a day in a month. So in every
+period a unit moves the integers by no more than the sensitivity of the period's plan, whatever rows it has in others,
+and whenever they came.
+
+Composition. A unit has rows in many periods: their releases compose by addition, as any releases do, and never in
+parallel. What a unit pays over all periods is the sum of what was charged for each of them; nothing of a charge rests
+on how few periods a unit is in, or on when it came.
+
+The periods are those of the calendar, from the text, the declared range of the column, and nothing else. So no rows
+are missing: where the column can be NULL, or is not cut to periods, there is no series.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import BEHIND, Facts, Variable, column_of, lattice_of
+from rewriter.declared import SPANS, Catalog, Kind, Norm, Spans, measure
+from rewriter.dialects import Dialect, Read, reading_of
+from rewriter.expressions import Value, floor_to, literal
+from rewriter.plan import Plan, Series, SeriesPeriod
+from rewriter.planner.plan_release import plan
+from rewriter.planner.touched_spans import touched_by
+from rewriter.refused import Refused
+from rewriter.release import Key, Query
+from rewriter.statement import conjuncts
+
+MOST_PERIODS = 400
+"""Of a series: a day of a year, and some."""
+
+_LONGEST = {"hour": 1 / 24, "day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
+_EXACT = (exp.GTE, exp.GT, exp.LTE, exp.LT, exp.Between)
+"""Comparisons whose limits say all that they do."""
+
+
+def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Dialect) -> Series | None:
+    """The series of a release that is asked with the bounds of all spans; None where there is none."""
+    plain = not (query.sets or query.others or query.together or query.cumulative or query.only is not None)
+    found = next(_keys_in_periods(query, catalog), None) if plain else None
+    if found is None:
+        return None
+    at, unit, subject, variable, spans = found
+    periods = _periods(query, unit, variable, spans)
+    if not periods:
+        return None
+    inside = replace(query, bound=query.bound.touching(_in_one(query, unit, spans)))
+    known: dict[tuple[int, SeriesPeriod], Plan] = {}
+
+    def of(place: int, period: SeriesPeriod) -> Plan:
+        if (place, period) not in known:
+            rows = _within(inside, period, at, subject, variable, dialect)
+            known[place, period] = replace(plan(rows, norms[place], dialect), period=period)
+        return known[place, period]
+
+    try:
+        every = [plan(inside, norm, dialect) for norm in norms]
+        whole = tuple(_whole(one, of(place, periods[-1]), unit) for place, one in enumerate(every))
+    except Refused:
+        return None
+    if any(one.selection is not None or one.choices or not one.blocks or not one.groups for one in (*every, *whole)):
+        return None
+    return Series(unit, periods, whole, of)
+
+
+def _whole(every: Plan, one: Plan, unit: str) -> Plan:
+    """The groups of all periods, measured as in ``one`` period. A text of its own keeps its name apart."""
+    said = "each person counts with at most "
+    notes = (f"{note} in each {unit}" if note.startswith(said) else note for note in every.notes)
+    return replace(
+        one,
+        sql=f"{one.sql} -- and so for each {unit}: {every.groups}",
+        keys=every.keys,
+        cells=every.cells,
+        notes=tuple(notes),
+        exhaustive=every.exhaustive,
+        groups=every.groups,
+        sums=every.sums,
+        partials=None,
+        inhabited=None,
+        drill_downs=tuple,
+        period=None,
+    )
+
+
+def _keys_in_periods(query: Query, catalog: Catalog) -> Iterator[tuple[int, str, exp.Expr, Variable, Spans]]:
+    """The keys that hold the time of a table which closes: the place of each, its period, the time, its column, and the
+    spans of it."""
+    for place, key in enumerate(query.keys):
+        cut = _cut_of(key)
+        variable = None if cut is None else column_of(cut[1], ())
+        if cut is None or variable is None or BEHIND.of(cut[1]) != variable:
+            continue
+        for spans in query.bound.spans:
+            table = catalog.tables.get(variable.table.name)
+            same = (variable.alias, variable.name) == (spans.alias, spans.column)
+            if same and table is not None and table.closes and not variable.optional:
+                yield place, *cut, variable, spans
+
+
+def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
+    """The unit that a key cuts a time to, and the time: DATE_TRUNC, a cast to a date, a date as it is."""
+    node, unit = key.value.sql, ""
+    while BEHIND.of(node) is None:
+        reading = reading_of(node)
+        if isinstance(node, exp.Paren):
+            node = node.this
+        elif type(node) is exp.Cast and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
+            unit, node = _coarser(unit, "day") if node.to.this == exp.DType.DATE else unit, node.this
+        elif reading is not None and reading.read is Read.START and reading.unit in SPANS and unit in ("", "day"):
+            unit, node = _coarser(unit, reading.unit), reading.moment
+        else:
+            return None
+    behind = BEHIND.of(node)
+    if not isinstance(behind, Variable) or behind.column.type.kind not in (Kind.DATE, Kind.TIMESTAMP):
+        return None
+    if behind.column.type.kind is Kind.DATE:
+        unit = _coarser(unit, "day")
+    return (unit, node) if unit else None
+
+
+def _coarser(one: str, other: str) -> str:
+    return max(one, other, key=lambda unit: SPANS.index(unit) if unit else -1)
+
+
+def _periods(query: Query, unit: str, variable: Variable, spans: Spans) -> tuple[SeriesPeriod, ...]:
+    """All periods that rows of the groups can be in; none where that is not known, or where they are too many."""
+    facts = Facts.of(query.filters)
+    if variable.column.nullable and not facts.is_given(variable):
+        return ()
+    limits = facts.of_column(variable)
+    low = spans.low if limits.low is None else max(limits.low, spans.low)
+    high = spans.high if limits.high is None else min(limits.high, spans.high)
+    found: list[SeriesPeriod] = []
+    begin = floor_to(unit, datetime.datetime.fromordinal(max(1, int(low)))) if unit != "hour" else _hour(low)
+    while measure(begin) <= high:
+        if len(found) == MOST_PERIODS:
+            return ()
+        try:
+            end = floor_to(unit, begin + datetime.timedelta(days=_LONGEST[unit]))
+        except OverflowError:
+            return ()
+        found.append(SeriesPeriod(begin, end, variable.table.name))
+        begin = end
+    return tuple(found)
+
+
+def _hour(low: Fraction) -> datetime.datetime:
+    days, rest = divmod(low, 1)
+    return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(hours=int(rest * 24))
+
+
+def _in_one(query: Query, unit: str, spans: Spans) -> Callable[[Spans], int | Fraction]:
+    """How many of each spans one period touches."""
+    others = touched_by(query)
+    return lambda one: one.touched_in(unit) if one == spans else others(one)
+
+
+def _within(
+    query: Query, period: SeriesPeriod, at: int, subject: exp.Expr, variable: Variable, dialect: Dialect
+) -> Query:
+    """The release of one period's rows, on which the key that holds the period is constant. Conditions that all of the
+    period satisfies are left out, so that a period is the same release in whatever window it is asked for."""
+    implied = [place for place, one in enumerate(query.filters) if _all_satisfy(one, period, variable)]
+    gone = {part for place in implied for part in conjuncts(query.filters[place].sql)}
+    tests = [
+        _beside(subject, sign, end, variable, dialect) for sign, end in ((exp.GTE, period.begin), (exp.LT, period.end))
+    ]
+    rows, where = query.rows.copy(), query.rows.args.get("where")
+    kept = [] if where is None else [part.copy() for part in conjuncts(where.this) if part not in gone]
+    rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in tests), *kept, copy=False)))
+    left = (one for place, one in enumerate(query.filters) if place not in implied)
+    keys = list(query.keys)
+    keys[at] = replace(keys[at], value=replace(keys[at].value, constant=True))
+    return replace(query, rows=rows, filters=(*tests, *left), keys=tuple(keys))
+
+
+def _beside(
+    subject: exp.Expr, sign: type[exp.Binary], end: datetime.datetime, variable: Variable, dialect: Dialect
+) -> Value:
+    kind = variable.column.type
+    other = literal(end.date() if kind.kind is Kind.DATE else end, kind, dialect)
+    return Value.condition(sign(this=subject.copy(), expression=other.sql), nullable=True, constant=False)
+
+
+def _all_satisfy(condition: Value, period: SeriesPeriod, variable: Variable) -> bool:
+    """Whether a condition holds at all times of a period."""
+    if not all(isinstance(part, _EXACT) for part in conjuncts(condition.sql)):
+        return False
+    limits = Facts.of([condition]).limits
+    step = lattice_of(variable.column.type)
+    if set(limits) != {variable} or not step:
+        return False
+    low, high = limits[variable].low, limits[variable].high
+    last = measure(period.end) - step
+    return (low is None or low <= measure(period.begin)) and (high is None or last <= high)

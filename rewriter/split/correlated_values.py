@@ -1,0 +1,189 @@
+"""Values of other rows that are looked up for each row, as joins: ``x > (SELECT AVG(y) FROM t WHERE t.k = r.k)``.
+
+The subquery is an aggregate of the rows whose ``k`` is that of the row in question; so it is the group of that ``k``
+among all groups: ``LEFT JOIN (SELECT k, AVG(y) AS a FROM t GROUP BY k) AS g ON g.k = r.k``, and ``x > g.a``. Whether
+the groups are one person's, which are joined by the person, public ones, or ones that are released first
+(:mod:`rewriter.split.earlier_answers`), is decided where joins are read.
+
+Guarantee: the meaning is the same. A row meets one group at most, since these are the keys; where it meets none, the
+aggregate of no rows is NULL, or 0 of a COUNT. Groups that no row could meet, by conditions on public tables alone, are
+not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.relations import Inside
+from rewriter.release import RESERVED
+from rewriter.statement import conjuncts, from_items, has_aggregate, is_grouped, unaliased, unparenthesised, walk
+
+_PARTS = frozenset({"expressions", "from_", "joins", "where"})
+_STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
+_NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevSamp, exp.Variance)
+
+Names = Callable[[exp.Expr], "frozenset[str] | None"]
+"""The folded names of the columns of an item of FROM, where they are known."""
+
+
+def with_joined_values(select: exp.Select, names: Names, is_public: Callable[[exp.Expr], bool]) -> exp.Select | None:
+    """``select`` with such subqueries as joins; None where it has none. ``is_public`` says so of an item of FROM."""
+    found = [place for place, query in enumerate(_scalars(select)) if _Correlated.of(query, names) is not None]
+    if not found or select.args.get("from_") is None:
+        return None
+    copy: exp.Select = select.copy()
+    nodes = list(_scalars(copy))
+    for number, place in enumerate(found):
+        correlated = _Correlated.of(nodes[place], names)
+        if correlated is not None:
+            correlated.join_to(copy, f"{RESERVED}group_{number}", names, is_public)
+    return copy
+
+
+def _scalars(select: exp.Select) -> Iterator[exp.Subquery]:
+    """The subqueries for one value that are computed of each row."""
+    parts: list[exp.Expr] = [] if select.args.get("where") is None else [select.args["where"]]
+    if not is_grouped(select):
+        parts += select.expressions
+    else:
+        parts += [node for item in select.expressions for node in walk(item) if isinstance(node, exp.AggFunc)]
+    for part in parts:
+        for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+            if isinstance(node, exp.Subquery) and not isinstance(
+                node.parent, exp.In | exp.Exists | exp.From | exp.Join
+            ):
+                yield node
+
+
+@dataclass(frozen=True, slots=True)
+class _Correlated:
+    """A subquery ``node``: an aggregate ``item`` over the rows on which the ``own`` conditions hold, and on which each
+    column of ``ties`` equals an expression of the row outside."""
+
+    node: exp.Subquery
+    query: exp.Select
+    item: exp.Expr
+    own: tuple[exp.Expr, ...]
+    ties: tuple[tuple[exp.Column, exp.Expr], ...]
+
+    @classmethod
+    def of(cls, node: exp.Subquery, names: Names) -> _Correlated | None:
+        query = node.this
+        if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _PARTS:
+            return None
+        where = query.args.get("where")
+        if where is None or len(query.expressions) != 1 or not has_aggregate(query.expressions[0]):
+            return None
+        inside = Inside.of(query, names)
+        item = unaliased(query.expressions[0])
+        fixed = [item, *(join for join in query.args.get("joins") or ())]
+        if not _is_known_without_rows(item) or not all(column in inside for part in fixed for column in _columns(part)):
+            return None
+        own: list[exp.Expr] = []
+        ties: list[tuple[exp.Column, exp.Expr]] = []
+        for test in conjuncts(where.this):
+            if all(column in inside for column in _columns(test)):
+                own.append(test)
+                continue
+            tie = _tie(test, inside)
+            if tie is None:
+                return None
+            ties.append(tie)
+        return cls(node, query, item, tuple(own), tuple(ties)) if ties else None
+
+    def join_to(self, select: exp.Select, alias: str, names: Names, is_public: Callable[[exp.Expr], bool]) -> None:
+        """Join its groups to the ``select`` that the node stands in, and put the group's value in its place."""
+        tests = list(self.own)
+        for inner, outer in self.ties:
+            tests += _met_only(inner, outer, select, names, is_public)
+        keys = [inner.copy() for inner, _ in self.ties]
+        groups = self.query.copy()
+        groups.set(
+            "expressions",
+            [*(exp.alias_(key, f"k{place}") for place, key in enumerate(keys)), exp.alias_(self.item.copy(), "a")],
+        )
+        groups.set("where", exp.Where(this=exp.and_(*(test.copy() for test in tests), copy=False)) if tests else None)
+        groups.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+        on = [
+            exp.EQ(this=outer.copy(), expression=exp.column(f"k{place}", alias))
+            for place, (_, outer) in enumerate(self.ties)
+        ]
+        item = exp.Subquery(this=groups, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+        value: exp.Expr = exp.column("a", alias)
+        if isinstance(self.item, exp.Count):
+            value = exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
+        self.node.replace(value)
+        select.append("joins", exp.Join(this=item, on=exp.and_(*on, copy=False), side="LEFT"))
+
+
+def _columns(node: exp.Expr) -> Iterator[exp.Column]:
+    return node.find_all(exp.Column)
+
+
+def _tie(test: exp.Expr, inside: Inside) -> tuple[exp.Column, exp.Expr] | None:
+    """The subquery's column and the expression of the outer row, where a condition is their equality."""
+    if not isinstance(test, exp.EQ):
+        return None
+    for one, other in ((test.this, test.expression), (test.expression, test.this)):
+        column = unparenthesised(one)
+        outside = list(_columns(other))
+        if (
+            isinstance(column, exp.Column)
+            and column in inside
+            and outside
+            and not any(each in inside for each in outside)
+        ):
+            return column, other
+    return None
+
+
+def _is_known_without_rows(item: exp.Expr) -> bool:
+    """Whether an aggregate of no rows is NULL, or a COUNT.
+
+    >>> import sqlglot
+    >>> texts = ("0.5 * SUM(x)", "COUNT(*)", "1 + COUNT(*)", "COALESCE(SUM(x), 0)")
+    >>> [_is_known_without_rows(sqlglot.parse_one(text)) for text in texts]
+    [True, True, False, False]
+    """
+    if isinstance(item, exp.Count):
+        return True
+    if isinstance(item, _NULL_OF_NONE):
+        return True
+    return isinstance(item, _STRICT) and all(map(_is_known_without_rows, item.iter_expressions()))
+
+
+def _met_only(
+    inner: exp.Column, outer: exp.Expr, select: exp.Select, names: Names, is_public: Callable[[exp.Expr], bool]
+) -> list[exp.Expr]:
+    """That a key is one of those that rows of the outer query can have, where a public table alone says which."""
+    column = unparenthesised(outer)
+    if not isinstance(column, exp.Column) or any(join.side for join in select.args.get("joins") or ()):
+        return []
+    items = [item for item in from_items(select) if _has(item, column, names)]
+    where = select.args.get("where")
+    if len(items) != 1 or where is None or not isinstance(items[0], exp.Table) or not is_public(items[0]):
+        return []
+    tests = [test for test in conjuncts(where.this) if _reads_only(test, items[0], names)]
+    if not tests:
+        return []
+    listed = exp.Select(expressions=[column.copy()]).from_(items[0].copy(), copy=False)
+    listed.set("where", exp.Where(this=exp.and_(*(test.copy() for test in tests), copy=False)))
+    return [exp.In(this=inner.copy(), query=exp.Subquery(this=listed))]
+
+
+def _has(item: exp.Expr, column: exp.Column, names: Names) -> bool:
+    if column.table:
+        return item.alias_or_name.lower() == column.table.lower()
+    known = names(item)
+    return known is None or column.name.lower() in known
+
+
+def _reads_only(test: exp.Expr, item: exp.Expr, names: Names) -> bool:
+    known = names(item) or frozenset()
+    return test.find(exp.Query) is None and all(
+        column.table.lower() == item.alias_or_name.lower() if column.table else column.name.lower() in known
+        for column in _columns(test)
+    )

@@ -1,0 +1,231 @@
+"""Aggregates over people that rows of people are compared with: they are released first, and are constants then.
+
+``WHERE total > (SELECT AVG(total) FROM orders)`` asks of each row how it compares with a number that everybody's rows
+make. That number is released, by a query of its own, before the statement is planned. From then on it is what a public
+table of one row would be: ``(VALUES (…))``. A query with groups is a table of them, which rows of people are joined
+with: ``JOIN (SELECT item, AVG(total) AS mean … GROUP BY item) AS s ON …``.
+
+Why privacy is kept: what was released is nobody's secret, and what is planned after it is measured with bounds and
+noise of its own: releases that are chosen by earlier ones add up in the filter, which is what it is proven for. Beside
+them stands no row of people that was not there before, and none of another person: sensitivity is that of the same
+rows joined with public ones.
+
+Why a number is used as a column of a subquery: nothing is known of it but its type, so that no group, bound or refusal
+of the later statement hangs on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewriter.columns import BEHIND, Computed, Origin, aliased, literal_of
+from rewriter.declared import AnsweredColumn, Catalog, ContributionBound, EarlierAnswer, Kind
+from rewriter.dialects import Dialect, Fact
+from rewriter.expressions import Value
+from rewriter.refused import TOO_COMPLEX, NeedsAnswer, Refused, compared_with_aggregate
+from rewriter.relations import Relation
+from rewriter.split.named_queries import Names, Outer, Resolved
+from rewriter.statement import (
+    conjuncts,
+    folded,
+    from_items,
+    has_aggregate,
+    is_equality,
+    star_of,
+    unaliased,
+    unparenthesised,
+    walk,
+)
+
+_MEASURED: Fact[bool] = Fact("measured")
+"""Of a column of constants: numbers with noise."""
+MAX_CELLS = 10_000
+"""Released numbers that stand in one statement."""
+
+
+@dataclass(slots=True)
+class EarlierAnswers:
+    """The answers that a statement knows; ``alias`` gives a new name. ``used`` are the texts of those that it read."""
+
+    catalog: Catalog
+    alias: Callable[[], str]
+    dialect: Dialect
+    used: set[str] = field(default_factory=set)
+    _definitions: dict[int, tuple[Resolved, exp.CTE, Names]] = field(default_factory=dict)
+
+    def define(self, resolved: Resolved, cte: exp.CTE, names: Names) -> None:
+        """A WITH query, and the names that it could read itself."""
+        self._definitions[id(resolved)] = (resolved, cte, names)
+
+    def relation(self, outer: Outer) -> Relation:
+        """The released rows of a query over people. Raises :class:`NeedsAnswer` where it was not asked yet."""
+        query = self._complete(outer.source, outer.names)
+        text = query.sql()
+        found = self.catalog.answers.get(text)
+        if found is None:
+            raise NeedsAnswer(query, text)
+        self.used.add(text)
+        return _relation(found, outer.source, self.alias(), self.dialect)
+
+    def _complete(self, query: exp.Query, names: Names) -> exp.Query:
+        """The query with the WITH queries around it that it reads, so that it can be asked alone."""
+        own = query.args.get("with_")
+        found = {} if own is None else {cte.alias.lower(): cte for cte in own.expressions}
+        copy: exp.Query = query.copy()
+        around = [cte for cte in self._read(query, names, {}) if cte.alias.lower() not in found]
+        if around:
+            kept = [] if own is None else [cte.copy() for cte in own.expressions]
+            copy.set("with_", exp.With(expressions=[*(cte.copy() for cte in around), *kept]))
+        return copy
+
+    def _read(self, node: exp.Expr, names: Names, found: dict[str, exp.CTE]) -> list[exp.CTE]:
+        """The WITH queries in reach that a query names, those that others read before them."""
+        for table in node.find_all(exp.Table):
+            resolved = None if table.db else names.get(table.name, names.get(table.name.lower()))
+            _, cte, inner = self._definitions.get(id(resolved), (None, None, {}))
+            if cte is None:
+                continue
+            name = cte.alias.lower()
+            if name not in found:
+                self._read(cte.this, inner, found)
+                found[name] = cte
+            elif found[name] is not cte:
+                # Two queries of one name, one of which hides the other: nobody can tell them apart side by side.
+                raise compared_with_aggregate()
+        return list(found.values())
+
+
+def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
+    """``select`` with the columns of released rows that equal one of people, on every row, as that one: the groups of
+    it may be declared. ``answers`` are the released items of FROM."""
+    items = [item for item in from_items(select) if id(item) in answers]
+    tests = [] if select.args.get("where") is None else list(conjuncts(select.args["where"].this))
+    for join in select.args.get("joins") or ():
+        if not join.side and join.args.get("on") is not None:
+            tests += conjuncts(join.args["on"])
+    optional = {join.this.alias_or_name.lower() for join in select.args.get("joins") or () if join.side}
+    released = {item.alias_or_name.lower() for item in items} - optional
+    same: dict[tuple[str, str], exp.Column] = {}
+    for test in tests:
+        if is_equality(test):
+            one, other = (unparenthesised(side) for side in (test.this, test.expression))
+            for left, right in ((one, other), (other, one)):
+                if not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+                    continue
+                if left.table.lower() in released and right.table.lower() not in released | optional | {""}:
+                    same.setdefault((left.table.lower(), folded(left)), right)
+    if not same:
+        return select
+    copy: exp.Select = select.copy()
+    for item in [*copy.expressions]:
+        if isinstance(item, exp.Column) and (item.table.lower(), folded(item)) in same:
+            item.replace(exp.alias_(item.copy(), item.name, quoted=True))
+    parts = [*copy.expressions, *(copy.args[name] for name in ("group", "having", "order") if copy.args.get(name))]
+    for column in [node for part in parts for node in walk(part) if isinstance(node, exp.Column)]:
+        if (found := same.get((column.table.lower(), folded(column)))) is not None:
+            column.replace(found.copy())
+    return copy
+
+
+def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dialect) -> Relation:
+    """The rows of an answer as public rows, of which nothing but their types is known."""
+    if (many := max(answer.most, len(answer.rows))) * len(answer.columns) > MAX_CELLS:
+        raise Refused(
+            f"rows of people are compared with {many:,} released groups",
+            hint="compare them with fewer groups, or with one number",
+            sqlstate=TOO_COMPLEX,
+        )
+    for column in answer.columns:
+        if column.type.kind in (Kind.INTERVAL, Kind.NULL):
+            raise Refused(f"a released {column.type} is not compared with rows of people", hint="cast it to a number")
+    columns = tuple(
+        (one.name, Value.unknown(_column(f"c{place}", alias, one), one.type))
+        for place, one in enumerate(answer.columns)
+    )
+    unique = _told_apart(query)
+    if unique is not None and len({tuple(row[place] for place in sorted(unique)) for row in answer.rows}) < len(
+        answer.rows
+    ):
+        raise AssertionError("groups of one query differ in their keys")
+    bound = ContributionBound(1 if unique == frozenset() else answer.most)
+    rows = exp.Select().from_(aliased(_values(answer, dialect), alias), copy=False)
+    return Relation(columns, rows, None, bound, unique=() if unique is None else (unique,))
+
+
+def _column(name: str, alias: str, column: AnsweredColumn) -> exp.Expr:
+    found = BEHIND.on(exp.column(name, alias), Computed(frozenset()))
+    measured = column.noisy and column.type.kind in (Kind.DOUBLE, Kind.DECIMAL)
+    return _MEASURED.on(found, True) if measured else found
+
+
+def check_equalities(rows: exp.Expr) -> None:
+    """Raises :class:`Refused` where rows are asked to equal a number with noise, which they do by chance alone."""
+    for test in rows.find_all(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In):
+        if any(map(_is_measured, test.iter_expressions())):
+            raise Refused(
+                "people's values are asked to equal a released number, which has noise",
+                hint="compare with >= or <=, or ask for values near it: x BETWEEN 0.99 * (…) AND 1.01 * (…)",
+            )
+
+
+def _is_measured(node: exp.Expr) -> bool:
+    for part in node.walk():
+        behind = BEHIND.of(part)
+        if _MEASURED.of(part) or (isinstance(behind, Origin) and _is_measured(behind.sql)):
+            return True
+    return False
+
+
+def _values(answer: EarlierAnswer, dialect: Dialect) -> exp.Select:
+    """``SELECT CAST(v.c0 AS DOUBLE) AS c0 FROM (VALUES (53.2)) AS v(c0)``."""
+    names = [f"c{place}" for place, _ in enumerate(answer.columns)]
+
+    def typed(column: Callable[[str], exp.Expr]) -> list[exp.Expr]:
+        pairs = zip(names, answer.columns, strict=True)
+        return [exp.alias_(dialect.cast(column(name), one.type), name) for name, one in pairs]
+
+    if not answer.rows:
+        return exp.Select(expressions=typed(lambda _: exp.Null())).where(exp.false(), copy=False)
+    rows = [exp.Tuple(expressions=[literal_of(value, None, dialect) for value in row]) for row in answer.rows]
+    alias = exp.TableAlias(this=exp.to_identifier("v"), columns=[exp.to_identifier(name) for name in names])
+    return exp.Select(expressions=typed(lambda name: exp.column(name, "v"))).from_(
+        exp.Values(expressions=rows, alias=alias), copy=False
+    )
+
+
+def _told_apart(query: exp.Expr) -> frozenset[int] | None:
+    """The places of columns by which the rows of a query differ, whatever the data; none of a query of one row.
+
+    >>> import sqlglot
+    >>> texts = ("SELECT AVG(x) FROM t", "SELECT a, AVG(x) FROM t GROUP BY a", "SELECT AVG(x) FROM t GROUP BY a")
+    >>> [_told_apart(sqlglot.parse_one(text)) for text in texts]
+    [frozenset(), frozenset({0}), None]
+    """
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or any(star_of(item)[0] for item in query.expressions):
+        return None
+    group = query.args.get("group")
+    if group is None:
+        alone = any(map(has_aggregate, query.expressions)) and not query.args.get("distinct")
+        return frozenset() if alone else None
+    if any(value for part, value in group.args.items() if part != "expressions"):
+        return None
+    items = [unaliased(item) for item in query.expressions]
+    places = [_place(key, items) for key in group.expressions]
+    known = [place for place in places if place is not None]
+    return frozenset(known) if len(known) == len(places) else None
+
+
+def _place(key: exp.Expr, items: list[exp.Expr]) -> int | None:
+    """The column of a select list that a key is: by its position, by the expression, or by its name."""
+    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
+        return int(key.name) - 1
+    if key in items:
+        return items.index(key)
+    # A name that a column of FROM could have as well means that column, unless the item is that column.
+    named = [place for place, item in enumerate(items) if isinstance(item, exp.Column) and item.name == key.name]
+    return named[0] if isinstance(key, exp.Column) and not key.table and len(named) == 1 else None

@@ -1,0 +1,97 @@
+"""Bugs of statements in stages: what is released first, charged when, and what is known of it."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+STAGES = "tests/answer/test_stages.py"
+MEANS = "tests/relations/test_forms_mean.py"
+MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
+GOLDEN = "tests/golden/test_queries.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "each stage costs what a whole statement does",
+        "dpsql.price.pricing:Pricing._whole_price",
+        "return whole if stages == 1 else rounded_down(whole / stages)",
+        "return whole",
+        STAGES,
+    ),
+    bug(
+        "the first of several stages is bought though the others do not fit",
+        "dpsql.answer:Answering.answer",
+        "self.opened.ledger.check(asked.analyst, most)",
+        "self.opened.ledger.check(asked.analyst, most / len(asked.prepared.stages))",
+        STAGES,
+    ),
+    bug(
+        "what was paid for earlier stages is not told",
+        "dpsql.answer:Answering.reply",
+        "price = before.loss + released.loss",
+        "price = released.loss",
+        STAGES,
+    ),
+    bug(
+        "a statement is answered as if nothing was known of what was released for it",
+        "dpsql.answer:Answering._after_earlier",
+        "asked = replace(asked, prepared=earlier.then(earlier_answer(first.prepared, finished.rows)))",
+        "asked = replace(asked, prepared=earlier.draft)",
+        MEANS,
+    ),
+    bug(
+        "a watch of a statement with an earlier one is asked without it",
+        "dpsql.watched:watched_statement",
+        "unknown = prepared.program.missing or prepared.earlier is not None",
+        "unknown = prepared.program.missing",
+        STAGES,
+    ),
+    bug(
+        "people are clipped by how many groups were released",
+        "rewriter.split.earlier_answers:_relation",
+        "bound = ContributionBound(1 if unique == frozenset() else answer.most)",
+        "bound = ContributionBound(1 if unique == frozenset() else max(1, len(answer.rows)))",
+        STAGES,
+    ),
+    bug(
+        "rows that differ by nothing are told apart",
+        "rewriter.split.earlier_answers:_told_apart",
+        "return frozenset(known) if len(known) == len(places) else None",
+        "return frozenset(known)",
+        "rewriter/split/earlier_answers.py",
+    ),
+    bug(
+        "people's values are asked to equal a noisy number",
+        "rewriter.split.earlier_answers:check_equalities",
+        "if any(map(_is_measured, test.iter_expressions())):",
+        "if all(map(_is_measured, test.iter_expressions())):",
+        STAGES,
+    ),
+    bug(
+        "an earlier query forgets the WITH queries that it reads",
+        "rewriter.split.earlier_answers:EarlierAnswers._complete",
+        "if around:",
+        "if around and own is not None:",
+        MEANS,
+    ),
+    bug(
+        "a COUNT of no rows is missing",
+        "rewriter.split.correlated_values:_Correlated.join_to",
+        "if isinstance(self.item, exp.Count):",
+        "if isinstance(self.item, exp.Sum):",
+        MEANS,
+    ),
+    bug(
+        "rows without a value to look up are left out",
+        "rewriter.split.correlated_values:_Correlated.join_to",
+        'side="LEFT"',
+        'side=""',
+        MEANS,
+    ),
+    bug(
+        "columns of an optional side are those of people",
+        "rewriter.split.earlier_answers:by_own_keys",
+        'if not join.side and join.args.get("on") is not None:',
+        'if join.args.get("on") is not None:',
+        MEANS,
+    ),
+)

@@ -1,0 +1,328 @@
+"""Series: what is measured period by period, kept when a period is closed, and paid for once."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dpsql.answer
+from dpsql.calibrate import Calibration
+from dpsql.mechanisms.sampling import ExactSampler, Sampler
+from dpsql.opened import compared, load_policy, open_here
+from dpsql.proxy import Proxy, Session
+from dpsql.releases import ExactTable, NoisyTable
+from dpsql.reply import Answer
+from rewriter.declared import SPANS
+
+POLICY = """
+database: duckdb:clinic.duckdb
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {{epsilon: 100, delta: 1e-6{budget}}}
+statement: {{epsilon: 1, max_epsilon: 8}}
+refresh: 1 day at 02:00
+horizon: {horizon}
+tables:
+  patient: {{columns: {{id: {{}}, sex: {{values: [F, M]}}}}}}
+  visit:
+    unit: patient_id -> patient.id
+    time: made
+    max_rows: {most}
+    {closed}
+    columns: {{patient_id: {{}}, made: {{range: [2026-01-01, 2026-12-31]}}, day: {{range: [2026-01-01, 2026-12-31]}},
+               cost: {{range: [0, 100]}}, late: {{}}}}
+"""
+BY_DAY = "SELECT DATE_TRUNC('day', made) AS d, COUNT(*) AS n FROM visit WHERE {} GROUP BY 1 ORDER BY 1"
+BY_SEX = (
+    "SELECT DATE_TRUNC('day', made) AS d, sex, COUNT(*) AS n FROM visit JOIN patient ON id = patient_id"
+    " WHERE {} GROUP BY 1, 2 ORDER BY 1, 2"
+)
+PART = Fraction(1, 2) / 32  # of ρ = 1/2, for each of 28 to 32 days
+
+
+class Clinic:
+    """A policy over a small database, at a time that tests move. Person 7 has 30 visits a day."""
+
+    def __init__(self, folder: Path, **changed: str) -> None:
+        self.folder, self.now = folder, datetime.datetime(2026, 3, 10, 3, tzinfo=datetime.UTC)
+        self.measured: list[tuple[Calibration, ExactTable]] = []
+        with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+            connection.execute(
+                "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex ENUM ('F', 'M') NOT NULL);"
+                "INSERT INTO patient SELECT i, CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END FROM range(40) t(i);"
+                "CREATE TABLE visit (patient_id INTEGER NOT NULL REFERENCES patient (id), made TIMESTAMP NOT NULL,"
+                " day DATE NOT NULL, cost INTEGER NOT NULL, late TIMESTAMP);"
+                "INSERT INTO visit SELECT CASE WHEN i % 40 < 30 THEN 7 ELSE (i * 7) % 40 END, x, x::DATE, 50, x"
+                " FROM (SELECT i, TIMESTAMP '2026-02-01' + to_minutes((i * 36)::INT) AS x FROM range(2000) t(i))"
+            )
+        known = {"budget": "", "horizon": "90 days", "most": "6 per month", "closed": "closed_after: 1 day", **changed}
+        (folder / "policy.yaml").write_text(POLICY.format(**known))
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        opened = open_here(compared(load_policy(self.folder / "policy.yaml")), read=lambda: self.now)
+        with closing(Proxy(opened, ExactSampler())) as proxy:
+            session = proxy.session()
+            session.execute("SET dpsql.empty_groups = show")
+            yield session
+
+    def ask(self, sql: str) -> Answer:
+        """The answer, whose price was foretold."""
+        with self.session() as session:
+            foretold = session.explain(sql)
+            answer = session.execute(sql)
+            assert foretold.price == answer.price
+            assert foretold.notices == answer.notices
+            return answer
+
+    def insert(self, *rows: str) -> None:
+        with duckdb.connect(str(self.folder / "clinic.duckdb")) as connection:
+            for row in rows:
+                connection.execute(
+                    f"INSERT INTO visit SELECT 3, x, x::DATE, 50, x FROM (SELECT TIMESTAMP '{row}' AS x)"
+                )
+
+    def later(self, days: int) -> None:
+        self.now += datetime.timedelta(days=days)
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clinic:
+    found, perturb = Clinic(tmp_path), dpsql.answer.perturb
+
+    def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
+        found.measured.append((calibration, exact))
+        return perturb(exact, calibration, sampler)
+
+    monkeypatch.setattr(dpsql.answer, "perturb", seen)
+    return found
+
+
+def window(begin: str, end: str) -> str:
+    return f"made >= '2026-{begin}' AND made < '2026-{end}'"
+
+
+def measured_by(answer: Answer) -> str:
+    return next((note for note in answer.notices if note.startswith("measured ")), "")
+
+
+def days_of(found: Sequence[tuple[Calibration, ExactTable]]) -> list[datetime.date]:
+    periods = [calibration.plan.period for calibration, _ in found]
+    return [period.begin.date() for period in periods if period is not None]
+
+
+def test_a_day_later_only_new_and_open_days_are_bought(clinic: Clinic) -> None:
+    first = clinic.ask(BY_SEX.format(window("02-08", "03-10")))
+    assert first.price.rho == 30 * PART
+    assert measured_by(first) == (
+        "measured day by day: 2026-02-08 to 2026-03-08 measured now and kept; 2026-03-09 measured now and open"
+    )
+    assert not clinic.ask(BY_SEX.format(window("02-08", "03-10"))).price
+    clinic.later(1)
+    second = clinic.ask(BY_SEX.format(window("02-09", "03-11")))
+    assert second.price.rho == 2 * PART
+    assert measured_by(second) == (
+        "measured day by day: 2026-02-09 to 2026-03-08 there and kept; 2026-03-09 measured now and kept;"
+        " 2026-03-10 measured now and open"
+    )
+    before = {row[:2]: row[2] for row in first.rows}
+    same = [row for row in second.rows if str(row[0]) < "2026-03-09"]
+    assert len(same) == 2 * 28
+    assert all(before[row[:2]] == row[2] for row in same)
+
+
+def test_nothing_is_bought_twice_where_all_days_are_closed(clinic: Clinic) -> None:
+    clinic.ask(BY_DAY.format(window("02-05", "03-07")))
+    clinic.later(1)
+    assert clinic.ask(BY_DAY.format(window("02-06", "03-08"))).price.rho == PART
+    clinic.later(200)
+    assert not clinic.ask(BY_DAY.format(window("02-05", "03-08"))).price
+
+
+def test_people_are_clipped_within_each_day(clinic: Clinic) -> None:
+    clinic.ask(BY_DAY.format(window("02-08", "03-10")))
+    with duckdb.connect(str(clinic.folder / "clinic.duckdb")) as connection:
+        rows = connection.execute("SELECT day, patient_id, count(*) FROM visit GROUP BY 1, 2").fetchall()
+    truth: Counter[datetime.date] = Counter()
+    for day, _, count in rows:
+        truth[day] += min(count, 6)
+    for calibration, exact in clinic.measured:
+        (statistic,), (key,) = calibration.plan.statistics, exact.keys
+        (number,) = exact.statistics[statistic.name]
+        assert isinstance(key[0], datetime.datetime)
+        assert number * statistic.granularity == truth[key[0].date()]
+        assert [block.sensitivity.l2_squared for block in calibration.plan.blocks] == [36]
+    assert len(clinic.measured) == 30
+
+
+def test_what_was_measured_while_a_day_was_open_is_not_kept(clinic: Clinic) -> None:
+    asked = BY_DAY.format(window("02-09", "03-10"))
+    clinic.ask(asked)
+    clinic.insert(*["2026-03-09 12:00"] * 5)
+    clinic.measured.clear()
+    clinic.later(1)
+    assert clinic.ask(asked).price.rho == PART
+    assert days_of(clinic.measured) == [datetime.date(2026, 3, 9)]
+    ((_, exact),) = clinic.measured
+    (number,) = next(iter(exact.statistics.values()))
+    clinic.later(1)
+    assert not clinic.ask(asked).price
+    assert number > 0
+
+
+def test_an_open_day_is_measured_anew_at_each_refresh(clinic: Clinic) -> None:
+    asked = BY_DAY.format(window("02-09", "03-11"))
+    prices = []
+    for _ in range(5):
+        prices.append(clinic.ask(asked).price.rho / PART)
+        clinic.later(1)
+    # On the 10th two days are open, on the 11th one of them closes, and on the 12th the other.
+    assert prices == [30, 2, 1, 0, 0]
+
+
+def test_rows_that_come_late_are_not_in_closed_days_and_it_is_said(clinic: Clinic) -> None:
+    asked = BY_DAY.format(window("02-05", "03-07"))
+    before = clinic.ask(asked)
+    clinic.insert(*["2026-02-20 12:00"] * 5)
+    clinic.later(30)
+    after = clinic.ask(asked)
+    assert after.rows == before.rows
+    assert not after.price
+    said = "a day that is kept is as it was when it was asked first later than 1 day after its end"
+    assert any(note.startswith(said) for note in after.notices)
+
+
+def test_drill_downs_of_a_series_are_free(clinic: Clinic) -> None:
+    clinic.ask(BY_SEX.format(window("02-05", "03-07")))
+    some = BY_DAY.format(window("02-05", "03-07") + " AND sex = 'F'").replace(
+        "visit W", "visit JOIN patient ON id = patient_id W"
+    )
+    assert not clinic.ask(some).price
+    assert not clinic.ask(some.replace("sex = 'F'", "sex IN ('F')")).price
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "DATE_TRUNC('day', made)",
+        "made::date",
+        "CAST(DATE_TRUNC('day', made) AS date)",
+        "DATE(made)",
+        "CAST(made AS DATE)",
+    ],
+)
+def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
+    answer = clinic.ask(
+        f"SELECT {key} AS d, COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY {key} ORDER BY 1"
+    )
+    assert answer.price.rho == 30 * PART
+    assert measured_by(answer).startswith("measured day by day")
+
+
+@pytest.mark.parametrize(
+    ("sql", "unit"),
+    [
+        (f"SELECT DATE_TRUNC('week', made), AVG(cost) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1", "week"),
+        (
+            "SELECT DATE_TRUNC('month', made), SUM(cost), COUNT(*) FROM visit WHERE made < '2026-03-10' GROUP BY 1",
+            "month",
+        ),
+        ("SELECT DATE_TRUNC('quarter', made), COUNT(DISTINCT patient_id) FROM visit GROUP BY 1", "quarter"),
+    ],
+)
+def test_other_periods(clinic: Clinic, sql: str, unit: str) -> None:
+    answer = clinic.ask(sql)
+    assert measured_by(answer).startswith(f"measured {unit} by {unit}")
+    assert all(row[0] is not None for row in answer.rows)
+
+
+def test_part_of_a_day_is_no_day(clinic: Clinic) -> None:
+    """A window that begins and ends within days: those are measured by themselves, and are not the days."""
+    clinic.ask(BY_DAY.format(window("02-05", "03-07")))
+    answer = clinic.ask(BY_DAY.format("made >= '2026-02-06 20:00' AND made < '2026-03-06 06:00'"))
+    assert measured_by(answer) == (
+        "measured day by day: 2026-02-06 measured now and kept; 2026-02-07 to 2026-03-05 there and kept;"
+        " 2026-03-06 measured now and kept"
+    )
+    (first, whole, last) = (clinic.measured[place][1].statistics["s0"][0] for place in (-2, 1, -1))
+    assert 0 < first < whole
+    assert 0 < last < whole
+
+
+def test_rows_without_a_time_are_not_lost(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path)
+    text = (tmp_path / "policy.yaml").read_text()
+    text = text.replace("time: made", "time: late").replace("late: {}", "late: {range: [2026-01-01, 2026-12-31]}")
+    (tmp_path / "policy.yaml").write_text(text)
+    by_day = "SELECT late::date AS d, COUNT(*) FROM visit{} GROUP BY 1 ORDER BY 1"
+    answer = clinic.ask(by_day.format(""))
+    assert answer.rows[-1][0] is None
+    assert not measured_by(answer)
+    assert measured_by(clinic.ask(by_day.format(" WHERE late >= '2026-02-05' AND late < '2026-03-07'")))
+
+
+def test_no_series(clinic: Clinic) -> None:
+    for sql in (
+        f"SELECT COUNT(*) FROM visit WHERE {window('02-05', '03-07')}",
+        "SELECT EXTRACT(HOUR FROM made), COUNT(*) FROM visit GROUP BY 1",
+        "SELECT DATE_TRUNC('day', late), COUNT(*) FROM visit GROUP BY 1",  # another time
+        "SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit GROUP BY 1",  # nothing that adds up
+        "SELECT DATE_TRUNC('month', made), COUNT(*) FROM visit GROUP BY ROLLUP (1)",  # made to agree
+    ):
+        assert not measured_by(clinic.ask(sql)), sql
+
+
+def test_the_joint_form_where_it_costs_less(tmp_path: Path) -> None:
+    for number, changed in enumerate(({"horizon": "1 day"}, {"closed": "closed_after: 60 days"}, {"closed": ""})):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        clinic = Clinic(folder, **changed)
+        answer = clinic.ask(BY_DAY.format(window("02-05", "03-07")))
+        assert not measured_by(answer)
+        assert answer.price.rho == Fraction(1, 2)
+
+
+def test_a_series_that_has_begun_goes_on(clinic: Clinic) -> None:
+    clinic.ask(BY_DAY.format(window("02-05", "03-07")))
+    text = (clinic.folder / "policy.yaml").read_text().replace("horizon: 90 days", "horizon: 1 day")
+    (clinic.folder / "policy.yaml").write_text(text)
+    assert not clinic.ask(BY_DAY.format(window("02-05", "03-07"))).price
+
+
+@pytest.mark.parametrize("accounting", ["pure", "approx"])
+def test_every_accounting_has_series(tmp_path: Path, accounting: str) -> None:
+    clinic = Clinic(tmp_path, budget=f", accounting: {accounting}", most="3 per day")
+    if accounting == "pure":
+        text = (tmp_path / "policy.yaml").read_text().replace("delta: 1e-6, ", "")
+        (tmp_path / "policy.yaml").write_text(text)
+    first = clinic.ask(BY_DAY.format(window("02-08", "03-10")))
+    clinic.later(1)
+    second = clinic.ask(BY_DAY.format(window("02-09", "03-11")))
+    assert measured_by(first)
+    assert second.price.epsilon * 15 == first.price.epsilon
+
+
+@pytest.mark.parametrize("period", SPANS)
+@pytest.mark.parametrize("span", SPANS)
+def test_no_period_touches_more_spans_than_is_said(period: str, span: str) -> None:
+    from rewriter.declared.spans import _number, touched_by_one
+    from rewriter.expressions import floor_to
+
+    def number(at: datetime.datetime, unit: str) -> int:
+        rest = Fraction(at.hour * 3600 + at.minute * 60 + at.second, 86400)
+        return _number(at.toordinal() + rest, unit)
+
+    longest = {"hour": 1 / 24, "day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[period]
+    begin, most = floor_to(period, datetime.datetime(2023, 1, 1)), 0
+    while begin.year < (2024 if period == "hour" else 2033):
+        end = floor_to(period, begin + datetime.timedelta(days=longest))
+        most = max(most, number(end - datetime.timedelta(seconds=1), span) - number(begin, span) + 1)
+        begin = end
+    assert most <= touched_by_one(period, span) <= most + 1
