@@ -6,6 +6,7 @@ Everything here is public: names, types, constraints and bounds, never a private
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -201,9 +202,9 @@ class Table:
         spans, rows = self.spans, self.max_rows
         ends = None if spans is None else columns[spans.column].range
         if spans is not None and ends is not None and rows is not None:
-            each = rows // spans.count
+            each = Fraction(rows) / spans.count
             spans = replace(spans, high=measure(ends[1]))
-            rows = each * spans.count
+            rows = math.ceil(each * spans.count)
         return replace(self, columns=columns, spans=spans, max_rows=rows)
 
 
