@@ -98,8 +98,7 @@ class Answering:
     def released(self, asked: Asked, held: ExitStack) -> Released:
         """The numbers of a query: kept before, made of kept ones, or charged for, read and perturbed.
 
-        ``held`` until the query has been read are claims, which keep others from buying the same, and the engine's turn
-        that a charge waited for.
+        ``held`` until it has been read are claims, which keep others from buying the same, and the turn of the engine.
         """
         opened, settings, patience, program = self.opened, asked.settings, asked.patience, asked.prepared.program
         if program.missing:

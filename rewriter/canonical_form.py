@@ -80,9 +80,10 @@ CLASSES: Mapping[str, ListedFields] = {
         "column",
         (
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
-            *("max_distinct", "max_total", "step", "closed", "learns_total"),
+            *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead"),
         ),
     ),
+    "Grain": ListedFields("grain", ("seconds", "zone")),
     "Interval": ListedFields("interval", ("low", "high")),
 }
 

@@ -283,7 +283,8 @@ class Query:
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
     clipped alike in all of them (:mod:`rewriter.planner.alike`). ``blocks`` is above 0 where the units are that many
     blocks of people, of which one has other answers in at most ``changed`` groups where one person
-    comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`).
+    comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`). ``ends`` are those of
+    ranges that follow the clock.
     """
 
     rows: exp.Select
@@ -303,6 +304,7 @@ class Query:
     bought: bool = False
     together: bool = False
     everybody: exp.Expr | None = None
+    ends: tuple[tuple[str, str, Scalar], ...] = ()
     blocks: int = 0
     changed: int | None = 1
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, suggestion
+from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_literals import typed, typed_range, typed_step
 from dpsql.policy.other_people import Agreement, Agreements, OtherPeople
@@ -20,7 +21,7 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Spans, Table, measure
+from rewriter.declared import Catalog, Column, Grain, Hop, Kind, Scalar, Spans, Table, measure
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -299,6 +300,8 @@ class _Draft:
             max_total=self._max_total(source, spec, path),
             step=self._step(source, spec, path),
             learns_total=not entity and self._learns_total(source, spec),
+            grain=self._grain(source, spec, path),
+            ahead=self._ahead(source, spec, path),
         )
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
@@ -327,10 +330,40 @@ class _Draft:
         if spec.range is None or source.type is None:
             return None
         try:
-            return typed_range(*spec.range, source.type)
+            low, high = spec.range
+            # Of a range that follows the clock, the catalog has the low end until it is that of an instant.
+            return typed_range(low, low if fields.ahead(high) is not None else high, source.type)
         except ValueError as error:
             self.problems.append(Problem(join(path, "range"), str(error)))
             return None
+
+    def _ahead(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
+        """How many days after the present a range ends that follows the clock."""
+        end = "" if spec.range is None else spec.range[1]
+        found = fields.ahead(end)
+        if found is None or source.type is None:
+            return None
+        if source.type.kind is Kind.DATE and found.denominator != 1:
+            self.problems.append(
+                Problem(join(path, "range"), f"{end} is no whole number of days, and the column has days")
+            )
+        return found
+
+    def _grain(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Grain | None:
+        """The steps that literal instants are moved to."""
+        if spec.grain is None or source.type is None:
+            return None
+        seconds, problem = int(spec.grain.total_seconds()), ""
+        if not source.type.temporal:
+            problem = f"a {source.type} has no grain: it is of dates and times"
+        elif source.type.kind is Kind.DATE and seconds % 86_400:
+            problem = "dates have no hours: leave it out"
+        elif self.spec.public:
+            problem = "a public table is answered exactly: leave it out"
+        if problem:
+            self.problems.append(Problem(join(path, "grain"), problem))
+            return None
+        return Grain(seconds, self.policy.clock.zone)
 
     def _max_total(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         if spec.max_total is None or source.type is None:

@@ -408,12 +408,39 @@ def domain(value: object) -> tuple[Written | None, ...]:
     return tuple(None if item is None else single(item) for item in value)
 
 
+_FOLLOWS = re.compile(r"now(?:\s*([+-])\s*([0-9]{1,5})\s*(minute|hour|day|week)s?)?", re.IGNORECASE)
+
+
+def ahead(written: str) -> Fraction | None:
+    """How many days after the present a range ends that follows the clock; None of any other end.
+
+    >>> ahead("now"), ahead("now + 30 days"), ahead("now - 6 hours"), ahead("2026-01-01")
+    (Fraction(0, 1), Fraction(30, 1), Fraction(-1, 4), None)
+    """
+    found = _FOLLOWS.fullmatch(written.strip())
+    if found is None:
+        return None
+    days = Fraction(0) if found[2] is None else Fraction(int(found[2]) * LENGTHS[found[3].lower()], LENGTHS["day"])
+    return -days if found[1] == "-" else days
+
+
 def ends(value: object) -> tuple[Written, Written]:
-    """A lowest and a highest value as written: two numbers or two dates, in order."""
+    """A lowest and a highest value as written: two numbers or two dates, in order. The highest may follow the clock.
+
+    >>> ends([Written("2024-01-01"), Written("now + 30 days")])
+    ('2024-01-01', 'now + 30 days')
+    """
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise wrong("two values are expected here: [lowest, highest]")
     low, high = (single(item) for item in value)
-    one, other = _end(low), _end(high)
+    if ahead(low) is not None:
+        raise wrong("the low end does not follow the clock: write a date, such as [2024-01-01, now]")
+    one = _end(low)
+    if ahead(high) is not None:
+        if not isinstance(one, datetime.datetime):
+            raise wrong(f"{low} and {high} are not of one kind: give two numbers or two dates")
+        return low, high
+    other = _end(high)
     if isinstance(one, datetime.datetime) != isinstance(other, datetime.datetime):
         raise wrong(f"{low} and {high} are not of one kind: give two numbers or two dates")
     if one > other:  # type: ignore[operator]
@@ -433,7 +460,7 @@ def _end(written: Written) -> int | Decimal | datetime.datetime:
         if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
             return datetime.datetime.combine(found, datetime.time())
         return found  # type: ignore[return-value]
-    raise wrong(f"{written[:40]!r} is neither a number nor a date YYYY-MM-DD")
+    raise wrong(f"{written[:40]!r} is neither a number nor a date YYYY-MM-DD, nor now + 30 days")
 
 
 def reference(value: object) -> tuple[str, str]:

@@ -146,11 +146,17 @@ class OtherPeople:
     def keys(self, table: str) -> Iterator[ForeignKey]:
         """The foreign keys of a table that lead to people beside the owners of its rows."""
         own = self._own(table)
-        step = key_of(self.paths[table][0]) if self.paths[table] else None
         for key in self._keys(table):
-            same = key == step or (own in key.columns and (len(key.columns) == 1 or self._same_person(table, own, key)))
+            same = self._is_own_step(table, key) or (
+                own in key.columns and (len(key.columns) == 1 or self._same_person(table, own, key))
+            )
             if not same and not self._compared(table, own, key) and self._leads(key.parent):
                 yield key
+
+    def _is_own_step(self, table: str, key: ForeignKey) -> bool:
+        """Whether a key is the first step of the way to the owner, in whatever order it names its columns."""
+        pairs = set(zip(key.columns, key.parent_columns, strict=True))
+        return any(hop.parent == key.parent and set(hop.pairs) == pairs for hop in self.paths[table][:1])
 
     def _own(self, table: str) -> str | None:
         """The column that says whose a row is; None for a public table."""

@@ -255,7 +255,11 @@ class ColumnSection(_Section):
     values_from: Reference | None = None
     """A column of a public table that lists the values instead."""
     range: Ends | None = None
-    """The lowest and the highest value. What lies outside is moved to the nearer end before it is summed."""
+    """The lowest and the highest value. What lies outside is moved to the nearer end before it is summed. That of times
+    may follow the clock: `[2024-01-01, now]`, `[2024-01-01, now + 30 days]`."""
+    grain: Tick | None = None
+    """Of a column of times: instants that it is compared with are moved outward to such steps, as `1 hour` or `1 day`.
+    So a dashboard of the last six hours is the same statement for an hour."""
     max_distinct: Count | None = None
     """How many different values of this column one person is credited with in `COUNT(DISTINCT …)`."""
     max_total: Positive | None = None

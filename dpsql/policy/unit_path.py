@@ -83,7 +83,7 @@ class UnitPaths:
         last = path[-1]
         if last.parent == self.unit[0]:
             if (last.parent, last.parent_column) != self.unit or last.also:
-                path.append(Hop(self.unit[1], *self.unit, enforced=True))
+                path.append(self._itself)
             self._same_way(table, path)
             return tuple(path)
         unit = ".".join(self.unit)
@@ -96,12 +96,17 @@ class UnitPaths:
         self._same_way(table, whole)
         return tuple(whole)
 
+    @property
+    def _itself(self) -> Hop:
+        """The step from a row of people to the person that it names itself."""
+        return Hop(self.unit[1], *self.unit, enforced=True)
+
     def _same_way(self, table: str, path: list[Hop]) -> None:
         """Behind its first step a way is that of the table it has come to, so that joined rows have one owner."""
         for place, hop in enumerate(path[:-1], start=1):
             theirs, ours = self.of(hop.parent), tuple(path[place:])
-            if hop.parent == self.unit[0] and hop.parent not in self._open:
-                continue
+            if hop.parent == self.unit[0]:
+                theirs = (self._itself,)
             if hop.parent in self._open or theirs is None:
                 raise self._report(table, f"leads through {hop.parent}, which has no way of its own")
             if theirs != ours:

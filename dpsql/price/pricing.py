@@ -223,7 +223,7 @@ class Pricing:
             elif whole is not None:
                 tables[plan.identity] = Made(plan, whole)
         for name, series in priced.series.items():
-            tables[name] = self._reuse.joined(series.whole, [tables[one.identity] for one in series.plans])
+            tables[name] = self._reuse.joined(series.whole, [tables[plan.identity] for plan in series.plans])
         return tables
 
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
@@ -274,23 +274,33 @@ class Pricing:
     ) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
 
-        ``picks``: groups may be picked before they are measured, where that is more accurate. ``kept``: what is
-        measured is given again, and may be measured period by period. Remembered by the very program, but for what
-        may be: that depends on the clock and on what was released before, all else on the price alone.
+        ``picks``: groups may be picked before they are measured, where that is more accurate. Remembered by the very
+        program: they depend on it and the price alone. ``kept``: what is measured is given again, and may be measured
+        period by period, which depends on the clock as well.
         """
         program = prepared.program
-        if kept and any(options.series is not None for options in program.options):
-            return self._calibrations_of(program, price, picks=picks, kept=True)
 
         def found() -> _Calibrated:
-            return _Calibrated(program, self._calibrations_of(program, price, picks=picks, kept=False))
+            return _Calibrated(program, self._calibrations_of(program, price, picks=picks))
 
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        return self._statements.get((id(program), price, picks), found).calibrations
+        joint = self._statements.get((id(program), price, picks), found).calibrations
+        return self._by_periods(program, price, joint) if kept else joint
 
-    def _calibrations_of(
-        self, program: Program, price: PrivacyLoss, *, picks: bool, kept: bool
+    def _by_periods(
+        self, program: Program, price: PrivacyLoss, joint: Sequence[Calibration]
     ) -> tuple[Calibration, ...]:
+        """The calibrations; those of series in the place of what costs more than these."""
+        if all(one.series is None for one in program.options):
+            return tuple(joint)
+        divided = shares(price, program.families, program.plans, self._opened.accountant.accounting)
+        ways = [
+            None if options.series is None else self._period_by_period(options.series, one, share)
+            for options, one, share in zip(program.options, joint, divided, strict=True)
+        ]
+        return tuple(one if way is None else way for one, way in zip(joint, ways, strict=True))
+
+    def _calibrations_of(self, program: Program, price: PrivacyLoss, *, picks: bool) -> tuple[Calibration, ...]:
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
         options = program.options
@@ -304,11 +314,6 @@ class Pricing:
             cheapest = min(candidates, key=lambda candidate: sum(map(_total_variance, candidate)))
             found.update(zip(family.measurements, cheapest, strict=True))
             place = family.measurements[0]
-            if kept and (way := options[place].series) is not None:
-                whole = self._period_by_period(way, found[place], divided[place])
-                if whole is not None:
-                    found[place] = whole
-                    continue
             if picks and options[place].picks:
                 picked = [self._calibrated(plan, divided[place]) for plan in options[place].picks]
                 found[place] = ranked([candidate[0] for candidate in candidates], picked)

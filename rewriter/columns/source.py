@@ -186,6 +186,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             constant=False,
             domain=None,
             unit=column.name == unit_column,
+            grain=column.grain,
             size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             real=column.engine_type.upper() in ("FLOAT", "REAL"),

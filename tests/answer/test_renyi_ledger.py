@@ -94,7 +94,7 @@ def test_statements_cost_the_line_of_what_they_cost_under_zcdp(
     rdp = str(tmp_path / "rdp.yaml")
     assert "accounting rdp" in run("budget", rdp)
     assert "totals are their sums\nSpent: at most ε = " in run("ledger", "verify", rdp)
-    charges = [json.loads(one) for one in run("ledger", "export", rdp).splitlines()]
+    charges = [json.loads(one) for one in run("ledger", "export", rdp, "--format", "json").splitlines()]
     assert all(len(one["curve"]) == 24 and one["rho"] == "0" for one in charges)
 
 

@@ -448,7 +448,7 @@ def test_under_row_every_private_row_is_its_own_unit() -> None:
         (
             "  patient: {}\n  visit: {unit: ward -> patient.birth_year}",
             "tables.visit.unit",
-            "privacy unit is patient.id",
+            "nothing keeps patient.birth_year unique",
         ),
         ("  patient: {}\n  visit: {unit: id -> nurse.id}", "tables.visit.unit", "no table nurse"),
         ("  patient: {}\n  lab: {unit: visit_id -> visit.id}", "tables.lab.unit", "not declared under tables"),

@@ -15,14 +15,14 @@ from dpsql.testing import measure
 from tests.doubles import open_without_noise
 
 TABLES = """
-CREATE TABLE stay (id INT, person VARCHAR, age INT);
+CREATE TABLE stay (id INT, person VARCHAR, age INT, guardian VARCHAR);
 CREATE TABLE lab (nr INT PRIMARY KEY, stay INT, result INT);
 CREATE TABLE sale (item INT, ticket INT, buyer VARCHAR, price INT);
 CREATE TABLE back (item INT, ticket INT, bringer VARCHAR, amount INT);
 CREATE TABLE gift (item INT, ticket INT, buyer VARCHAR);
 """
 FILL = """
-INSERT INTO stay SELECT i, 'p' || (i // 3), i % 90 FROM range(300) AS r(i);
+INSERT INTO stay SELECT i, 'p' || (i // 3), i % 90, 'p' || ((i + 50) % 100) FROM range(300) AS r(i);
 INSERT INTO lab SELECT i, i % 310, i % 50 FROM range(1000) AS r(i);
 INSERT INTO sale SELECT i % 7, i // 7, 'p' || (i % 100), i % 20 FROM range(700) AS r(i);
 INSERT INTO back SELECT item, ticket, 'p' || ((price * 7) % 100), 1 FROM sale WHERE price < 5;
@@ -145,7 +145,7 @@ def test_what_somebody_else_brings_back_moves_nothing(tmp_path: Path) -> None:
     [
         (
             "",
-            "INSERT INTO stay VALUES (7, 'p90', 3)",
+            "INSERT INTO stay VALUES (7, 'p90', 3, NULL)",
             "rows share values of stay.id, so that a row of lab belongs to two",
         ),
         (
@@ -177,6 +177,8 @@ def test_a_key_of_two_people_keeps_the_policy_closed(tmp_path: Path, keys: str, 
         ("[[buyer -> stay.person], [buyer -> stay.person]]", "say each once"),
         ("[[buyer -> stay.person], [item -> sale.item]]", "about two people"),
         ("(item, nr) -> sale(item, ticket)", "has no column nr"),
+        ("[item -> stay.id, guardian -> stay.person]", "goes on from stay by 'guardian -> stay.person'"),
+        ("[(item, ticket) -> sale(item, ticket), item -> stay.id]", "goes on from sale by 'item -> stay.id'"),
     ],
 )
 def test_what_is_no_way_is_told(tmp_path: Path, written: str, told: str) -> None:

@@ -177,7 +177,8 @@ def column_comment(catalog: Catalog, table: Table, column: Column) -> str:
     if catalog.unit == (table.name, column.name):
         said.append("identifies the person")
     if column.range is not None:
-        said.append(f"range {column.range[0]} to {column.range[1]}")
+        end = column.range[1] if column.ahead is None else column.moving_end
+        said.append(f"range {column.range[0]} to {end}")
     if column.values_from is not None:
         said.append(f"key set {'.'.join(column.values_from)}")
     if column.values is not None:
