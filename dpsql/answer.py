@@ -67,7 +67,7 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
-        self.reader = Reader(opened)
+        self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
@@ -98,8 +98,7 @@ class Answering:
     def released(self, asked: Asked, held: ExitStack) -> Released:
         """The numbers of a query: kept before, made of kept ones, or charged for, read and perturbed.
 
-        ``held`` until the query has been read are claims, which keep others from buying the same, and the engine's turn
-        that a charge waited for.
+        ``held`` until it has been read are claims, which keep others from buying the same, and the turn of the engine.
         """
         opened, settings, patience, program = self.opened, asked.settings, asked.patience, asked.prepared.program
         if program.missing:
@@ -112,17 +111,17 @@ class Answering:
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
-        reading = self.reader.reading(one.plan for one in fresh if one is not None)
-        loss, turn = priced.loss, settled.turn
-        if settled.purchase is not None:
-            loss = settled.purchase.loss
-        elif loss:
+        read = {one.plan.identity: one.read for one in fresh if one is not None}
+        reading = self.reader.reading(read.values())
+        turn, purchase = settled.turn, settled.purchase
+        loss = priced.loss if purchase is None else purchase.loss
+        if loss and purchase is None:
             turn = held.enter_context(opened.turn(patience))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
-                exact = reading.table(one.plan, patience, turn)
+                exact = reading.table(read[one.plan.identity], patience, turn)
                 measured[calibration.plan.identity] = self._measured(one, exact, *kept[one.plan.identity])
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from dpsql.accounting import ZCDP, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
@@ -97,7 +97,7 @@ def _better(
     found = []
     dearer = min(2 * epsilon, opened.policy.statement.max_epsilon)
     if dearer > epsilon:
-        power = 2 if opened.accountant.accounting is ZCDP else 1
+        power = 2 if opened.accountant.accounting.concentrated else 1
         errors, times = pricing.errors_afresh(prepared, dearer, settings.stages), (dearer / epsilon) ** power
         found.append(Better(f"SET dpsql.epsilon = {float(dearer):g}", errors, by_owner=False, price=times))
 
@@ -137,7 +137,7 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     return tuple(
         ReleaseExplanation(
-            plan=calibration.plan,
+            plan=calibration.read,
             mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
             margins=margins(calibration.plan, calibration),

@@ -16,6 +16,7 @@ from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
+from dpsql.living_catalog import LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -48,7 +49,7 @@ class Opened:
     """A policy with everything that it names, open."""
 
     policy: Policy
-    catalog: Catalog
+    declared: LivingCatalog
     engine: Engine
     accountant: Accountant
     ledger: Ledger
@@ -60,6 +61,11 @@ class Opened:
     clock: Clock
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is declared now."""
+        return self.declared.at(self.clock.now()).catalog
 
     def turn(self, patience: Patience) -> Turn:
         """A turn of the engine, taken right before a charge, which has to end when all is read.
@@ -325,4 +331,5 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    return Opened(policy, known, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)
+    declared = LivingCatalog(known, policy.clock.zone, policy.refresh_of)
+    return Opened(policy, declared, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)

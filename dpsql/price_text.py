@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from fractions import Fraction
 
-from dpsql.accounting import ACCOUNTINGS, Accounting, PrivacyLoss
+from dpsql.accounting import ACCOUNTINGS, ORDERS, Accounting, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.releases import bar, up
 from dpsql.reply import Answer, Budget
@@ -51,9 +51,28 @@ def loss(price: PrivacyLoss) -> str:
 
     >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)))
     'ρ = 0.005, δ = 1e-09'
+    >>> loss(ACCOUNTINGS["rdp"].price_of_pure(Fraction(1)))
+    'Rényi divergence 0.735 at order 2 and 0.979 at order 16'
     """
-    parts = [f"{letter} = {float(part):.6g}" for letter, part in zip("ερδ", price.parts, strict=True) if part]
+    noise = {"ε": price.epsilon, "ρ": price.rho or line_of(price)}
+    parts = [f"{letter} = {float(part):.6g}" for letter, part in noise.items() if part]
+    if price.curve and not noise["ρ"]:
+        known = dict(zip(ORDERS, price.curve, strict=True))
+        divergences = " and ".join(f"{float(known[Fraction(order)]):.3g} at order {order}" for order in _TOLD)
+        parts.append(f"Rényi divergence {divergences}")
+    if price.delta:
+        parts.append(f"δ = {float(price.delta):.6g}")
     return ", ".join(parts) or "nothing"
+
+
+_TOLD = (2, 16)
+"""Orders whose divergences are told where a curve is no line: the others are in the ledger."""
+
+
+def line_of(price: PrivacyLoss) -> Fraction:
+    """The ρ of a curve that is a line, as that of Gaussian noise is; 0 of any other."""
+    rhos = {part / order for part, order in zip(price.curve, ORDERS, strict=False)}
+    return rhos.pop() if len(rhos) == 1 else Fraction(0)
 
 
 def price_line(answer: Answer) -> str:

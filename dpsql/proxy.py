@@ -128,7 +128,9 @@ class Proxy:
         """
         given, instant = _frozen(parameters), self._opened.clock.now()
         try:
-            key: tuple[object, ...] = (sql, given, others, zone, empty)
+            # Ranges that follow the clock may end later than when the text was prepared.
+            ends = self._opened.declared.at(instant).ends
+            key: tuple[object, ...] = (sql, given, others, zone, empty, ends)
             found = self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
             if _instant_of(found) in (None, instant):
                 return found
@@ -162,7 +164,7 @@ class Proxy:
     def _prepared(
         self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> Prepared:
-        return self.planned(select, sql, self._opened.catalog, others, zone, empty, instant)
+        return self.planned(select, sql, self._opened.declared.at(instant).catalog, others, zone, empty, instant)
 
     def planned(
         self,

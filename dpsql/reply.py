@@ -140,7 +140,8 @@ class Explanation:
             ],
             "price": {
                 "epsilon": float(self.epsilon),
-                "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
+                "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")}
+                | ({"curve": [float(part) for part in self.price.curve]} if self.price.curve else {}),
                 "part_of_budget": float(self.price.part_of(left.limit)),
             },
             "left": {

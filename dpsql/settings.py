@@ -139,9 +139,10 @@ class Settings:
         if name == "timezone":
             return self.zone
         if name not in self.others and name not in _OF_CLIENTS:
-            raise DataError(
-                f"unrecognized configuration parameter {name!r}", sqlstate="42704", hint=f"there are {', '.join(NAMES)}"
-            )
+            hint = f"there are {', '.join(NAMES)}"
+            if name.partition(" ")[0] in ("tables", "columns", "databases", "schemas"):
+                hint = "SELECT * FROM dpsql.columns lists tables and columns"
+            raise DataError(f"unrecognized configuration parameter {name!r}", sqlstate="42704", hint=hint)
         return self.others.get(name, _OF_CLIENTS.get(name, ""))
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.opened import open_policy
+from dpsql.opened import Opened, open_policy
 from dpsql.releases import Key
 from rewriter.declared import Norm, Sensitivity
 from rewriter.front_door import Parameters, Select, parse, rewrite
@@ -57,19 +57,24 @@ def measure(
     """
     opened = open_policy(policy)
     try:
-        statement = parse(sql, parameters)
-        if not isinstance(statement, Select):
-            raise TypeError("only a query has statistics")
-        chosen = norm or opened.accountant.accounting.norms[0]
-        measured = []
-        dialect = opened.engine.dialect
-        for planned in rewrite(statement.tree, opened.catalog, dialect, norms=(chosen,)).plans:
-            exact = opened.engine.run(planned)
-            groups = {
-                key: {name: column[row] for name, column in exact.statistics.items()}
-                for row, key in enumerate(exact.keys)
-            }
-            measured.append(Measurement(planned, groups))
-        return tuple(measured)
+        return measured(sql, opened, parameters, norm)
     finally:
         opened.close()
+
+
+def measured(
+    sql: str, opened: Opened, parameters: Parameters = (), norm: Norm | None = None
+) -> tuple[Measurement, ...]:
+    """The same over a policy that is open."""
+    statement = parse(sql, parameters)
+    if not isinstance(statement, Select):
+        raise TypeError("only a query has statistics")
+    chosen = norm or opened.accountant.accounting.norms[0]
+    found = []
+    for planned in rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=(chosen,)).plans:
+        exact = opened.engine.run(planned)
+        groups = {
+            key: {name: column[row] for name, column in exact.statistics.items()} for row, key in enumerate(exact.keys)
+        }
+        found.append(Measurement(planned, groups))
+    return tuple(found)

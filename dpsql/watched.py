@@ -76,7 +76,7 @@ class Watching:
         accountant, paid = opened.accountant, Fraction(0)
         states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
         mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
-        loss, reading = accountant.price(settings.epsilon, Fraction(0)), self._answering.reader.reading([plan])
+        loss, reading = accountant.accounting.price_of_pure(settings.epsilon), self._answering.reader.reading([plan])
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
@@ -128,7 +128,7 @@ class Watching:
             (AnswerColumn(column, kind),),
             ((above,),),
             ((None,),),
-            price=accountant.price(paid, Fraction(0)) if paid else PrivacyLoss(),
+            price=accountant.accounting.price_of_pure(paid) if paid else PrivacyLoss(),
             epsilon=paid,
             budget=budget,
             notices=(

@@ -62,6 +62,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
             "candidates",
         ),
+        ("within",),
     ),
     # What a policy and a database declare, under which releases were made.
     "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
@@ -74,14 +75,15 @@ CLASSES: Mapping[str, ListedFields] = {
         ("closes",),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
-    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
     "Column": ListedFields(
         "column",
         (
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
-            *("max_distinct", "max_total", "step", "closed", "learns_total"),
+            *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead"),
         ),
     ),
+    "Grain": ListedFields("grain", ("seconds", "zone")),
     "Interval": ListedFields("interval", ("low", "high")),
 }
 

@@ -108,6 +108,9 @@ class Top:
     most: bool = True
 
 
+BLOCK_KEY = "dpsql block key 7b1f5c93e2a84d06"
+"""Stands in a plan's SQL for the secret by which people are put into blocks: a fresh one each time it is read."""
+
 Terms = tuple[tuple[str, Fraction], ...]
 """A weighted sum of statistics, each named once: ``Σ weight · integer``."""
 
@@ -351,6 +354,8 @@ class Choice:
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.
+
+    ``within`` is the SQL of a window that is smaller, for who looks no further.
     """
 
     name: str
@@ -364,6 +369,7 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+    within: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -477,10 +483,32 @@ class Plan:
         return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether people are put into blocks by a secret."""
+        return any(BLOCK_KEY in sql for sql in (self.sql, *(choice.sql for choice in self.choices)))
+
+    def with_block_key(self, secret: str) -> Plan:
+        """The plan as it is read once: people are in blocks by this secret of letters and digits alone."""
+        if not (secret.isascii() and secret.isalnum()):
+            raise ValueError("a secret of blocks has letters and digits alone")
+        whole = self.sql.replace(BLOCK_KEY, secret)
+        choices = (replace(choice, sql=choice.sql.replace(BLOCK_KEY, secret)) for choice in self.choices)
+        return replace(self, sql=whole, choices=tuple(choices), inhabited=None, partials=None)
+
+    @property
     def selecting(self) -> Block | None:
         """The block whose one statistic is the weight that groups are selected by."""
         name = None if self.selection is None else self.selection.name
         return next((block for block in self.blocks if any(one.name == name for one in block.statistics)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorts:
+    """The ``output`` by which the groups with the ``most`` of it are shown, or with the least, as it was asked."""
+
+    output: str
+    text: str
+    most: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,15 +548,6 @@ class Series:
     periods: tuple[SeriesPeriod, ...]
     whole: tuple[Plan, ...]
     of: Callable[[int, SeriesPeriod], Plan] = field(repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Sorts:
-    """The ``output`` by which the groups with the ``most`` of it are shown, or with the least, as it was asked."""
-
-    output: str
-    text: str
-    most: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from sqlglot import exp
 
@@ -21,6 +22,7 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
+from rewriter.expressions import moved_in
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan, Sorts
@@ -160,6 +162,7 @@ def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
     of_all_spans = parted.groupings
     parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
@@ -185,12 +188,19 @@ def _program(
         private_tables=_private_tables(parted.releases, catalog),
         notes=(
             *parted.notes,
+            *_grain_notes(parted.releases),
             *_free_notes(options),
             *_joint_notes(related, options),
             *_chosen_notes(options, parted.outer),
         ),
         answers=parted.answers,
     )
+
+
+def _with_ends(query: Query, catalog: Catalog) -> Query:
+    """The release with the ends of those ranges of its tables that follow the clock."""
+    names = {table.name for table in query.rows.find_all(exp.Table)}
+    return replace(query, ends=catalog.ends_of(names))
 
 
 def _with_picks(
@@ -212,6 +222,11 @@ def _with_picks(
     return tuple(found)
 
 
+def _sorts(query: Query, ranked: Ranked) -> Sorts:
+    """How all groups are sorted, to find those that are shown."""
+    return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
+
+
 def _with_series(
     options: tuple[Options, ...],
     related: Sequence[Family],
@@ -226,11 +241,6 @@ def _with_series(
         if asked[place].bound.spans:
             found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
     return tuple(found)
-
-
-def _sorts(query: Query, ranked: Ranked) -> Sorts:
-    """How all groups are sorted, to find those that are shown."""
-    return Sorts(aggregate_name(ranked.aggregate), query.aggregates[ranked.aggregate].text, ranked.descending)
 
 
 def _only_grows(planned: Plan) -> bool:
@@ -289,6 +299,19 @@ def _tables(
 def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, ...]:
     names = {table.name for query in releases for table in query.rows.find_all(exp.Table)}
     return tuple(sorted(name for name in names if name in catalog.tables and not catalog.tables[name].public))
+
+
+def _grain_notes(releases: Sequence[Query]) -> tuple[str, ...]:
+    """The notice that instants were moved to the grain of the column that they are compared with."""
+    moved = moved_in(*(tree for query in releases for tree in _trees(query)))
+    return (f"{', '.join(moved)}: the policy declares so coarse a grain",) if moved else ()
+
+
+def _trees(query: Query) -> Iterator[exp.Expr]:
+    values = [key.value for key in query.keys]
+    for one in query.aggregates:
+        values += [value for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
+    return chain([query.rows], (value.sql for value in values))
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:

@@ -115,6 +115,18 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
+class OverBlocks:
+    """An expression over the people of a block, answered in each of so many ``blocks``: the ``node`` as it was written.
+    Answers are clipped into [``low``, ``high``], where these are given, and their mean or ``median`` is asked for."""
+
+    node: exp.Expr
+    blocks: int
+    low: Fraction | None
+    high: Fraction | None
+    median: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """An aggregate over people, checked: ``argument`` is None for COUNT(*).
 
@@ -126,7 +138,8 @@ class Aggregate:
     BOOL_OR or BOOL_AND that turns where this count exceeds its margin. ``combines``: it is a sum of several aggregates
     (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
     the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them. Of a
-    ``regression``, ``row`` are the regressors, and ``argument`` is what they explain.
+    ``regression``, ``row`` are the regressors, and ``argument`` is what they explain. ``over_blocks`` is what is
+    asked of blocks of people.
     """
 
     kind: AggregateKind
@@ -145,6 +158,7 @@ class Aggregate:
     combines: bool = False
     notes: tuple[str, ...] = ()
     regression: RegressionPart | None = None
+    over_blocks: OverBlocks | None = None
 
     @property
     def text(self) -> str:
@@ -267,7 +281,10 @@ class Query:
     from a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
     read, by the aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
-    clipped alike in all of them (:mod:`rewriter.planner.alike`).
+    clipped alike in all of them (:mod:`rewriter.planner.alike`). ``blocks`` is above 0 where the units are that many
+    blocks of people, of which one has other answers in at most ``changed`` groups where one person
+    comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`). ``ends`` are those of
+    ranges that follow the clock.
     """
 
     rows: exp.Select
@@ -287,6 +304,9 @@ class Query:
     bought: bool = False
     together: bool = False
     everybody: exp.Expr | None = None
+    ends: tuple[tuple[str, str, Scalar], ...] = ()
+    blocks: int = 0
+    changed: int | None = 1
 
     @property
     def groupings(self) -> tuple[Query, ...]:

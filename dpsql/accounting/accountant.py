@@ -3,7 +3,8 @@
 Why a box. The declared total becomes one :class:`PrivacyLoss`, the ``limit``, fixed before the first question; a
 charge fits when every part of the running sum stays within it. For such a box the sums are valid although each
 parameter is chosen after seeing earlier answers: ε and δ by basic composition, ρ and δ by the approximate zCDP
-filter (Whitehouse, Ramdas, Rogers, Wu 2023). It is tempting in zCDP to let δ be shared as one goes, "ρ may grow to
+filter (Whitehouse, Ramdas, Rogers, Wu 2023). A curve of Rényi divergences needs an argument of its own, which
+:mod:`dpsql.accounting.rdp` gives. It is tempting in zCDP to let δ be shared as one goes, "ρ may grow to
 the conversion at what is left of δ". That is no valid filter: an analyst who spends δ on key selection only after
 lucky noise and ρ only after unlucky noise collects both failures, about 1.2 δ with Gaussians. Therefore the part of δ
 that key selection may use, ``selection``, is set apart in advance. A quarter of δ costs about 2 % of ρ.
@@ -66,7 +67,7 @@ class Accountant:
         True
         """
         self.check_kind(more)
-        return (spent + more).fits_within(self.limit)
+        return (spent + more).admitted_by(self.limit)
 
     def check_kind(self, loss: PrivacyLoss) -> None:
         """Raise ValueError for a loss that this accounting does not add."""

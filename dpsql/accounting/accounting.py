@@ -70,6 +70,10 @@ class Accounting(ABC):
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
         """The price of a statement with this ε."""
 
+    def price_of_pure(self, epsilon: Fraction) -> PrivacyLoss:
+        """The price of one mechanism with pure ε; at most that of a statement."""
+        return self.price(epsilon, Fraction(0))
+
     @abstractmethod
     def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
         """The ε of the statement that a loss is the price of: what :meth:`price` was asked for."""

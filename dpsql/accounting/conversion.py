@@ -8,8 +8,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accounting.loss import PrivacyLoss
-
 # By Canonne, Kamath, Steinke 2020, Prop. 7, ρ-zCDP is (ε, δ)-DP with, for *every* order α > 1,
 #     δ = exp((α - 1)(αρ - ε)) / (α - 1) · (1 - 1/α)^α.
 # Solved for ρ or ε at x = α - 1, it is a closed form; where its derivative is 0, one equation for log(1/δ) is left,
@@ -18,7 +16,7 @@ from dpsql.accounting.loss import PrivacyLoss
 # 80 correct digits, a margin of 1e-40 (above 1e-60, what rounding can amount to for x > 1e-6), and directed rounding.
 
 DIGITS = 80
-_MARGIN = Decimal("1e-40")
+MARGIN = Decimal("1e-40")
 
 
 @lru_cache(maxsize=256)
@@ -39,7 +37,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     most = wanted / max(eps, 1e-300)
     x = _best_order(grown, wanted, most + math.sqrt(most * (most + 1)))
     with localcontext(Context(prec=DIGITS, rounding=ROUND_FLOOR)) as context:
-        rho = (decimal(epsilon) + (1 + 1 / x).ln() + (decimal(delta) * (1 + x)).ln() / x) / (1 + x) - _MARGIN
+        rho = (decimal(epsilon) + (1 + 1 / x).ln() + (decimal(delta) * (1 + x)).ln() / x) / (1 + x) - MARGIN
         context.prec = 12
         return max(Fraction(0), Fraction(+rho))
 
@@ -57,7 +55,7 @@ def smallest_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     most = math.sqrt(wanted / max(r, 1e-300))
     x = _best_order(lambda x: (math.log1p(x) + r * x * x, x / (1 + x) + 2 * r * x * x), wanted, most)
     with localcontext(Context(prec=DIGITS, rounding=ROUND_CEILING)) as context:
-        epsilon = (1 + x) * decimal(rho) - (1 + 1 / x).ln() - (decimal(delta) * (1 + x)).ln() / x + _MARGIN
+        epsilon = (1 + x) * decimal(rho) - (1 + 1 / x).ln() - (decimal(delta) * (1 + x)).ln() / x + MARGIN
         context.prec = 12
         return max(Fraction(0), Fraction(+epsilon))
 
@@ -85,21 +83,3 @@ def decimal(value: Fraction) -> Decimal:
 
 def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
-
-
-def covers(share: PrivacyLoss, loss: PrivacyLoss) -> bool:
-    """Whether paying ``share`` pays for ``loss``: part by part, but ρ in a ledger of ε and δ by the tight conversion.
-
-    >>> covers(PrivacyLoss(epsilon=Fraction(1), delta=Fraction(1, 10**6)), PrivacyLoss(rho=Fraction(1, 50)))
-    True
-    """
-    if loss.rho and not share.rho:
-        epsilon, delta = share.epsilon - loss.epsilon, share.delta - loss.delta
-        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)
-    return loss.fits_within(share)
-
-
-def check_covered(loss: PrivacyLoss, share: PrivacyLoss) -> None:
-    """Raises ValueError where the share does not pay for the loss."""
-    if not covers(share, loss):
-        raise ValueError(f"{loss} is not covered by {share}")

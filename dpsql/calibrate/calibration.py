@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting import Accounting, PrivacyLoss, check_covered
@@ -26,7 +26,7 @@ from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
 from rewriter.front_door import EXTREME
-from rewriter.plan import Block, Plan, Selection, Top
+from rewriter.plan import Block, Choice, Plan, Selection, Top
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
@@ -117,6 +117,12 @@ class Calibration:
         return sum(shares, start=PrivacyLoss())
 
     @property
+    def read(self) -> Plan:
+        """The plan as it is read: values beyond all that a pick looks at are left where they are. From the price."""
+        choices = tuple(map(_as_seen, self.picked))
+        return self.plan if choices == self.plan.choices else replace(self.plan, choices=choices)
+
+    @property
     def noise(self) -> Mapping[str, Mechanism]:
         """The noise of each statistic, by its name."""
         return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
@@ -194,6 +200,16 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     if not calibration.loss.fits_within(price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
+
+
+def _as_seen(pick: Pick) -> Choice:
+    """The choice with the SQL of the window that its pick needs, to a power of two."""
+    choice, window = pick.choice, pick.choice.window
+    if choice.within is None:
+        return choice
+    while window // 2 >= pick.sees:
+        window //= 2
+    return choice if window == choice.window else replace(choice, sql=choice.within(window), window=window)
 
 
 def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROUP) -> Mapping[str, float]:

@@ -85,6 +85,11 @@ class OneByOne(Pick):
         return self.mechanism.loss_of(together(self.choice.fractions, ends=any(self.ends)))
 
     @property
+    def sees(self) -> int:
+        ends = (end for pair in self.ends for end in pair or ())
+        return max(one.sees for one in (*self.quantiles, *ends))
+
+    @property
     def variance(self) -> float:
         return sum(one.rank_variance for one in self.quantiles)
 
@@ -220,7 +225,7 @@ def _with_ends(pick: Callable[[bool], Way]) -> Way | None:
 
 @dataclass(frozen=True, slots=True)
 class ExtremeError(RankError):
-    """How many rows are beyond MIN or MAX: about those ``inside``, give or take the error."""
+    """How many people have values beyond MIN or MAX: about those ``inside``, give or take the error."""
 
     inside: int
 
@@ -236,7 +241,7 @@ class ExtremeError(RankError):
         for one in errors:
             beyond[one.text] = max(beyond.get(one.text, (0, 0)), (one.inside, one.rows))
         for text, (inside, rows) in beyond.items():
-            yield f"{text} has about {inside:,} rows beyond it, at most {rows:,} more or fewer (95 %)"
+            yield f"about {inside:,} people have values beyond {text}, at most {rows:,} more or fewer (95 %)"
 
 
 @dataclass(frozen=True, slots=True)

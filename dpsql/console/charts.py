@@ -21,10 +21,10 @@ MOST_POINTS = 1000
 
 def charts(result: Result) -> tuple[str, ...]:
     """A chart for each of the first measured columns, over the others as their names; none for a single row."""
-    labels = [column for column in result.columns if not column.measured and not _is_plain_number(column)]
-    drawn = [column for column in result.columns if column.measured] or [
-        column for column in result.columns if _is_plain_number(column)
-    ]
+    measured = [column for column in result.columns if column.measured]
+    drawn = measured or [column for column in result.columns if _is_plain_number(column)]
+    # Beside measured columns a number names its group, such as a year or a code.
+    labels = [column for column in result.columns if column not in drawn]
     rows = list(result.shown)
     if len(rows) < 2:
         return ()

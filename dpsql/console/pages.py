@@ -92,6 +92,7 @@ class Pages:
                 Route("/history", analyst(self._history)),
                 Route("/owner", owner(self._owner)),
                 Route("/guide", either(self._guide)),
+                Mount("/guide/pictures", StaticFiles(packages=[("dpsql.guide", "pictures")])),
                 Route("/guide/{name}", either(self._guide)),
                 Mount("/static", StaticFiles(packages=[("dpsql.console", "static")])),
             ],

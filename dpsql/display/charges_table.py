@@ -62,24 +62,28 @@ def summary(place: str, identity: str, charges: Sequence[Charge], spent: Privacy
     return "\n".join(lines)
 
 
-FIELDS = ("number", "id", "time", "analyst", "epsilon", "rho", "delta", "tables", "statement")
+FIELDS = ("number", "id", "time", "analyst", "epsilon", "rho", "delta", "tables", "statement", "curve")
 
 
 def as_json_lines(charges: Sequence[Charge]) -> str:
-    """One object per charge, the oldest first; losses are texts with all their digits."""
+    """One object per charge, the oldest first; losses are texts with all their digits, and curves lists of them."""
     return "".join(f"{json.dumps(dict(zip(FIELDS, row, strict=True)), ensure_ascii=False)}\n" for row in _rows(charges))
 
 
 def charges_as_csv(charges: Sequence[Charge]) -> str:
-    """The same as a table; tables are divided by spaces."""
+    """The same as a table; tables, and the divergences of a curve, are divided by spaces."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    writer.writerows([*row[:7], " ".join(row[7]), row[8]] for row in _rows(charges))
+    writer.writerows([*row[:7], " ".join(row[7]), row[8], " ".join(row[9])] for row in _rows(charges))
     return out.getvalue()
 
 
-def _rows(charges: Sequence[Charge]) -> Iterator[tuple[int, str, str, str, str, str, str, tuple[str, ...], str]]:
+_Texts = tuple[str, ...]
+
+
+def _rows(charges: Sequence[Charge]) -> Iterator[tuple[int, str, str, str, str, str, str, _Texts, str, _Texts]]:
     for number, one in enumerate(reversed(charges), start=1):
-        parts = decimal(one.loss.epsilon), decimal(one.loss.rho), decimal(one.loss.delta)
-        yield number, one.id, one.time.isoformat(), one.analyst, *parts, one.tables, one.statement
+        epsilon, rho, delta, *curve = map(decimal, one.loss.parts)
+        parts = epsilon, rho, delta
+        yield number, one.id, one.time.isoformat(), one.analyst, *parts, one.tables, one.statement, tuple(curve)

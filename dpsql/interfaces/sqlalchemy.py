@@ -234,7 +234,7 @@ class DPSQLDialect(default.DefaultDialect):
                 "comment": None,
             }
             for hop in (() if table is None else table.path[:1])
-            if catalog.tables[hop.parent].columns[hop.parent_column].unique
+            if not hop.also and catalog.tables[hop.parent].columns[hop.parent_column].unique
         ]
 
     def get_unique_constraints(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Protocol
 
-from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss, admits
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.ledger.tally import BEGINNING, Limits
 
@@ -189,7 +190,8 @@ class Admitted:
         return known
 
 
-_Units = tuple[int, int, int]
+_Units = tuple[int, ...]
+"""ε, ρ, δ and a curve, as :attr:`PrivacyLoss.parts`."""
 
 
 @dataclass(slots=True)
@@ -202,12 +204,11 @@ class _Sum:
     def admits(self, more: _Units) -> bool:
         if self.most is None:
             return True
-        return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))
+        return admits(_added((self.units, more)), self.most)
 
     @property
     def spent(self) -> PrivacyLoss:
-        epsilon, rho, delta = (Fraction(units, GRID) for units in self.units)
-        return PrivacyLoss(epsilon, rho, delta)
+        return PrivacyLoss.of_parts(Fraction(units, GRID) for units in self.units)
 
 
 @dataclass(slots=True)
@@ -236,14 +237,12 @@ def standing(name: str, filter_: Accountant, spent: PrivacyLoss, at: datetime) -
 def _added(units: Sequence[_Units]) -> _Units:
     if len(units) == 1:
         return units[0]
-    epsilons, rhos, deltas = zip(*units, strict=True)
-    return sum(epsilons), sum(rhos), sum(deltas)
+    return tuple(map(sum, zip_longest(*units, fillvalue=0)))
 
 
 def _units(loss: PrivacyLoss) -> _Units:
     """Exact for what is recorded. A limit is rounded down, which admits the same: no sum lies in between."""
-    epsilon, rho, delta = map(_unit, loss.parts)
-    return epsilon, rho, delta
+    return tuple(map(_unit, loss.parts))
 
 
 def _unit(part: Fraction) -> int:
@@ -283,7 +282,7 @@ def recorded(loss: PrivacyLoss) -> PrivacyLoss:
     """
     if not any(GRID % part.denominator for part in loss.parts):
         return loss
-    return PrivacyLoss(*(Fraction(math.ceil(part * GRID), GRID) for part in loss.parts))
+    return PrivacyLoss.of_parts(Fraction(math.ceil(part * GRID), GRID) for part in loss.parts)
 
 
 def decimal(part: Fraction) -> str:

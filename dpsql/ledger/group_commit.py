@@ -11,16 +11,17 @@ again.
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Protocol
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, InterfaceError, OperationalError
 from dpsql.ledger.charges import (
     EVERYBODY,
@@ -185,23 +186,46 @@ def refusal(spent: Spent, loss: PrivacyLoss) -> BudgetExceeded:
     no_delta = any(one.spent.delta + loss.delta > one.accountant.limit.delta for one in beyond)
     return BudgetExceeded(
         f"this statement does not fit into {whose}{when}: "
-        f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
+        f"{_percent_up(first.spent.part_of(limit.limit))} of it is spent (ε = {_digits_up(gone)} of "
+        f"{float(limit.epsilon):g})",
         sqlstate="53400",
-        hint=_hint(left, no_delta, beyond),
+        hint=_hint(left, limit, no_delta, beyond),
     )
 
 
-def _hint(left: Fraction, no_delta: bool, beyond: Sequence[Standing]) -> str:
+def _hint(left: Fraction, limit: Accountant, no_delta: bool, beyond: Sequence[Standing]) -> str:
     """What would fit; and when more does, where all that is exceeded begins anew."""
     if no_delta:
         now = "not enough delta is left to select groups: group by columns whose values are declared"
     else:
-        now = f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
+        part = limit.accounting.price(left, Fraction(0)).part_of(limit.limit) if left else Fraction(0)
+        fits = f"the largest price that still fits is {_percent_down(part)} of it (ε = {float(left):g})"
+        now = fits if left else "nothing is left"
     renewed = [(one.renews, one.accountant.per) for one in beyond if one.renews is not None]
     if len(renewed) < len(beyond):
         return now
     when, per = max(renewed, key=lambda one: one[0])
     return f"{now}; it renews on {per.shown(when)}" if per is not None else now
+
+
+def _percent_up(part: Fraction) -> str:
+    """A part of a budget that is gone, in per cent, rounded up.
+
+    >>> _percent_up(Fraction(9, 10)), _percent_up(Fraction(1, 3))
+    ('90 %', '33.4 %')
+    """
+    return f"{math.ceil(part * 1000) / 10:g} %"
+
+
+def _percent_down(part: Fraction) -> str:
+    """A part of a budget that is left, in per cent, rounded down to a tenth, or to two digits where that is nothing.
+
+    >>> _percent_down(Fraction(1, 3)), _percent_down(Fraction(1, 7000))
+    ('33.3 %', '0.014 %')
+    """
+    if part >= Fraction(1, 1000):
+        return f"{math.floor(part * 1000) / 10:g} %"
+    return f"{Context(prec=2, rounding=ROUND_FLOOR).create_decimal(repr(float(100 * part))):f} %"
 
 
 def _digits_up(value: float) -> str:

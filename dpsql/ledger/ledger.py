@@ -72,8 +72,8 @@ class Ledger:
     ...     paid = ledger.charge("ana", PrivacyLoss(epsilon=Fraction(9, 10)), "SELECT count(*) FROM patient")
     ...     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(2, 10)), "SELECT count(*) FROM visit")
     Traceback (most recent call last):
-    dpsql.errors.BudgetExceeded: this statement does not fit into the privacy budget: of epsilon 1, 0.9 is spent
-    HINT: the largest epsilon that still fits is 0.1
+    dpsql.errors.BudgetExceeded: this statement does not fit into the privacy budget: 90 % of it is spent (ε = 0.9 of 1)
+    HINT: the largest price that still fits is 10 % of it (ε = 0.1)
     """
 
     def __init__(

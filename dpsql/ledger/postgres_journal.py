@@ -46,7 +46,7 @@ from dpsql.ledger.charges import (
     standing,
     together,
 )
-from dpsql.ledger.postgres_sql import ADDING, FORMAT, SCHEMA, TOTALS
+from dpsql.ledger.postgres_sql import ADDING, CURVES, FORMAT, SCHEMA, SUMS, TOTALS
 from dpsql.ledger.tally import Limits, Tally
 from dpsql.postgresql import DEFAULTS, reason
 
@@ -67,6 +67,10 @@ _SETTINGS: tuple[LiteralString, ...] = (
     "SET jit = off",
     # A commit waits for the disk. What is stronger than that, such as waiting for a second server, is left as it is.
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+)
+_HAS_CURVES: LiteralString = (
+    "SELECT FROM pg_attribute"
+    " WHERE attrelid = to_regclass('dpsql_ledger.total') AND attname = 'curve' AND NOT attisdropped"
 )
 # What says that the transaction was given up because of others; and that the ledger is not what it was.
 _OTHERS = {"55P03", "57014", "40P01", "40001", "53300"}
@@ -119,7 +123,7 @@ class PostgresJournal:
         """The newest first."""
         rows = self._read(
             lambda reader: reader.execute(
-                "SELECT id, time, analyst, epsilon::text, rho::text, delta::text, statement, tables"
+                "SELECT id, time, analyst, epsilon::text, rho::text, delta::text, curve::text[], statement, tables"
                 " FROM dpsql_ledger.charge WHERE %s::text IS NULL OR analyst = %s ORDER BY number DESC LIMIT %s",
                 (analyst, analyst, limit),
             ).fetchall()
@@ -178,6 +182,8 @@ class PostgresJournal:
             if fresh:
                 writer.execute(SCHEMA)
                 facts = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
+            elif not writer.execute(_HAS_CURVES).fetchall():
+                writer.execute(CURVES)
             # One that was begun without a fact belongs to the first policy that states it.
             for fact in facts.items():
                 writer.execute("INSERT INTO dpsql_ledger.fact VALUES (%s, %s) ON CONFLICT DO NOTHING", fact)
@@ -190,13 +196,7 @@ class PostgresJournal:
             if facts.get("format") != FORMAT or "identity" not in facts:
                 raise Unsound("the ledger is of another format")
             check_belongs(facts, wanted)
-            sums = {
-                name: Total(_loss(parts), charges)
-                for name, *parts, charges in reader.execute(
-                    "SELECT coalesce(analyst, ''), sum(epsilon)::text, sum(rho)::text, sum(delta)::text, count(*)"
-                    " FROM dpsql_ledger.charge GROUP BY ROLLUP (analyst) HAVING count(*) > 0"
-                )
-            }
+            sums = {name: Total(_loss(parts), charges) for name, *parts, charges in reader.execute(SUMS)}
             kept = {name: total for name, total in _totals(reader).items() if total != NOTHING}
             if kept != sums:
                 raise Unsound("the totals of the ledger are not the sums of its charges")
@@ -238,7 +238,7 @@ class PostgresJournal:
         message = {
             **dict(
                 zip(
-                    ("ids", "times", "analysts", "epsilons", "rhos", "deltas", "statements", "tables"),
+                    ("ids", "times", "analysts", "epsilons", "rhos", "deltas", "curves", "statements", "tables"),
                     rows,
                     strict=True,
                 )
@@ -329,9 +329,16 @@ class PostgresJournal:
 
 
 def _parts(name: str, losses: Iterable[PrivacyLoss]) -> dict[str, list[str]]:
-    """ε, ρ and δ of some losses, each as a list of decimals."""
-    every = [[decimal(part) for part in loss.parts] for loss in losses]
-    return {f"{name}_{part}": [one[place] for one in every] for place, part in enumerate(("epsilon", "rho", "delta"))}
+    """ε, ρ and δ of some losses, each as a list of decimals, and their curves."""
+    every = [_decimals(loss) for loss in losses]
+    parts = ("epsilon", "rho", "delta", "curve")
+    return {f"{name}_{part}": [one[place] for one in every] for place, part in enumerate(parts)}
+
+
+def _decimals(loss: PrivacyLoss) -> list[str]:
+    """ε, ρ and δ; and a curve as the text of an array."""
+    epsilon, rho, delta, *curve = map(decimal, loss.parts)
+    return [epsilon, rho, delta, f"{{{','.join(curve)}}}"]
 
 
 def _newest(connection: _Connection, number: int) -> tuple[int, datetime] | None:
@@ -342,7 +349,7 @@ def _newest(connection: _Connection, number: int) -> tuple[int, datetime] | None
 
 def _newer(connection: _Connection, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
     newer = (
-        "SELECT number, time, analyst, epsilon::text, rho::text, delta::text FROM dpsql_ledger.charge"
+        "SELECT number, time, analyst, epsilon::text, rho::text, delta::text, curve::text[] FROM dpsql_ledger.charge"
         " WHERE number > %s AND time >= %s::timestamptz ORDER BY number"
     )
     rows = connection.execute(newer, (number, since.isoformat()))
@@ -392,7 +399,7 @@ def _totals(connection: _Connection, analyst: str | None = None) -> dict[str, To
 
 def _columns(charges: Group) -> Sequence[list[object]]:
     rows = (
-        (c.id, c.time, _text(c.analyst), *map(decimal, c.loss.parts), _text(c.statement), _text(json.dumps(c.tables)))
+        (c.id, c.time, _text(c.analyst), *_decimals(c.loss), _text(c.statement), _text(json.dumps(c.tables)))
         for c in charges
     )
     return [list(column) for column in zip(*rows, strict=True)]
@@ -403,9 +410,10 @@ def _text(value: str) -> str:
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _loss(parts: Sequence[str]) -> PrivacyLoss:
+def _loss(parts: Sequence[Any]) -> PrivacyLoss:
+    """Of ε, ρ and δ as texts, and a list of the texts of a curve."""
+    *box, curve = parts
     try:
-        epsilon, rho, delta = (Fraction(part) for part in parts)
-        return PrivacyLoss(epsilon, rho, delta)
+        return PrivacyLoss.of_parts(Fraction(part) for part in (*box, *curve))
     except ValueError:
         raise Unsound("a loss in the ledger is not a number") from None

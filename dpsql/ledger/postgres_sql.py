@@ -18,6 +18,8 @@ CREATE TABLE dpsql_ledger.charge (
     epsilon numeric NOT NULL CHECK (epsilon >= 0 AND epsilon < 'Infinity'),
     rho numeric NOT NULL CHECK (rho >= 0 AND rho < 'Infinity'),
     delta numeric NOT NULL CHECK (delta >= 0 AND delta < 'Infinity'),
+    -- of each order, where the ledger counts them
+    curve numeric[] NOT NULL DEFAULT '{}' CHECK (0 <= ALL (curve) AND 'Infinity' > ALL (curve)),
     statement text NOT NULL,
     tables text NOT NULL
 );
@@ -27,17 +29,34 @@ CREATE TABLE dpsql_ledger.total (
     epsilon numeric NOT NULL,
     rho numeric NOT NULL,
     delta numeric NOT NULL,
+    curve numeric[] NOT NULL DEFAULT '{}',
     charges bigint NOT NULL
 ) WITH (fillfactor = 10);
-INSERT INTO dpsql_ledger.total VALUES ('', 0, 0, 0, 0);
+INSERT INTO dpsql_ledger.total VALUES ('', 0, 0, 0, '{}', 0);
 CREATE FUNCTION dpsql_ledger.refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN RAISE EXCEPTION 'charges are only added'; END$$;
 CREATE TRIGGER charge_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON dpsql_ledger.charge
     FOR EACH STATEMENT EXECUTE FUNCTION dpsql_ledger.refuse();
 """
 
+CURVES: LiteralString = """
+ALTER TABLE dpsql_ledger.charge ADD COLUMN curve numeric[] NOT NULL DEFAULT '{}'
+    CHECK (0 <= ALL (curve) AND 'Infinity' > ALL (curve));
+ALTER TABLE dpsql_ledger.total ADD COLUMN curve numeric[] NOT NULL DEFAULT '{}'
+"""
+"""A ledger that was begun before there were curves has none in it."""
+
+SUMS: LiteralString = """
+SELECT coalesce(analyst, ''), sum(epsilon)::text, sum(rho)::text, sum(delta)::text,
+    ARRAY(SELECT sum(part) FROM dpsql_ledger.charge AS mine, unnest(mine.curve) WITH ORDINALITY AS parts (part, place)
+        WHERE charge.analyst IS NULL OR mine.analyst = charge.analyst
+        GROUP BY parts.place ORDER BY parts.place)::text[],
+    count(*)
+FROM dpsql_ledger.charge GROUP BY ROLLUP (analyst) HAVING count(*) > 0
+"""
+
 TOTALS: LiteralString = """
-SELECT analyst, epsilon::text, rho::text, delta::text, charges FROM dpsql_ledger.total
+SELECT analyst, epsilon::text, rho::text, delta::text, curve::text[], charges FROM dpsql_ledger.total
 WHERE %(analyst)s::text IS NULL OR analyst = %(analyst)s
 """
 
@@ -47,24 +66,28 @@ SELECT FROM dpsql_ledger.total WHERE analyst = '' FOR NO KEY UPDATE;
 WITH due AS (
     SELECT * FROM unnest(
         %(ids)s::text[], %(times)s::timestamptz[], %(analysts)s::text[],
-        %(epsilons)s::numeric[], %(rhos)s::numeric[], %(deltas)s::numeric[],
+        %(epsilons)s::numeric[], %(rhos)s::numeric[], %(deltas)s::numeric[], %(curves)s::text[],
         %(statements)s::text[], %(tables)s::text[]
-    ) WITH ORDINALITY AS due (id, time, analyst, epsilon, rho, delta, statement, tables, place)
+    ) WITH ORDINALITY AS due (id, time, analyst, epsilon, rho, delta, curve, statement, tables, place)
 ),
 more AS (
-    SELECT analyst, sum(epsilon) AS epsilon, sum(rho) AS rho, sum(delta) AS delta, count(*) AS charges
-    FROM due GROUP BY analyst
-    UNION ALL SELECT '', sum(epsilon), sum(rho), sum(delta), count(*) FROM due
+    SELECT whose AS analyst, sum(epsilon) AS epsilon, sum(rho) AS rho, sum(delta) AS delta, count(*) AS charges,
+        ARRAY(SELECT sum(part) FROM due AS mine, unnest(mine.curve::numeric[]) WITH ORDINALITY AS parts (part, at)
+            WHERE whose IN ('', mine.analyst) GROUP BY parts.at ORDER BY parts.at) AS curve
+    FROM (SELECT DISTINCT analyst AS whose FROM due UNION ALL SELECT '') AS concerned
+        JOIN due ON whose IN ('', due.analyst)
+    GROUP BY whose
 ),
 spent AS (
     SELECT analyst, coalesce(total.epsilon, 0) AS epsilon, coalesce(total.rho, 0) AS rho,
-        coalesce(total.delta, 0) AS delta, coalesce(total.charges, 0) AS charges
+        coalesce(total.delta, 0) AS delta, coalesce(total.curve, '{}') AS curve, coalesce(total.charges, 0) AS charges
     FROM more LEFT JOIN dpsql_ledger.total USING (analyst)
 ),
 most AS (
     SELECT * FROM unnest(
-        %(limited)s::text[], %(most_epsilon)s::numeric[], %(most_rho)s::numeric[], %(most_delta)s::numeric[]
-    ) AS most (analyst, epsilon, rho, delta)
+        %(limited)s::text[], %(most_epsilon)s::numeric[], %(most_rho)s::numeric[], %(most_delta)s::numeric[],
+        %(most_curve)s::text[]
+    ) AS most (analyst, epsilon, rho, delta, curve)
 ),
 -- The windows that are open: what the sender has counted of them, and what was charged since.
 newer AS (SELECT * FROM dpsql_ledger.charge WHERE number > %(counted)s),
@@ -81,13 +104,18 @@ opened AS (
             WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS rho,
         delta + coalesce((SELECT sum(newer.delta) FROM newer
             WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS delta,
-        most_epsilon, most_rho, most_delta
+        ARRAY(SELECT sum(part) FROM (
+            SELECT part, at FROM unnest(opened.curve::numeric[]) WITH ORDINALITY AS parts (part, at)
+            UNION ALL SELECT part, at FROM newer, unnest(newer.curve) WITH ORDINALITY AS parts (part, at)
+            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)
+        ) AS parts GROUP BY at ORDER BY at) AS curve,
+        most_epsilon, most_rho, most_delta, most_curve
     FROM unnest(
         %(windowed)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[],
-        %(begun_epsilon)s::numeric[], %(begun_rho)s::numeric[], %(begun_delta)s::numeric[],
-        %(window_epsilon)s::numeric[], %(window_rho)s::numeric[], %(window_delta)s::numeric[]
+        %(begun_epsilon)s::numeric[], %(begun_rho)s::numeric[], %(begun_delta)s::numeric[], %(begun_curve)s::text[],
+        %(window_epsilon)s::numeric[], %(window_rho)s::numeric[], %(window_delta)s::numeric[], %(window_curve)s::text[]
     ) WITH ORDINALITY AS opened (
-        analyst, begins, ends, epsilon, rho, delta, most_epsilon, most_rho, most_delta, place
+        analyst, begins, ends, epsilon, rho, delta, curve, most_epsilon, most_rho, most_delta, most_curve, place
     )
 ),
 verdict AS (
@@ -101,11 +129,19 @@ verdict AS (
             spent.epsilon + more.epsilon <= most.epsilon
             AND spent.rho + more.rho <= most.rho
             AND spent.delta + more.delta <= most.delta
+            AND (cardinality(more.curve) = 0 AND cardinality(spent.curve) = 0 OR EXISTS (
+                SELECT FROM unnest(spent.curve, more.curve, most.curve::numeric[]) AS orders (gone, new, most)
+                WHERE coalesce(gone, 0) + coalesce(new, 0) <= most
+            ))
         ) FROM spent JOIN more USING (analyst) JOIN most USING (analyst)) IS NOT FALSE
         AND (SELECT bool_and(
             opened.epsilon + more.epsilon <= most_epsilon
             AND opened.rho + more.rho <= most_rho
             AND opened.delta + more.delta <= most_delta
+            AND (cardinality(more.curve) = 0 AND cardinality(opened.curve) = 0 OR EXISTS (
+                SELECT FROM unnest(opened.curve, more.curve, most_curve::numeric[]) AS orders (gone, new, most)
+                WHERE coalesce(gone, 0) + coalesce(new, 0) <= most
+            ))
         ) FROM opened JOIN more USING (analyst)) IS NOT FALSE AS fits,
         (SELECT count(*) > 0 FROM opened, latest WHERE ends <= time) AS late
 ),
@@ -113,21 +149,30 @@ admitted AS (
     SELECT last FROM verdict WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND NOT late AND fits
 ),
 added AS (
-    INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, statement, tables)
-    SELECT last + place, id, latest.time, analyst, epsilon, rho, delta, statement, tables FROM due, latest, admitted
+    INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, curve, statement, tables)
+    SELECT last + place, id, latest.time, analyst, epsilon, rho, delta, curve::numeric[], statement, tables
+    FROM due, latest, admitted
 ),
 summed AS (
-    INSERT INTO dpsql_ledger.total AS total (analyst, epsilon, rho, delta, charges)
-    SELECT analyst, epsilon, rho, delta, charges FROM more, admitted
+    INSERT INTO dpsql_ledger.total AS total (analyst, epsilon, rho, delta, curve, charges)
+    SELECT analyst, epsilon, rho, delta, curve, charges FROM more, admitted
     ON CONFLICT (analyst) DO UPDATE SET
         epsilon = total.epsilon + excluded.epsilon,
         rho = total.rho + excluded.rho,
         delta = total.delta + excluded.delta,
+        curve = ARRAY(
+            SELECT coalesce(gone, 0) + coalesce(new, 0)
+            FROM unnest(total.curve, excluded.curve) WITH ORDINALITY AS orders (gone, new, at) ORDER BY at
+        ),
         charges = total.charges + excluded.charges
 )
 SELECT identity, last, known, late, fits,
-    (SELECT json_object_agg(analyst, json_build_array(epsilon::text, rho::text, delta::text)) FROM spent),
-    (SELECT json_agg(json_build_array(epsilon::text, rho::text, delta::text) ORDER BY place) FROM opened)
+    (SELECT json_object_agg(
+        analyst, json_build_array(epsilon::text, rho::text, delta::text, curve::text[])
+    ) FROM spent),
+    (SELECT json_agg(
+        json_build_array(epsilon::text, rho::text, delta::text, curve::text[]) ORDER BY place
+    ) FROM opened)
 FROM verdict;
 COMMIT
 """

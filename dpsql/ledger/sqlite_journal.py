@@ -53,6 +53,7 @@ CREATE TABLE charge (
     epsilon TEXT NOT NULL,
     rho TEXT NOT NULL,
     delta TEXT NOT NULL,
+    curve TEXT NOT NULL DEFAULT '',
     statement TEXT NOT NULL,
     tables TEXT NOT NULL
 ) STRICT;
@@ -61,6 +62,7 @@ CREATE TABLE total (
     epsilon TEXT NOT NULL,
     rho TEXT NOT NULL,
     delta TEXT NOT NULL,
+    curve TEXT NOT NULL DEFAULT '',
     charges INTEGER NOT NULL
 ) STRICT;
 CREATE TRIGGER charge_stays BEFORE UPDATE ON charge BEGIN SELECT raise(ABORT, 'charges are only added'); END;
@@ -155,6 +157,13 @@ class SQLiteJournal:
             if known.get("format") == FORMAT:
                 new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
                 self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
+                self._add_curves()
+
+    def _add_curves(self) -> None:
+        """A ledger that was begun before there were curves has none in it."""
+        for table in ("charge", "total"):
+            if "curve" not in {column[1] for column in self._writer.execute(f"PRAGMA table_info({table})")}:
+                self._writer.execute(f"ALTER TABLE {table} ADD COLUMN curve TEXT NOT NULL DEFAULT ''")
 
     def _verify(self, wanted: Mapping[str, str]) -> str:
         """The ledger's identity, after its facts and totals were found to be sound."""
@@ -168,12 +177,12 @@ class SQLiteJournal:
         return str(facts["identity"])
 
     def _kept_totals(self) -> dict[str, Total]:
-        rows = self._reader.execute("SELECT analyst, epsilon, rho, delta, charges FROM total")
+        rows = self._reader.execute("SELECT analyst, epsilon, rho, delta, curve, charges FROM total")
         return {analyst: Total(_loss(parts), charges) for analyst, *parts, charges in rows}
 
     def _summed_totals(self) -> dict[str, Total]:
         sums: dict[str, Total] = {}
-        grouped = "SELECT analyst, epsilon, rho, delta, count(*) FROM charge GROUP BY 1, 2, 3, 4"
+        grouped = "SELECT analyst, epsilon, rho, delta, curve, count(*) FROM charge GROUP BY 1, 2, 3, 4, 5"
         for name, *parts, count in self._reader.execute(grouped):
             loss = _loss(parts)
             for whose in (name, EVERYBODY):
@@ -216,12 +225,12 @@ class SQLiteJournal:
     def add(self, charges: Sequence[Charge], totals: dict[str, Total]) -> None:
         """Inside :meth:`writing`: charges in their order, and the totals that they lead to."""
         self._writer.executemany(
-            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, statement, tables)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, curve, statement, tables)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, _list(c.tables)) for c in charges],
         )
         self._writer.executemany(
-            "INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO total (analyst, epsilon, rho, delta, curve, charges) VALUES (?, ?, ?, ?, ?, ?)",
             [(analyst, *_text(total.spent), total.charges) for analyst, total in totals.items()],
         )
 
@@ -231,7 +240,7 @@ class SQLiteJournal:
     def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
         """The newest first."""
         rows = self._reader.execute(
-            "SELECT id, time, analyst, epsilon, rho, delta, statement, tables FROM charge"
+            "SELECT id, time, analyst, epsilon, rho, delta, curve, statement, tables FROM charge"
             " WHERE ?1 IS NULL OR analyst = ?1 ORDER BY number DESC LIMIT ?2",
             (analyst, limit),
         )
@@ -284,8 +293,9 @@ def _file(path: str) -> tuple[int, int]:
 
 
 def _total(connection: sqlite3.Connection, analyst: str) -> Total:
-    row = connection.execute("SELECT epsilon, rho, delta, charges FROM total WHERE analyst = ?", (analyst,)).fetchone()
-    return Total(_loss(row[:3]), row[3]) if row else NOTHING
+    total = "SELECT epsilon, rho, delta, curve, charges FROM total WHERE analyst = ?"
+    row = connection.execute(total, (analyst,)).fetchone()
+    return Total(_loss(row[:4]), row[4]) if row else NOTHING
 
 
 def _newest(connection: sqlite3.Connection, number: int) -> tuple[int, datetime] | None:
@@ -298,7 +308,8 @@ def _newer(
     connection: sqlite3.Connection, number: int, since: datetime
 ) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
     rows = connection.execute(
-        "SELECT number, time, analyst, epsilon, rho, delta FROM charge WHERE number > ? AND time >= ? ORDER BY number",
+        "SELECT number, time, analyst, epsilon, rho, delta, curve FROM charge"
+        " WHERE number > ? AND time >= ? ORDER BY number",
         (number, since.isoformat()),
     )
     for charge, time_, analyst, *parts in rows:
@@ -307,15 +318,16 @@ def _newer(
 
 def _loss(parts: Sequence[str]) -> PrivacyLoss:
     try:
-        epsilon, rho, delta = (Fraction(part) for part in parts)
-        return PrivacyLoss(epsilon, rho, delta)
+        *box, curve = parts
+        return PrivacyLoss.of_parts(Fraction(part) for part in (*box, *curve.split()))
     except (ValueError, TypeError, ZeroDivisionError) as cause:
         raise Unsound("a loss in the ledger is not a number") from cause
 
 
-def _text(loss: PrivacyLoss) -> tuple[str, str, str]:
-    epsilon, rho, delta = map(str, loss.parts)
-    return epsilon, rho, delta
+def _text(loss: PrivacyLoss) -> tuple[str, str, str, str]:
+    """ε, ρ and δ, and the divergences of a curve with spaces between them."""
+    epsilon, rho, delta, *curve = map(str, loss.parts)
+    return epsilon, rho, delta, " ".join(curve)
 
 
 @functools.lru_cache(maxsize=256)

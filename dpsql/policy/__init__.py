@@ -5,16 +5,20 @@ from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
 from dpsql.policy.first_database import database_to_write
 from dpsql.policy.other_people import Agreement
-from dpsql.policy.owner_answers import OwnerAnswers, asked_bounds, asked_unit
+from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit
 from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection, TableSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import first_policy, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
+from dpsql.policy.unit_path import steps_of
+from dpsql.policy.yaml_text import Written
+from dpsql.policy.yaml_text import read as yaml_tree
 
 __all__ = [
     "DATABASE",
+    "EACH_ROW",
     "LEDGER",
     "Agreement",
     "AnalystSection",
@@ -28,6 +32,7 @@ __all__ = [
     "Problem",
     "StatementSection",
     "TableSection",
+    "Written",
     "asked_bounds",
     "asked_unit",
     "catalog",
@@ -38,7 +43,9 @@ __all__ = [
     "join",
     "people_tables",
     "problems",
+    "steps_of",
     "units",
     "unsaid",
     "with_secret",
+    "yaml_tree",
 ]

@@ -208,6 +208,7 @@ def _rows(catalog: Catalog, table: Table, policy: Policy, name: str, path: str) 
 def _is_unbounded(catalog: Catalog, table: Table, column: Column) -> bool:
     """A number without bounds that is no key: keys are not summed."""
     keys = {catalog.unit[1]} if catalog.unit is not None and catalog.is_entity(table) else set()
-    keys |= {hop.column for hop in table.path[:1]}
-    keys |= {hop.parent_column for other in catalog.tables.values() for hop in other.path if hop.parent == table.name}
+    keys |= {name for hop in table.path[:1] for name in hop.columns}
+    ways = (hop for other in catalog.tables.values() for hop in other.path if hop.parent == table.name)
+    keys |= {name for hop in ways for name in hop.parent_columns}
     return column.type.numeric and column.interval is None and column.values_from is None and column.name not in keys

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, suggestion
+from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_literals import typed, typed_range, typed_step
 from dpsql.policy.other_people import Agreement, Agreements, OtherPeople
@@ -20,7 +21,7 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Spans, Table, measure
+from rewriter.declared import Catalog, Column, Grain, Hop, Kind, Scalar, Spans, Table, measure
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -85,9 +86,9 @@ def fit(
         problems.append(Problem("tables", _NOBODY))
     specs = {real: policy.tables[name] for real, name in names.items()}
     unit = _unit(policy, schema, names, problems)
-    paths = _paths(policy, schema, specs, names, unit, problems)
+    paths, said = _paths(policy, schema, specs, names, unit, problems)
     if unit is not None:
-        others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
+        others = OtherPeople(schema, specs, names, unit, paths, agreed or {}, said)
         problems += others.problems()
         ways = {real: others.same_people(real) for real in paths}
         agreements = tuple(dict.fromkeys(others.agreements()))
@@ -168,8 +169,9 @@ def _paths(
     names: Mapping[str, str],
     unit: tuple[str, str] | None,
     problems: list[Problem],
-) -> dict[str, tuple[Hop, ...]]:
-    """The path of every table that has one; public tables and rows as units have the empty path."""
+) -> tuple[dict[str, tuple[Hop, ...]], dict[str, tuple[Hop, ...]]]:
+    """The path of every table that has one; public tables and rows as units have the empty path. Beside them the first
+    steps of other ways to the same person, by the policy's word."""
     if policy.privacy_unit is None:
         for real, spec in specs.items():
             for key in ("unit", *BOUNDS):
@@ -183,22 +185,22 @@ def _paths(
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
                 problems.append(Problem(join("tables", names[real]), message))
-        return dict.fromkeys(specs, ())
+        return dict.fromkeys(specs, ()), {}
     paths: dict[str, tuple[Hop, ...]] = {real: () for real, spec in specs.items() if spec.public}
     if unit is None:
-        return paths
+        return paths, {}
     finder = UnitPaths(schema, specs, names, unit, problems)
     for real in specs:
         if real not in paths and (path := finder.of(real)) is not None:
             paths[real] = path
-    return paths
+    return paths, {real: finder.others(real) for real in paths}
 
 
 def _named(table: str, unit: tuple[str, str] | None, paths: Mapping[str, tuple[Hop, ...]]) -> list[str]:
     """Columns of ``table`` that the policy names by naming the unit and the ways to it."""
     found = [unit[1]] if unit is not None and unit[0] == table else []
-    found += [hop.column for hop in paths[table][:1]]
-    found += [hop.parent_column for path in paths.values() for hop in path if hop.parent == table]
+    found += [name for hop in paths[table][:1] for name in hop.columns]
+    found += [name for path in paths.values() for hop in path if hop.parent == table for name in hop.parent_columns]
     return list(dict.fromkeys(found))
 
 
@@ -298,6 +300,8 @@ class _Draft:
             max_total=self._max_total(source, spec, path),
             step=self._step(source, spec, path),
             learns_total=not entity and self._learns_total(source, spec),
+            grain=self._grain(source, spec, path),
+            ahead=self._ahead(source, spec, path),
         )
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
@@ -326,10 +330,40 @@ class _Draft:
         if spec.range is None or source.type is None:
             return None
         try:
-            return typed_range(*spec.range, source.type)
+            low, high = spec.range
+            # Of a range that follows the clock, the catalog has the low end until it is that of an instant.
+            return typed_range(low, low if fields.ahead(high) is not None else high, source.type)
         except ValueError as error:
             self.problems.append(Problem(join(path, "range"), str(error)))
             return None
+
+    def _ahead(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
+        """How many days after the present a range ends that follows the clock."""
+        end = "" if spec.range is None else spec.range[1]
+        found = fields.ahead(end)
+        if found is None or source.type is None:
+            return None
+        if source.type.kind is Kind.DATE and found.denominator != 1:
+            self.problems.append(
+                Problem(join(path, "range"), f"{end} is no whole number of days, and the column has days")
+            )
+        return found
+
+    def _grain(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Grain | None:
+        """The steps that literal instants are moved to."""
+        if spec.grain is None or source.type is None:
+            return None
+        seconds, problem = int(spec.grain.total_seconds()), ""
+        if not source.type.temporal:
+            problem = f"a {source.type} has no grain: it is of dates and times"
+        elif source.type.kind is Kind.DATE and seconds % 86_400:
+            problem = "dates have no hours: leave it out"
+        elif self.spec.public:
+            problem = "a public table is answered exactly: leave it out"
+        if problem:
+            self.problems.append(Problem(join(path, "grain"), problem))
+            return None
+        return Grain(seconds, self.policy.clock.zone)
 
     def _max_total(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         if spec.max_total is None or source.type is None:

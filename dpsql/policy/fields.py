@@ -281,17 +281,36 @@ def password(value: object) -> str:
     return found
 
 
-def hops(value: object) -> tuple[Hop, ...]:
-    """The declared steps towards the unit, ``column -> table.column`` or a list of them.
+def ways(value: object) -> tuple[tuple[Hop, ...], ...]:
+    """The declared ways to the unit: steps, ``column -> table.column`` or a list of them, or a list of such lists.
 
-    >>> hops("patient_id -> patient.id")
-    (Hop(column='patient_id', parent='patient', parent_column='id', enforced=False),)
+    >>> [[str(hop) for hop in way] for way in ways("patient_id -> patient.id")]
+    [['patient_id -> patient.id']]
+    >>> [[str(hop) for hop in way] for way in ways([["a -> b.c"], ["(item", "nr) -> sale(item", "nr)", "d -> e.f"]])]
+    [['a -> b.c'], ['(item, nr) -> sale(item, nr)', 'd -> e.f']]
     """
-    if not isinstance(value, list | tuple):
-        return (_hop(value),)
-    if not value:
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    nested = [isinstance(item, list | tuple) for item in items]
+    if any(nested) and not all(nested):
+        raise wrong("steps and lists of steps are mixed: [a -> b.c, …] is one way, [[…], […]] are several")
+    found = [_steps(item) for item in items] if any(nested) else [_steps(items)]
+    if len({way[0].columns for way in found}) < len(found):
+        raise wrong("two ways begin with the same columns: say each once")
+    return tuple(found)
+
+
+def _steps(items: object) -> tuple[Hop, ...]:
+    """The steps of one way. A list of YAML ends at each comma, also at those between parentheses."""
+    written: list[object] = []
+    for item in items if isinstance(items, list | tuple) else [items]:
+        last = written[-1] if written else ""
+        if isinstance(item, str) and isinstance(last, str) and last.count("(") > last.count(")"):
+            written[-1] = f"{last}, {item}"
+        else:
+            written.append(item)
+    if not written:
         raise wrong("an empty list: write 'column -> table.column'")
-    return tuple(_hop(item) for item in value)
+    return tuple(_hop(item) for item in written)
 
 
 def _hop(value: object) -> Hop:
@@ -299,10 +318,26 @@ def _hop(value: object) -> Hop:
         return value
     written = single(value)
     column, arrow, target = (part.strip() for part in written.partition("->"))
+    if column.startswith("("):
+        return _composite(written, column, target)
     table, dot, parent_column = (part.strip() for part in target.rpartition("."))
     if not (column and arrow and table and dot and parent_column):
         raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
     return Hop(column, table, parent_column)
+
+
+def _composite(written: str, ours: str, target: str) -> Hop:
+    """``(item, ticket) -> sale(item, ticket)``."""
+    table, _, theirs = target.partition("(")
+    pairs = [
+        [part.strip() for part in listed.strip().removeprefix("(").removesuffix(")").split(",")]
+        for listed in (ours, theirs)
+    ]
+    closed = ours.endswith(")") and theirs.endswith(")") and table.strip()
+    if not closed or not all(map(all, pairs)) or len(pairs[0]) != len(pairs[1]) or len(pairs[0]) < 2:
+        raise wrong(f"{written[:80]!r} is not a step: write '(a, b) -> table(a, b)', or 'column -> table.column'")
+    (column, parent_column), *also = zip(*pairs, strict=True)
+    return Hop(column, table.strip(), parent_column, also=tuple(also))
 
 
 def keys(value: object) -> tuple[tuple[str, ...], ...]:
@@ -373,12 +408,39 @@ def domain(value: object) -> tuple[Written | None, ...]:
     return tuple(None if item is None else single(item) for item in value)
 
 
+_FOLLOWS = re.compile(r"now(?:\s*([+-])\s*([0-9]{1,5})\s*(minute|hour|day|week)s?)?", re.IGNORECASE)
+
+
+def ahead(written: str) -> Fraction | None:
+    """How many days after the present a range ends that follows the clock; None of any other end.
+
+    >>> ahead("now"), ahead("now + 30 days"), ahead("now - 6 hours"), ahead("2026-01-01")
+    (Fraction(0, 1), Fraction(30, 1), Fraction(-1, 4), None)
+    """
+    found = _FOLLOWS.fullmatch(written.strip())
+    if found is None:
+        return None
+    days = Fraction(0) if found[2] is None else Fraction(int(found[2]) * LENGTHS[found[3].lower()], LENGTHS["day"])
+    return -days if found[1] == "-" else days
+
+
 def ends(value: object) -> tuple[Written, Written]:
-    """A lowest and a highest value as written: two numbers or two dates, in order."""
+    """A lowest and a highest value as written: two numbers or two dates, in order. The highest may follow the clock.
+
+    >>> ends([Written("2024-01-01"), Written("now + 30 days")])
+    ('2024-01-01', 'now + 30 days')
+    """
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise wrong("two values are expected here: [lowest, highest]")
     low, high = (single(item) for item in value)
-    one, other = _end(low), _end(high)
+    if ahead(low) is not None:
+        raise wrong("the low end does not follow the clock: write a date, such as [2024-01-01, now]")
+    one = _end(low)
+    if ahead(high) is not None:
+        if not isinstance(one, datetime.datetime):
+            raise wrong(f"{low} and {high} are not of one kind: give two numbers or two dates")
+        return low, high
+    other = _end(high)
     if isinstance(one, datetime.datetime) != isinstance(other, datetime.datetime):
         raise wrong(f"{low} and {high} are not of one kind: give two numbers or two dates")
     if one > other:  # type: ignore[operator]
@@ -398,7 +460,7 @@ def _end(written: Written) -> int | Decimal | datetime.datetime:
         if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
             return datetime.datetime.combine(found, datetime.time())
         return found  # type: ignore[return-value]
-    raise wrong(f"{written[:40]!r} is neither a number nor a date YYYY-MM-DD")
+    raise wrong(f"{written[:40]!r} is neither a number nor a date YYYY-MM-DD, nor now + 30 days")
 
 
 def reference(value: object) -> tuple[str, str]:

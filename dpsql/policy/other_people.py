@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from dpsql.engines import ForeignKey, Schema, Way, match
 from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Kind, Problem, join
+from dpsql.policy.unit_path import key_of, steps_of
 from rewriter.declared import Hop
 
 
@@ -55,6 +56,8 @@ class OtherPeople:
     unit: tuple[str, str]
     paths: Mapping[str, tuple[Hop, ...]]
     seen: Agreements = field(default_factory=dict)
+    said: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    """The first steps of the other ways to the same person that the policy says of tables."""
 
     def problems(self) -> Iterator[Problem]:
         """Every declared column that leads to other people, and every public table that is about people."""
@@ -77,6 +80,9 @@ class OtherPeople:
         if own is None:
             return ()
         found: dict[str, Hop] = {}
+        for hop in self.said.get(table, ()):
+            if hop.also and self._are_shown(table, hop.columns) and self._is_key(hop):
+                found[str(hop)] = hop
         for key in self._keys(table):
             for column, theirs in zip(key.columns, key.parent_columns, strict=True):
                 spelt = match(column, self.declared[table].columns or {})
@@ -85,6 +91,17 @@ class OtherPeople:
                 if column != own and said and whole and self._is_of_people(key.parent, theirs):
                     found.setdefault(column, Hop(column, key.parent, theirs))
         return tuple(found.values())
+
+    def _are_shown(self, table: str, columns: tuple[str, ...]) -> bool:
+        """Whether analysts see these columns, and nobody else is meant by them."""
+        spec = self.declared[table].columns or {}
+        spelt = [match(name, spec) for name in columns]
+        return all(name is not None and spec[name].owner is None for name in spelt)
+
+    def _is_key(self, hop: Hop) -> bool:
+        """Whether the database keeps several columns that are referred to unique together."""
+        parent = self.schema.tables[hop.parent]
+        return any(key <= frozenset(hop.parent_columns) for key in parent.composite_keys)
 
     def _is_of_people(self, table: str, column: str) -> bool:
         """Whether a column is a key of a table of people."""
@@ -109,14 +126,14 @@ class OtherPeople:
         others = None if self._own(table) is None else self._onward((key,), {key.parent})
         if others is None:
             return None
-        own = tuple(map(_step, self.paths[table]))
+        own = steps_of(self.paths[table])
         return [Agreement(table, self.unit, own, other) for other in others]
 
     def _onward(self, way: Way, met: set[str]) -> list[Way] | None:
         """Every way to people that goes on as ``way``: by the policy's word, and from other tables by foreign keys."""
         end = way[-1].parent
         if end in self.declared:
-            return [(*way, *map(_step, self.paths[end]))] if end in self.paths else None
+            return [(*way, *steps_of(self.paths[end]))] if end in self.paths else None
         found: list[Way] = []
         for key in self.schema.tables[end].references:
             if self._leads(key.parent):
@@ -130,15 +147,25 @@ class OtherPeople:
         """The foreign keys of a table that lead to people beside the owners of its rows."""
         own = self._own(table)
         for key in self._keys(table):
-            same = own in key.columns and (len(key.columns) == 1 or self._same_person(table, own, key))
+            same = self._is_own_step(table, key) or (
+                own in key.columns and (len(key.columns) == 1 or self._same_person(table, own, key))
+            )
             if not same and not self._compared(table, own, key) and self._leads(key.parent):
                 yield key
+
+    def _is_own_step(self, table: str, key: ForeignKey) -> bool:
+        """Whether a key is the first step of the way to the owner, in whatever order it names its columns."""
+        pairs = set(zip(key.columns, key.parent_columns, strict=True))
+        return any(hop.parent == key.parent and set(hop.pairs) == pairs for hop in self.paths[table][:1])
 
     def _own(self, table: str) -> str | None:
         """The column that says whose a row is; None for a public table."""
         if table == self.unit[0]:
             return self.unit[1]
-        return self.paths[table][0].column if self.paths[table] else None
+        if not self.paths[table]:
+            return None
+        step = self.paths[table][0]
+        return f"({', '.join(step.columns)})" if step.also else step.column
 
     def _own_word(self, table: str, own: str | None) -> Iterator[Problem]:
         spelt = match(own, self.declared[table].columns or {}) if own is not None else None
@@ -153,7 +180,7 @@ class OtherPeople:
         """
         source = self.schema.tables[table]
         steps = (hop for path in self._ways(table) for hop in path)
-        said = [ForeignKey((hop.column,), hop.parent, (hop.parent_column,)) for hop in steps]
+        said = [key_of(hop) for hop in (*steps, *self.said.get(table, ()))]
         named = [
             ForeignKey((name,), key.parent, (theirs,))
             for name in (source.columns if source.view else ())
@@ -217,7 +244,8 @@ class OtherPeople:
         Of a public table every one counts: without the column its rows are about people all the same.
         """
         spec = self.declared[table]
-        referred = {hop.parent_column for path in self.paths.values() for hop in path if hop.parent == table}
+        steps = (hop for path in self.paths.values() for hop in path if hop.parent == table)
+        referred = {name for hop in steps for name in hop.parent_columns}
         for name in key.columns:
             said = (spec.columns or {}).get(match(name, spec.columns or {}) or "")
             if name != own and (said.owner is None if said is not None else spec.public or name in referred):
@@ -266,7 +294,3 @@ class OtherPeople:
         both = ForeignKey((own, *key.columns), key.parent, (theirs, *key.parent_columns))
         spelt = f"FOREIGN KEY ({', '.join(both.columns)}) REFERENCES {both.parent} ({', '.join(both.parent_columns)})"
         return spelt if self._same_person(table, own, both) else None
-
-
-def _step(hop: Hop) -> ForeignKey:
-    return ForeignKey((hop.column,), hop.parent, (hop.parent_column,))

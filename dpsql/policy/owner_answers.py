@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from dpsql.engines import Schema, SchemaColumn
 from rewriter.declared import Kind
 
+EACH_ROW = "row"
+"""What an owner says in place of a key where each row is about another person."""
+
 Ask = Callable[[str, str], str]
 """A question and its proposal, to what the owner says."""
 
@@ -27,11 +30,15 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class OwnerAnswers:
-    """``unit`` is the key of the people, ``max_rows`` of tables, ``ranges`` of columns; what is missing stays open."""
+    """``unit`` is the key of the people, ``max_rows`` of tables, ``ranges`` of columns; what is missing stays open.
+
+    ``each_row``: there is no such key, since each row is about another person.
+    """
 
     unit: tuple[str, str] | None = None
     max_rows: Mapping[str, int] = field(default_factory=dict)
     ranges: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    each_row: bool = False
 
 
 def identifies(column: SchemaColumn) -> bool:
@@ -44,10 +51,15 @@ def identifies(column: SchemaColumn) -> bool:
     return column.type is not None and column.type.kind is Kind.TEXT and bool(_IDENTIFIES.search(column.name))
 
 
-def asked_unit(candidates: list[str], schema: Schema, ask: Ask) -> tuple[str, str] | None:
-    """Whose privacy is kept, among the keys that were found or any other column."""
+def asked_unit(candidates: list[str], schema: Schema, ask: Ask) -> tuple[str, str] | str | None:
+    """Whose privacy is kept, among the keys that were found or any other column; or ``row``."""
     others = f" (or {', '.join(candidates[1:6])})" if len(candidates) > 1 else ""
-    while said := ask(f"Whose privacy is kept? The key of the people{others}", candidates[0] if candidates else ""):
+    while said := ask(
+        f"Whose privacy is kept? The key of the people, or row where each row is a person{others}",
+        candidates[0] if candidates else "",
+    ):
+        if said.strip() == EACH_ROW:
+            return EACH_ROW
         table, _, column = said.strip().partition(".")
         if table in schema.tables and column in schema.tables[table].columns:
             return table, column

@@ -67,7 +67,7 @@ Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
-Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
+Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
@@ -129,7 +129,7 @@ class BudgetSection(_Section):
     delta: Delta = Fraction(0)
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
-    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few, `rdp` for dear watches."""
     per: Window | None = None
     """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
     Without it, there is one budget for ever."""
@@ -255,7 +255,11 @@ class ColumnSection(_Section):
     values_from: Reference | None = None
     """A column of a public table that lists the values instead."""
     range: Ends | None = None
-    """The lowest and the highest value. What lies outside is moved to the nearer end before it is summed."""
+    """The lowest and the highest value. What lies outside is moved to the nearer end before it is summed. That of times
+    may follow the clock: `[2024-01-01, now]`, `[2024-01-01, now + 30 days]`."""
+    grain: Tick | None = None
+    """Of a column of times: instants that it is compared with are moved outward to such steps, as `1 hour` or `1 day`.
+    So a dashboard of the last six hours is the same statement for an hour."""
     max_distinct: Count | None = None
     """How many different values of this column one person is credited with in `COUNT(DISTINCT …)`."""
     max_total: Positive | None = None
@@ -286,8 +290,9 @@ class TableSection(_Section):
 
     public: Flag = False
     """No row is about a person: the table is answered exactly, at no price."""
-    unit: Hops | None = None
-    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    unit: Ways | None = None
+    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way. A list of such lists
+    says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides."""
     files: Files | None = None
     """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
     dpsql is started anew."""

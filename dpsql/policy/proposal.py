@@ -67,8 +67,10 @@ def first_policy(
         chosen = Candidate(*answers.unit, _reaching(schema, answers.unit))
         candidates = [chosen, *(one for one in candidates if str(one) != str(chosen))]
     guessed = ["# Files declare no keys: those below are guessed from names.", ""] if files else []
-    lines = [*_head(database_url), *guessed, *_unit(candidates), *_rest(), "tables:"]
-    draft = replace(_Draft.of(schema, candidates[0] if candidates else None, files or {}), answers=answers)
+    unit = _EACH_ROW if answers.each_row else _unit(candidates)
+    lines = [*_head(database_url), *guessed, *unit, *_rest(), "tables:"]
+    people = None if answers.each_row or not candidates else candidates[0]
+    draft = replace(_Draft.of(schema, people, files or {}), answers=answers)
     shown: set[str] = set()
     for table in schema.tables.values():
         clash = table.name.lower() in shown
@@ -86,7 +88,7 @@ def people_tables(schema: Schema, unit: tuple[str, str], files: Mapping[str, str
     if files:
         schema = with_guessed_keys(schema)
     ways = _Draft.of(schema, Candidate(*unit, _reaching(schema, unit)), files or {}).ways
-    return {name: bool(way) for name, way in ways.items()}
+    return {name: bool(way) or not schema.tables[name].is_unique(unit[1]) for name, way in ways.items()}
 
 
 def _reaching(schema: Schema, unit: tuple[str, str]) -> tuple[str, ...]:
@@ -152,6 +154,12 @@ def _ledger(database_url: str) -> str:
         return os.fspath(PurePath(database_url.removeprefix(f"{address.scheme}:")).with_suffix(".ledger"))
     name = re.sub(r"[^A-Za-z0-9_-]", "", database_url.split("?")[0].rsplit("/", 1)[-1])
     return f"{name or 'dpsql'}.ledger"
+
+
+_EACH_ROW = (
+    "# Whose privacy is kept: each row is about another person.",
+    "privacy_unit: row",
+)
 
 
 def _unit(candidates: list[Candidate]) -> Iterator[str]:
@@ -226,13 +234,14 @@ class _Draft:
         name = _quoted(table.name)
         if clash:
             yield f"  # {name} is left out: another table's name differs only by case."
-        elif table.name in self.ways and self.unit is not None:
-            way = self.ways[table.name]
+        elif self.answers.each_row or (table.name in self.ways and self.unit is not None):
+            way = self.ways.get(table.name, ())
             yield f"  {name}:"
             if table.name in self.files:
                 yield f"    files: {_quoted(self.files[table.name], _PATH)}"
             if way:
                 yield f"    unit: {_steps(way)}"
+            if way or self._has_several_rows(table):
                 if (most := self.answers.max_rows.get(table.name)) is not None:
                     yield f"    max_rows: {most}"
                 else:
@@ -252,6 +261,11 @@ class _Draft:
             yield "  #   max_rows: ?"
             yield "  #   columns:"
             yield from (f"  #   {line[4:]}" for line in self._columns(table))
+
+    def _has_several_rows(self, table: SchemaTable) -> bool:
+        """Whether a person may have several rows in the table that names them: nothing keeps its key from repeating."""
+        named = self.unit is not None and self.unit.table == table.name
+        return named and self.unit is not None and not table.is_unique(self.unit.column)
 
     def _way_to_say(self, table: SchemaTable) -> str:
         """The unit of a table that is left out so far, as far as it is known."""

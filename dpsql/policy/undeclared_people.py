@@ -51,16 +51,25 @@ def unsaid(policy: Policy, schema: Schema, found: Fit) -> list[tuple[str, str]]:
 def _is_explained(source: SchemaTable, table: Table, name: str) -> bool:
     """Whether a column is the table's own key, its way to the unit, or refers to something by a foreign key."""
     referring = {column for key in source.references for column in key.columns}
-    return table.columns[name].unique or name in referring or name in {hop.column for hop in table.path[:1]}
+    return (
+        table.columns[name].unique
+        or name in referring
+        or name in {own for hop in table.path[:1] for own in hop.columns}
+    )
 
 
 def hints(policy: Policy, schema: Schema, found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
     """Columns that the owner should look at. ``referring`` are columns of which every value is the key of somebody."""
-    ways = {hop.column.lower(): (name, hop) for name, other in found.catalog.tables.items() for hop in other.path[:1]}
+    ways = {
+        hop.column.lower(): (name, hop)
+        for name, other in found.catalog.tables.items()
+        for hop in other.path[:1]
+        if not hop.also
+    }
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
-        own = {hop.column for hop in table.path[:1]}
+        own = {name for hop in table.path[:1] for name in hop.columns}
         said = {name for name, column in spoken(policy.tables[found.names[real]], table) if column.owner is not None}
         for name in table.columns:
             if name in own | said:

@@ -134,23 +134,24 @@ class UniqueKeys:
             self.known[real].certain.append((column,))
 
     def _chains(self) -> Iterator[tuple[str, Hop]]:
-        """Every step to a table that is not the people's own, with the table that goes it."""
+        """Every step that does not end at the people's own key, with the table that goes it."""
         for child, path in self.paths.items():
             for hop in path[:1]:
-                if self.unit is not None and hop.parent != self.unit[0]:
+                if self.unit is not None and (hop.parent, hop.parent_column, hop.also) != (*self.unit, ()):
                     yield child, hop
 
     def _parent(self, child: str, hop: Hop) -> None:
         """A key on the way to the unit: a row of the child belongs to one person because it is one."""
         parent = self.schema.tables[hop.parent]
-        if parent.is_unique(hop.parent_column):
+        if _enforced(parent, hop.parent_columns):
             return
-        claim = Claim(hop.parent, (hop.parent_column,), lasting=True)
+        claim = Claim(hop.parent, hop.parent_columns, lasting=True)
         look = self._look(claim)
         if look is not None and look.lasting and not look.repeats:
             self.known[hop.parent].certain.append(claim.columns)
             return
-        key = f"{hop.parent}.{hop.parent_column}"
+        columns = ", ".join(hop.parent_columns)
+        key = f"({columns}) of {hop.parent}" if hop.also else f"{hop.parent}.{columns}"
         if look is None:
             text, hint = _unseen(key), f"declare it UNIQUE, or give {child} a column with the person's own key"
         elif look.repeats:
@@ -160,7 +161,7 @@ class UniqueKeys:
             text = (
                 f"nothing keeps {key} unique: if two rows shared a value, a row of {child} would belong to two people"
             )
-            hint = f"add UNIQUE ({hop.parent_column}) to the table {hop.parent}"
+            hint = f"add UNIQUE ({columns}) to the table {hop.parent}"
             if parent.view:
                 hint = f"{hop.parent} is a view: name a table, or give {child} a column with the person's own key"
         self.problems.append(Problem(join("tables", self.names[child], "unit"), f"{text}: {hint}"))

@@ -2,14 +2,18 @@
 
 Guarantee: a path that comes back starts at its table, ends at the key of the privacy unit, and joins columns of one
 type, so that no join of it can raise.
+
+People need not have a table of their own: the privacy unit may be a column of which a person has several rows (the
+patient of each stay), and other tables refer to one of these rows by its own key. Such a path ends at that row, and
+its last step is from the row to the person that it names itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from dpsql.engines import Schema, SchemaColumn, SchemaTable, match, suggestion
+from dpsql.engines import ForeignKey, Schema, SchemaColumn, SchemaTable, Way, match, suggestion
 from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
 from rewriter.declared import Hop, Kind
@@ -36,6 +40,7 @@ class UnitPaths:
     problems: list[Problem]
     _found: dict[str, tuple[Hop, ...] | None] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
+    _others: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
 
     def of(self, table: str) -> tuple[Hop, ...] | None:
         """The path of ``table``; None where there is none, and then a problem was reported."""
@@ -50,14 +55,21 @@ class UnitPaths:
         return self._found[table]
 
     def _resolve(self, table: str) -> tuple[Hop, ...]:
-        steps = self.declared[table].unit
+        ways = self.declared[table].unit
         if table == self.unit[0]:
-            if steps is not None:
+            if ways is not None:
                 raise self._report(table, "this is the table of the privacy unit itself: remove unit")
             return ()
-        if steps is None:
+        if ways is None:
             return self._only_path(table)
-        return self._follow(table, steps)
+        path, *others = ways
+        found = self._follow(table, path)
+        self._others[table] = tuple(self._follow(table, other)[0] for other in others)
+        return found
+
+    def others(self, table: str) -> tuple[Hop, ...]:
+        """The first steps of the other ways that the policy says of a table, in the database's names."""
+        return self._others.get(table, ())
 
     def _follow(self, table: str, steps: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """The declared ``steps``, continued by the path of the table that they end at."""
@@ -65,16 +77,16 @@ class UnitPaths:
         current = table
         for step in steps:
             if path and (path[-1].parent, path[-1].parent_column) == self.unit:
-                raise self._report(table, f"the privacy unit is reached before '{_show(step)}': remove that step")
+                raise self._report(table, f"the privacy unit is reached before '{step!s}': remove that step")
             path.append(self._step(table, current, step))
             current = path[-1].parent
         last = path[-1]
-        if (last.parent, last.parent_column) == self.unit:
+        if last.parent == self.unit[0]:
+            if (last.parent, last.parent_column) != self.unit or last.also:
+                path.append(self._itself)
             self._same_way(table, path)
             return tuple(path)
         unit = ".".join(self.unit)
-        if last.parent == self.unit[0]:
-            raise self._report(table, f"ends at {last.parent}.{last.parent_column}, and the privacy unit is {unit}")
         if last.parent in self._open:
             raise self._report(table, f"goes round in a circle: {' -> '.join([*self._open, last.parent])}")
         rest = self.of(last.parent)
@@ -84,15 +96,22 @@ class UnitPaths:
         self._same_way(table, whole)
         return tuple(whole)
 
+    @property
+    def _itself(self) -> Hop:
+        """The step from a row of people to the person that it names itself."""
+        return Hop(self.unit[1], *self.unit, enforced=True)
+
     def _same_way(self, table: str, path: list[Hop]) -> None:
         """Behind its first step a way is that of the table it has come to, so that joined rows have one owner."""
         for place, hop in enumerate(path[:-1], start=1):
             theirs, ours = self.of(hop.parent), tuple(path[place:])
+            if hop.parent == self.unit[0]:
+                theirs = (self._itself,)
             if hop.parent in self._open or theirs is None:
                 raise self._report(table, f"leads through {hop.parent}, which has no way of its own")
             if theirs != ours:
-                text = f"goes on from {hop.parent} by '{_show(ours[0])}', and the rows of {hop.parent} belong to people"
-                raise self._report(table, f"{text} by '{_show(theirs[0])}': end at {hop.parent}, or change its unit")
+                text = f"goes on from {hop.parent} by '{ours[0]!s}', and the rows of {hop.parent} belong to people"
+                raise self._report(table, f"{text} by '{theirs[0]!s}': end at {hop.parent}, or change its unit")
 
     def _step(self, table: str, current: str, step: Hop) -> Hop:
         """One step in the database's names, with what the database declares of it."""
@@ -106,12 +125,14 @@ class UnitPaths:
         if self.declared[parent_name].public:
             raise self._report(table, f"{step.parent} is public, so nobody's rows are reached through it")
         parent = self.schema.tables[parent_name]
-        column = self._column(table, child, step.column)
-        parent_column = self._column(table, parent, step.parent_column)
-        self._joinable(table, child, column, parent, parent_column)
-        enforced = _enforces(child, column, parent_name, parent_column)
-        self._advise(table, Hop(column, parent_name, parent_column, enforced))
-        return Hop(column, parent_name, parent_column, enforced)
+        pairs = [(self._column(table, child, ours), self._column(table, parent, theirs)) for ours, theirs in step.pairs]
+        for ours, theirs in pairs:
+            self._joinable(table, child, ours, parent, theirs)
+        (column, parent_column), *also = pairs
+        hop = Hop(column, parent_name, parent_column, also=tuple(also))
+        hop = replace(hop, enforced=_enforces(child, hop))
+        self._advise(table, hop)
+        return hop
 
     def _declared_as(self, name: str) -> str | None:
         """The database's name of a table that the policy spells with its schema."""
@@ -137,9 +158,7 @@ class UnitPaths:
 
     def _advise(self, table: str, hop: Hop) -> None:
         if not hop.enforced:
-            text = (
-                f"the database does not declare the foreign key '{_show(hop)}': rows that dangle are dropped by a join"
-            )
+            text = f"the database does not declare the foreign key '{hop!s}': rows that dangle are dropped by a join"
             self.problems.append(Problem(self._path(table), f"{text} that costs time", "warning"))
 
     def _only_path(self, table: str) -> tuple[Hop, ...]:
@@ -150,7 +169,7 @@ class UnitPaths:
             hint = "add 'unit: column -> table.column', or 'public: true' if no row is about a person"
             raise self._report(table, f"no foreign key leads to {unit}: {hint}", key="")
         if len(steps) > 1:
-            ways = "; ".join(map(_show, steps[:3]))
+            ways = "; ".join(map(str, steps[:3]))
             text = (
                 f"{len(steps)} foreign keys lead to {unit}, so that a row may be about several people: {ways}. Choose"
             )
@@ -220,16 +239,22 @@ def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:
     return one.type.kind is other.type.kind
 
 
-def _enforces(child: SchemaTable, column: str, parent: str, parent_column: str) -> bool:
+def _enforces(child: SchemaTable, hop: Hop) -> bool:
     return any(
-        (key.columns, key.parent, key.parent_columns) == ((column,), parent, (parent_column,))
+        key.parent == hop.parent and set(zip(key.columns, key.parent_columns, strict=True)) == set(hop.pairs)
         for key in child.foreign_keys
     )
 
 
+def steps_of(path: Sequence[Hop]) -> Way:
+    """A path as the foreign keys along it. A row of people names its person itself: that is no step."""
+    rows = path[:-1] if len(path) > 1 and path[-2].parent == path[-1].parent else path
+    return tuple(key_of(hop) for hop in rows)
+
+
+def key_of(hop: Hop) -> ForeignKey:
+    return ForeignKey(hop.columns, hop.parent, hop.parent_columns)
+
+
 def _is_plain_text(engine_type: str) -> bool:
     return engine_type.lower().split("(")[0].strip() in ("varchar", "text", "string", "character varying")
-
-
-def _show(hop: Hop) -> str:
-    return f"{hop.column} -> {hop.parent}.{hop.parent_column}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpsql.accounting import steepest
 from dpsql.releases import ReleasedColumn, ReleasedTable
 from rewriter.declared import VIRTUAL_COLUMNS, Scalar
 
@@ -54,7 +55,7 @@ def _charges(opened: Opened, analyst: str) -> list[Row]:
             charge.time.replace(tzinfo=None),
             charge.analyst,
             float(charge.loss.epsilon),
-            float(charge.loss.rho),
+            float(charge.loss.rho or steepest(charge.loss.curve)),
             float(charge.loss.delta),
             ", ".join(charge.tables),
             charge.statement,

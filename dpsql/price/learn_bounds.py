@@ -210,7 +210,7 @@ def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
 
 def rounded_down(price: PrivacyLoss) -> PrivacyLoss:
     """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
-    return PrivacyLoss(*(Fraction(math.floor(part * 10**40), 10**40) for part in price.parts))
+    return PrivacyLoss.of_parts(Fraction(math.floor(part * 10**40), 10**40) for part in price.parts)
 
 
 def _released_at(tables: Sequence[NoisyTable], accounting: Accounting) -> float:

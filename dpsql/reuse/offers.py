@@ -32,7 +32,7 @@ class Reuse:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         # Another policy may declare other groups: then nobody knows that the stored ones were all there are.
-        self._scope = identity_of(opened.catalog)
+        self._scope = identity_of(opened.declared.undated)
         memories = opened.memories
         self._offers: Memory[tuple[object, ...], Offer | None] = memories.memory("offers of releases", _REMEMBERED)
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)

@@ -10,6 +10,7 @@ from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
 from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
+from rewriter.aggregates.over_blocks import OVER_BLOCKS
 from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
 from rewriter.aggregates.regressions import LINREGR
@@ -40,6 +41,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
         BOOL_AND,
         *MOMENT_FUNCTIONS,
         LINREGR,
+        OVER_BLOCKS,
     )
 }
 
@@ -49,7 +51,7 @@ _HINT = (
 )
 _LISTED = "values of people are not listed; use GROUP BY with COUNT(*)"
 _SOMEBODY = "it would be somebody's value; MODE() WITHIN GROUP (ORDER BY x) is the most common one, MAX(y) a large one"
-_SHAPE = "VARIANCE(x) and quantiles, PERCENTILE_CONT(ARRAY[0.1, 0.5, 0.9]) WITHIN GROUP (ORDER BY x), tell its shape"
+_IN_BLOCKS = "in blocks of people it is: dpsql.over_blocks({}(x), low => -2, high => 10)"
 _ORDERED = "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)"
 _INSTEAD: Mapping[type[exp.Expr], str] = {
     exp.GroupConcat: _LISTED,
@@ -61,8 +63,8 @@ _INSTEAD: Mapping[type[exp.Expr], str] = {
     exp.ArgMin: _SOMEBODY,
     exp.First: _SOMEBODY,
     exp.Last: _SOMEBODY,
-    exp.Kurtosis: _SHAPE,
-    exp.Skewness: _SHAPE,
+    exp.Kurtosis: _IN_BLOCKS.format("KURTOSIS"),
+    exp.Skewness: _IN_BLOCKS.format("SKEWNESS"),
 }
 
 

@@ -98,7 +98,7 @@ def bound(
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
-    anybody, sums, having = _person_rows(_of_anybody(query), work), _sums(work, counted, dialect), None
+    anybody, sums, having = _person_rows(of_anybody(query), work), _sums(work, counted, dialect), None
     if query.everybody is not None:
         having = exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody)))
     partial = partial_of(rows_of(anybody, dialect), keys, sums, having)
@@ -205,7 +205,7 @@ def _with_harmless(
     return final
 
 
-def _of_anybody(query: Query) -> Query:
+def of_anybody(query: Query) -> Query:
     """The query over rows of units that may not exist. One unit's groups are fewer than its rows: there it is asked."""
     if query.everybody is None:
         return query
@@ -233,16 +233,13 @@ def _person_rows(query: Query, work: Workload) -> PersonRows:
 
 def rows_of(people: PersonRows, dialect: Dialect) -> exp.Select:
     """The SQL of rows of people: the unit as ``u``, and all columns."""
-    rows = people.source.copy()
     columns = (*people.keys, *people.columns)
-    rows.set(
-        "expressions",
-        [
-            exp.alias_(people.unit.copy(), "u", copy=False),
-            *(exp.alias_(sql.copy(), name, copy=False) for name, sql in columns),
-        ],
-    )
-    rows = dialect.fence(rows)
+    shown = [
+        exp.alias_(people.unit.copy(), "u", copy=False),
+        *(exp.alias_(sql.copy(), name, copy=False) for name, sql in columns),
+    ]
+    # FROM and WHERE are shared, since trees are not changed.
+    rows = dialect.fence(exp.Select(**{**people.source.args, "expressions": shown}))
     if not people.derived:
         return rows
     derived = [exp.alias_(sql.copy(), name, copy=False) for name, sql in people.derived]

@@ -3,26 +3,28 @@
 Rows are weighed, not sampled: each row of a unit weighs 2ʳ steps, and less where the unit has so many rows that the
 vector of its weights in the groups would leave the ball that counts are clipped into
 (:mod:`rewriter.bound.bounded_sql`). So one unit's weights have an L1 or L2 norm of at most the bound, whatever its
-rows, and a quantile is one of rows.
+rows, and a quantile is one of rows. MIN and MAX are another matter: the least value of all rows is the least of what
+each person's least is, so that a person has one value in each group, whatever the number of rows.
 
 The engine answers, for every value that is near one of the quantiles, its weight and the weight below it. Where the
 lattice is large that is found in two steps: the weights of at most 2,048 public buckets of values, and then the values
 of those buckets that have anything near in them, all of them, with the weight below their bucket: what is below a value
-within its bucket is added up by who reads it. What is near is a constant of the plan, so the text is one and the
-same whatever the rows hold; that the others are missing moves no probability (:mod:`dpsql.mechanisms.quantiles.one`).
+within its bucket is added up by who reads it. What is near is a constant of the plan, or less where the price lets a
+pick look no further (``Choice.within``), so the text is one and the same whatever the rows hold; that the others are
+missing moves no probability (:mod:`dpsql.mechanisms.quantiles.one`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.bound.ball import SHRINK, reach_squared
-from rewriter.bound.bounded_sql import from_rows, grouping_key
+from rewriter.bound.bounded_sql import from_rows, grouping_key, of_anybody
 from rewriter.bound.sql_size import check_expanded
 from rewriter.columns import lattice_of, narrowed, variable_behind
 from rewriter.declared import (
@@ -61,11 +63,14 @@ _SECOND = Fraction(1, 86_400)
 
 @dataclass(frozen=True, slots=True)
 class RankedChoices:
-    """The choices of a release, the outputs that come from them, and what to tell the analyst."""
+    """The choices of a release, the outputs that come from them, and what to tell the analyst.
+
+    ``weighs_rows``: a person's rows are weighed, so that the bound of them matters."""
 
     choices: tuple[Choice, ...] = ()
     outputs: tuple[Output, ...] = ()
     notes: tuple[str, ...] = ()
+    weighs_rows: bool = False
 
 
 @dataclass(slots=True)
@@ -74,6 +79,8 @@ class _Column:
 
     aggregate: Aggregate
     fractions: list[Fraction]
+    extreme: type[exp.Min | exp.Max] | None = None
+    """Which of a person's values in a group are read, where it is one of them."""
 
 
 def quantiles(
@@ -96,22 +103,47 @@ def quantiles(
             continue
         key = "\n".join("" if one is None else one.sql.sql() for one in (aggregate.argument, aggregate.condition))
         key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
-        column = columns.setdefault(key, _Column(aggregate, []))
+        extreme = None if contribution.unique else _extreme(aggregate)
+        key = key if extreme is None else f"{extreme.__name__} {key}"
+        column = columns.setdefault(key, _Column(aggregate, [], extreme))
         if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
         asked.append((place, aggregate, key))
     if not asked:
         return RankedChoices()
-    weights = _weights(query, norm, contribution, one_group)
+
+    def weights(column: _Column) -> _Weights:
+        bound = contribution if column.extreme is None else _once_in_each_group(contribution, keyless=not query.keys)
+        return _weights(query, norm, bound, one_group)
+
     choices = {
-        key: _choice(f"q{place}", column, query, weights, cells, dialect)
+        key: _choice(f"q{place}", column, query, weights(column), cells, dialect)
         for place, (key, column) in enumerate(columns.items())
     }
     outputs = tuple(
         Output(aggregate_name(place), one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
-    return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
+    weighs_rows = any(column.extreme is None for column in columns.values())
+    return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])), weighs_rows)
+
+
+def _extreme(aggregate: Aggregate) -> type[exp.Min | exp.Max] | None:
+    """Which of a person's values says what all of them say: the least where the least of all is asked for."""
+    if aggregate.candidates or aggregate.fraction not in (0, 1):
+        return None
+    return exp.Min if aggregate.fraction == 0 else exp.Max
+
+
+def _once_in_each_group(contribution: ContributionBound, *, keyless: bool) -> ContributionBound:
+    """The bound where a person has one value in each group. Without keys the SQL itself leaves one row of each.
+
+    >>> _once_in_each_group(ContributionBound(rows=40, groups=12, rows_per_group=9), keyless=False).l1
+    12
+    """
+    if keyless:
+        return ContributionBound(rows=1, groups=1, rows_per_group=1, unique=True)
+    return replace(contribution, rows=contribution.most_groups, rows_per_group=1)
 
 
 def _place(aggregate: Aggregate, choice: Choice) -> int:
@@ -130,7 +162,7 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
-        notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
+        notes.append("MIN and MAX are approximate: they lie inside of the data, with some people beyond them")
     rounded = (_rounded_to_steps(one.value) for one in aggregates if not one.candidates)
     return [*notes, *dict.fromkeys(note for note in rounded if note)]
 
@@ -181,8 +213,11 @@ def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_grou
     return _Weights(norm, reach, 1 << _WEIGHT_BITS, one_group)
 
 
-def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Dialect) -> exp.Select:
-    """The weight of a row, for each unit with so many rows that they weigh less than usual."""
+def _scale(
+    rows: exp.Select, keys: Sequence[str], weights: _Weights, everybody: exp.Expr | None, dialect: Dialect
+) -> exp.Select:
+    """The weight of a row, for each unit with so many rows that they weigh less than usual; for each unit that is among
+    ``everybody``, where that is not known of the rows."""
     radius = math.sqrt(weights.reach_squared) * weights.row * SHRINK
     if weights.norm is Norm.L1 or weights.one_group:
         source: exp.Expr = from_rows(rows)
@@ -198,9 +233,13 @@ def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Di
         limit = weights.reach_squared
         root = exp.Sqrt(this=dialect.cast(size.copy(), DOUBLE))
     share = dialect.truncate(exp.Div(this=double(radius), expression=root))
+    outside: exp.Expr = exp.GT(this=size.copy(), expression=number(limit))
+    if everybody is not None:
+        share = exp.Case(ifs=[exp.If(this=outside, true=share)], default=number(weights.row))
+        outside = exp.In(this=exp.column("u"), query=exp.Subquery(this=everybody.copy()))
     select = exp.Select(expressions=[exp.column("u"), exp.alias_(share, "m")]).from_(source, copy=False)
     select.set("group", exp.Group(expressions=_columns(["u"])))
-    select.set("having", exp.Having(this=exp.GT(this=size.copy(), expression=number(limit))))
+    select.set("having", exp.Having(this=outside))
     return select
 
 
@@ -217,7 +256,9 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     window = min(max(window, least), most if size < 3 or size > _MANY else together)
     window *= math.isqrt(weights.sensitivity.l2_squared) or 1
     keys = list(map(key_name, range(len(query.keys))))
-    rows = query.rows.copy()
+    # Whose rows they are is asked of each unit once, where units are looked at.
+    everybody = None if weights.norm is None else query.everybody
+    rows = (query if everybody is None else of_anybody(query)).rows.copy()
     if aggregate.condition is not None:
         rows.where(aggregate.condition.sql.copy(), copy=False)
     steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
@@ -225,14 +266,22 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
     present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
+    if column.extreme is not None:
+        present = _one_of_each_person(present, ["u", *keys], column.extreme)
     types = [key.value.type for key in query.keys]
-    near = _Window(tuple(column.fractions), window)
-    tree = dialect.spelt(_ranks(present, keys, types, weights, near, (low, high), dialect))
+    fractions = tuple(column.fractions)
+
+    def near(size: int) -> exp.Expr:
+        looked = _Window(fractions, size)
+        ranks = _ranks(present.copy(), keys, types, weights, looked, (low, high), dialect, everybody=everybody)
+        return dialect.spelt(ranks)
+
+    tree = near(window)
     check_expanded(tree)
     return Choice(
         name,
         dialect.sql(tree),
-        tuple(column.fractions),
+        fractions,
         low,
         high,
         granularity,
@@ -241,7 +290,17 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         window,
         argument_text(aggregate),
         aggregate.candidates,
+        # Of few values, all may as well be told.
+        (lambda size: dialect.sql(near(size))) if high - low >= BUCKETS else None,
     )
+
+
+def _one_of_each_person(present: exp.Select, grouped: Sequence[str], extreme: type[exp.Min | exp.Max]) -> exp.Select:
+    """The least, or the greatest, value of each person in each group."""
+    ends = exp.Select(expressions=[*_columns(grouped), exp.alias_(extreme(this=exp.column("v")), "v")])
+    ends = ends.from_(from_rows(present), copy=False)
+    ends.set("group", exp.Group(expressions=_columns(grouped)))
+    return ends
 
 
 def argument_text(aggregate: Aggregate) -> str:
@@ -343,17 +402,19 @@ def _ranks(
     window: _Window,
     ends: tuple[int, int],
     dialect: Dialect,
+    *,
+    everybody: exp.Expr | None = None,
 ) -> exp.Select:
-    """(keys…, v, w, below, n) of the values that are near."""
+    """(keys…, v, w, below, n) of the values that are near. Rows are those of units among ``everybody``."""
     ctes: list[tuple[str, exp.Select]] = []
     if weights.norm is not None:
         # Read twice or three times, and often made of joins: so it is kept.
         ctes.append(("kept", rows))
         rows = exp.select("*").from_("kept")
-        ctes.append(("scale", _scale(rows.copy(), keys, weights, dialect)))
+        ctes.append(("scale", _scale(rows.copy(), keys, weights, everybody, dialect)))
     low, high = ends
     if high - low < BUCKETS:
-        weighed = _weighed(rows, keys, weights)
+        weighed = _weighed(rows, keys, weights, known=everybody is None)
         ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v", dialect)))
         ctes.append(("placed", _placed(keys, dialect)))
         final = _counted("placed", [*keys, "v"], "below", dialect)
@@ -365,7 +426,7 @@ def _ranks(
         size = -(-(high - low + 1) // BUCKETS)
         offset = exp.Paren(this=exp.Sub(this=exp.column("v", "p"), expression=number(low)))
         bucket = exp.alias_(dialect.integer_divide(offset, number(size)), "b")
-        ctes.append(("weighed", _weighed(rows, keys, weights, bucket)))
+        ctes.append(("weighed", _weighed(rows, keys, weights, bucket, known=everybody is None)))
         weighed = exp.select("*").from_("weighed")
         ctes.append(("coarse", _histogram(weighed, keys, exp.column("b"), "b", dialect)))
         ctes.append(("spread", _spread(keys, dialect)))
@@ -393,16 +454,18 @@ def _counted(table: str, names: Sequence[str], below: str, dialect: Dialect) -> 
     return exp.Select(expressions=[*_columns(names), *counts]).from_(table, copy=False)
 
 
-def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: exp.Expr) -> exp.Select:
-    """Each row's keys, value and weight, and what else is asked for."""
+def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: exp.Expr, known: bool) -> exp.Select:
+    """Each row's keys, value and weight, and what else is asked for. ``known``: every row's unit is there."""
     source = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
     columns = [*_columns([*keys, "v"], "p"), *more]
     if weights.norm is None:
         return exp.Select(expressions=[*columns, exp.alias_(number(1), "w")]).from_(source, copy=False)
-    weight = exp.Coalesce(this=exp.column("m", "scale"), expressions=[number(weights.row)])
+    weight: exp.Expr = exp.column("m", "scale")
+    if known:
+        weight = exp.Coalesce(this=weight, expressions=[number(weights.row)])
     select = exp.Select(expressions=[*columns, exp.alias_(weight, "w")]).from_(source, copy=False)
     same = exp.EQ(this=exp.column("u", "p"), expression=exp.column("u", "scale"))
-    select.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT", on=same)])
+    select.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT" if known else None, on=same)])
     return select
 
 

@@ -167,8 +167,9 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     private = not table.public
     unit_column = _unit_column(table, catalog) if private else None
     keys = _keys(table, catalog) if private else {}
-    ways = {way.column: OwnerKey(way.parent, way.parent_column) for way in table.ways} if private else {}
-    held = {unit_column, *(hop.column for hop in table.path[:1])}
+    single = (way for way in table.ways if private and not way.also)
+    ways = {way.column: OwnerKey(way.parent, way.parent_column) for way in single}
+    held = {unit_column, *(name for hop in table.path[:1] for name in hop.columns)}
     fields: dict[str, Value] = {}
     for column in table.columns.values():
         sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
@@ -185,6 +186,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             constant=False,
             domain=None,
             unit=column.name == unit_column,
+            grain=column.grain,
             size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
@@ -219,9 +221,8 @@ def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> t
     for number, hop in enumerate(table.path[:-1]):
         after = f"{alias}_{number}"
         item = exp.alias_(table_node(catalog.tables[hop.parent], dialect), after, table=True)
-        joins.append(
-            exp.Join(this=item, on=exp.EQ(this=_column(at, hop.column), expression=_column(after, hop.parent_column)))
-        )
+        same = (exp.EQ(this=_column(at, ours), expression=_column(after, theirs)) for ours, theirs in hop.pairs)
+        joins.append(exp.Join(this=item, on=exp.and_(*same, copy=False)))
         at = after
     return joins, _column(at, table.path[-1].column)
 
@@ -326,7 +327,7 @@ def _keys(table: Table, catalog: Catalog) -> Mapping[str, frozenset[OwnerKey]]:
     """Columns whose value implies the unit: the first column of a chain, and what no two rows share."""
     found = {column.name for column in table.columns.values() if column.unique}
     keys = {name: frozenset({OwnerKey(table.name, name)}) for name in found}
-    for hop in table.path[:1]:
+    for hop in (hop for hop in table.path[:1] if not hop.also):
         keys[hop.column] = keys.get(hop.column, frozenset()) | {OwnerKey(hop.parent, hop.parent_column)}
     if catalog.unit is not None and (own := _unit_column(table, catalog)) is not None:
         keys[own] = keys.get(own, frozenset()) | {OwnerKey(*catalog.unit)}

@@ -4,6 +4,7 @@ from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
+from rewriter.declared.moving_ends import Grain
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
@@ -62,6 +63,7 @@ __all__ = [
     "Column",
     "ContributionBound",
     "EarlierAnswer",
+    "Grain",
     "Hop",
     "Interval",
     "Kind",

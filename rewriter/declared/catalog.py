@@ -5,12 +5,15 @@ Everything here is public: names, types, constraints and bounds, never a private
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+import datetime
+import math
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from rewriter.declared.earlier_answer import EarlierAnswer
-from rewriter.declared.interval import Interval
+from rewriter.declared.interval import Interval, measure
+from rewriter.declared.moving_ends import Grain, end_at
 from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
 from rewriter.declared.undeclared import Learned
@@ -33,6 +36,8 @@ class Column:
     ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
     range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
     ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
+    ``grain``: literal instants that are compared with it are moved outward to such steps. ``ahead``: the range's end
+    follows the clock, so many days after the present; it is what :meth:`Catalog.at` says, and the low end before.
     """
 
     name: str
@@ -49,11 +54,38 @@ class Column:
     step: Fraction | None = None
     closed: bool = False
     learns_total: bool = False
+    grain: Grain | None = None
+    ahead: Fraction | None = None
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):
             if number is not None and number <= 0:
                 raise ValueError(f"{name} of {self.name} is not above 0")
+
+    def at(self, present: datetime.datetime, zone: str) -> Column:
+        """The column at an instant, where its range follows the clock: by the clocks of a zone, a whole day."""
+        if self.range is None or self.ahead is None:
+            return self
+        low = self.range[0]
+        end = end_at(self.type, low, self.ahead, self.grain or Grain(86_400, zone), present)
+        return replace(self, range=(low, end))
+
+    @property
+    def moving_end(self) -> str:
+        """The end of a range that follows the clock, in words.
+
+        >>> from rewriter.declared.types import DATE
+        >>> Column("day", DATE, ahead=Fraction(0)).moving_end, Column("day", DATE, ahead=Fraction(-1, 4)).moving_end
+        ('now', 'now - 6 hours')
+        """
+        many = abs(self.ahead or Fraction(0))
+        if not many:
+            return "now"
+        unit, number = ("day", many) if many.denominator == 1 else ("hour", many * 24)
+        if number.denominator != 1:
+            unit, number = "minute", many * 1440
+        sign = "-" if (self.ahead or 0) < 0 else "+"
+        return f"now {sign} {number} {unit}{'' if number == 1 else 's'}"
 
     @property
     def interval(self) -> Interval | None:
@@ -74,13 +106,33 @@ class Column:
 class Hop:
     """One declared foreign key: ``column`` refers to ``parent.parent_column``.
 
-    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles. ``also`` are
+    the other columns of a key of several, each with the parent's that it refers to.
     """
 
     column: str
     parent: str
     parent_column: str
     enforced: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All columns, each with the parent's that it refers to."""
+        return ((self.column, self.parent_column), *self.also)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(ours for ours, _ in self.pairs)
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        return tuple(theirs for _, theirs in self.pairs)
+
+    def __str__(self) -> str:
+        if not self.also:
+            return f"{self.column} -> {self.parent}.{self.parent_column}"
+        return f"({', '.join(self.columns)}) -> {self.parent}({', '.join(self.parent_columns)})"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,6 +189,24 @@ class Table:
         if self.one_row_of and not self.public:
             raise ValueError(f"{self.name} holds people, and whose row is read must not depend on others")
 
+    @property
+    def moves(self) -> bool:
+        """Whether a range of it follows the clock."""
+        return any(column.ahead is not None for column in self.columns.values())
+
+    def at(self, present: datetime.datetime, zone: str) -> Table:
+        """The table at an instant: ranges end there, and so do the spans that bound a person's rows."""
+        if not self.moves:
+            return self
+        columns = {name: column.at(present, zone) for name, column in self.columns.items()}
+        spans, rows = self.spans, self.max_rows
+        ends = None if spans is None else columns[spans.column].range
+        if spans is not None and ends is not None and rows is not None:
+            each = Fraction(rows) / spans.count
+            spans = replace(spans, high=measure(ends[1]))
+            rows = math.ceil(each * spans.count)
+        return replace(self, columns=columns, spans=spans, max_rows=rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
@@ -164,6 +234,22 @@ class Catalog:
     def find(self, name: str, quoted: bool = False) -> Table | None:
         return self.tables.get(name) if quoted else self._folded.get(name.lower())
 
+    def at(self, present: Callable[[str], datetime.datetime], zone: str) -> Catalog:
+        """What is declared at an instant, in UTC, that may be another one for each table; by the clocks of a zone."""
+        if not any(table.moves for table in self.tables.values()):
+            return self
+        return replace(self, tables={name: table.at(present(name), zone) for name, table in self.tables.items()})
+
+    def ends_of(self, tables: Container[str]) -> tuple[tuple[str, str, Scalar], ...]:
+        """Where the ranges of tables end that follow the clock."""
+        return tuple(
+            (table.name, column.name, column.range[1])
+            for table in self.tables.values()
+            if table.name in tables
+            for column in table.columns.values()
+            if column.ahead is not None and column.range is not None
+        )
+
     def is_entity(self, table: Table) -> bool:
         return self.unit is not None and self.unit[0] == table.name
 
@@ -175,7 +261,7 @@ class Catalog:
             if len(table.path) < 2:
                 continue
             end = (table.path[-1].parent, table.path[-1].parent_column)
-            again = (way.column for way in table.ways if (way.parent, way.parent_column) == end)
+            again = (way.column for way in table.ways if not way.also and (way.parent, way.parent_column) == end)
             found = next((column for column in again if column.lower() in names), None)
             if found is not None:
                 tables[table.name] = replace(table, repeats_unit=found)

@@ -397,6 +397,10 @@ class Dialect(ABC):
         """A text of a row's values, as good as random: equal values have the same."""
 
     @abstractmethod
+    def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
+        """One of so many numbers from 0 on, by the SHA-256 of a secret followed by the value's text: 60 bits of it."""
+
+    @abstractmethod
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL."""
 

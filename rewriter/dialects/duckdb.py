@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
+from rewriter.declared import BIGINT, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.ieee_doubles import IeeeDoubles
-from rewriter.dialects.nodes import call, double, named_table, number, text
+from rewriter.dialects.nodes import call, double, named_table, number, text, wrap
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.strftime import printed
 
@@ -33,10 +33,10 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     own_words = frozenset(
         """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
         log2 make_timestamp md5 pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
-        round_even rpad strftime string_split strlen substring try_cast upper xor""".split()
+        round_even rpad sha256 strftime string_split strlen substring try_cast upper xor""".split()
     )
 
-    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.TryCast}
+    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.Offset, exp.TryCast}
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -180,6 +180,11 @@ class DuckDB(IeeeDoubles, PostgresFamily):
 
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
         return exp.NullSafeEQ(this=one, expression=other)
+
+    def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
+        spelt = exp.DPipe(this=text(secret), expression=wrap(self.cast(sql, TEXT)))
+        digits = call("concat", text("0x"), exp.Left(this=call("sha256", spelt), expression=number(15)))
+        return exp.Paren(this=self.modulo(self.cast(digits, BIGINT), number(buckets)))
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         names = exp.Select(expressions=[exp.column(column.name)]).from_(named_table(table), copy=False)

@@ -53,8 +53,8 @@ class Postgres(GuardedDoubles, PostgresFamily):
     usual_escape = "\\"
     longest_text = 50_000_000
     own_words = frozenset(
-        """chr date_part date_trunc div generate_series initcap octet_length percentile_cont percentile_disc
-        regexp_count split_part to_char upper""".split()
+        """chr convert_to date_part date_trunc div encode generate_series initcap octet_length percentile_cont
+        percentile_disc regexp_count sha256 split_part to_char upper""".split()
     )
 
     own_syntax = PostgresFamily.family_syntax | {
@@ -313,6 +313,14 @@ class Postgres(GuardedDoubles, PostgresFamily):
         sides = [self.cast(side, type_) for side in (one, other)] if type_.numeric else [one, other]
         arrays = [exp.Array(expressions=[side]) for side in sides]
         return exp.EQ(this=arrays[0], expression=arrays[1])
+
+    def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
+        spelt = exp.DPipe(this=text(secret), expression=wrap(_as_text(sql)))
+        hashed = call("encode", call("sha256", call("convert_to", spelt, text("UTF8"))), text("hex"))
+        digits = exp.Paren(this=exp.DPipe(this=text("x"), expression=exp.Left(this=hashed, expression=number(15))))
+        bits = exp.DataType(this=exp.DType.BIT, expressions=[exp.DataTypeParam(this=number(60))])
+        whole = self.cast(exp.Cast(this=digits, to=bits), BIGINT)
+        return exp.Paren(this=self.modulo(whole, number(buckets)))
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         """NOT EXISTS becomes a hash join, NOT IN of many values a loop in a loop."""

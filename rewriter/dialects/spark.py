@@ -63,15 +63,15 @@ class Spark(IeeeDoubles):
     longest_text = 50_000_000
     words: ClassVar[Mapping[str, str]] = {word: _OTHER_NAMES.get(word, word) for word in WORDS}
     own_words = frozenset(
-        """collect_list convert_timezone date_add date_format date_trunc datediff day dayofmonth dayofweek dayofyear
-        explode extract format_string hour log2 lower make_date make_interval md5 minute month octet_length percentile
-        pow quarter regexp_extract regexp_like rint second sequence sort_array split split_part try_cast try_divide
-        try_element_at try_mod unix_micros upper weekday weekofyear year yearofweek btrim""".split()
+        """collect_list conv convert_timezone date_add date_format date_trunc datediff day dayofmonth dayofweek
+        dayofyear explode extract format_string hour log2 lower make_date make_interval md5 minute month octet_length
+        percentile pow quarter regexp_extract regexp_like rint second sequence sha2 sort_array split split_part try_cast
+        try_divide try_element_at try_mod unix_micros upper weekday weekofyear year yearofweek btrim""".split()
     )
     own_syntax = frozenset(
         {
             *(exp.Div, exp.IntDiv, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.ILike, exp.TryCast),
-            *(exp.LogicalAnd, exp.LogicalOr, exp.Filter, exp.Left, exp.Extract, exp.Var),
+            *(exp.LogicalAnd, exp.LogicalOr, exp.Filter, exp.Left, exp.Extract, exp.Offset, exp.Var),
         }
     )
 
@@ -434,6 +434,12 @@ class Spark(IeeeDoubles):
         for column in columns:
             texts += [text(","), call("md5", self.cast(column, TEXT))]
         return exp.Left(this=call("md5", self.call("concat", *texts[1:])), expression=number(12))
+
+    def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
+        spelt = self.call("concat", text(secret), self.cast(sql, TEXT))
+        digits = exp.Left(this=call("sha2", spelt, number(256)), expression=number(15))
+        whole = self.cast(call("conv", digits, number(16), number(10)), BIGINT)
+        return exp.Paren(this=self.modulo(whole, number(buckets)))
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         same = exp.EQ(this=exp.column(column.name, table), expression=column)

@@ -6,6 +6,7 @@ from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
+from rewriter.expressions.literal_grain import moved_in
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
@@ -64,6 +65,7 @@ __all__ = [
     "lattice",
     "limit_of",
     "literal",
+    "moved_in",
     "position_of",
     "present",
     "read_column",

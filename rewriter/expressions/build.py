@@ -45,12 +45,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The context of a rule: the compiled operands of its node, and the engine's spelling."""
+    """The context of a rule: the compiled operands of its node, and the engine's spelling. ``negated``: it stands under
+    an odd number of NOTs.
+    """
 
     scope: Scope
     dialect: Dialect
     compile_at: Callable[[exp.Expr, Context], Value]
     depth: int = 0
+    negated: bool = False
 
     def compile(self, node: object) -> Value:
         """An operand; a double may still be raw."""
@@ -60,7 +63,7 @@ class Context:
             raise Refused(
                 "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
             )
-        return self.compile_at(node, Context(self.scope, self.dialect, self.compile_at, self.depth + 1))
+        return self.compile_at(node, replace(self, depth=self.depth + 1))
 
     def finite(self, node: object) -> Value:
         """An operand whose doubles are finite or NULL."""

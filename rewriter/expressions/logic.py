@@ -26,6 +26,7 @@ from rewriter.expressions.build import (
     scalar_of,
 )
 from rewriter.expressions.casts import coerce, comparable, unify
+from rewriter.expressions.literal_grain import compared, outward
 from rewriter.expressions.text_length import readable
 from rewriter.expressions.value import Value
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -47,7 +48,7 @@ def connect(kind: type[exp.Expr], left: Value, right: Value, context: Context) -
 
 
 def negation(node: exp.Expr, context: Context) -> Value:
-    value = condition(node.this, context, "the argument of NOT")
+    value = condition(node.this, replace(context, negated=not context.negated), "the argument of NOT")
     return boolean(exp.Not(this=wrap(value.sql)), value)
 
 
@@ -65,6 +66,7 @@ def comparison(kind: type[exp.Expr]) -> Rule:
 
 
 def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
+    left, right = compared(kind, left, right, context)
     _, (one, other) = unify(comparable((left, right), context), context)
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
@@ -132,6 +134,8 @@ def is_test(node: exp.Expr, context: Context) -> Value:
 def between(node: exp.Expr, context: Context) -> Value:
     value = context.finite(node.this)
     low, high = (context.finite(node.args[name]) for name in ("low", "high"))
+    if not node.args.get("symmetric"):
+        low, high = outward(value, low, context, lower=True), outward(value, high, context, lower=False)
     _, (middle, one, other) = unify(comparable((value, low, high), context), context)
     if node.args.get("symmetric"):
         pairs = [

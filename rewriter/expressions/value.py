@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN, Interval, Kind, OwnerKey, Scalar, Type
+from rewriter.declared import BOOLEAN, Grain, Interval, Kind, OwnerKey, Scalar, Type
 from rewriter.dialects import Fact, Magnitude
 
 Limits = tuple[int, int]
@@ -97,7 +97,7 @@ class Value:
     and whoever ties rows by it compares their units as well. ``domain`` is a finite superset of its values where one
     follows from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC, whose halves
     are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL,
-    which shows when it is printed or made a NUMERIC.
+    which shows when it is printed or made a NUMERIC. ``grain`` is that of a column, of the literals compared with it.
 
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
     ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows. ``limits`` (INTEGER) and
@@ -115,6 +115,7 @@ class Value:
     constant: bool
     domain: Domain | None
     unit: bool = False
+    grain: Grain | None = None
     keys: frozenset[OwnerKey] = frozenset()
     ways: frozenset[OwnerKey] = frozenset()
     halves_away: bool = False

@@ -53,6 +53,7 @@ _INSTEAD: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Placeholder: _NO_VALUE,
     exp.Parameter: _NO_VALUE,
     exp.Collate: ("this COLLATE is not answered", 'texts compare by code point, as COLLATE "C" has it; use LOWER(x)'),
+    exp.ParameterizedAgg: ("dpsql.over_blocks is answered over people alone", "use the aggregate itself"),
     exp.AnonymousAggFunc: ("LINREGR is answered over people alone", "use REGR_SLOPE(y, x) and REGR_INTERCEPT(y, x)"),
     exp.SimilarTo: ("this SIMILAR TO is not answered", "its pattern is a literal: x SIMILAR TO '(a|b)%'"),
 }

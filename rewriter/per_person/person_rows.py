@@ -71,7 +71,7 @@ def of_units(
 
     ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
     """
-    rows, owner = block.rows.copy(), block.unit
+    rows, owner = exp.Select(**block.rows.args), block.unit  # FROM and WHERE are shared, since trees are not changed
     expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
     group: list[exp.Expr] = [] if owner is None else [owner.copy()]
     columns: list[tuple[str, Value]] = []

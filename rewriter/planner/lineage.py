@@ -100,6 +100,9 @@ def with_families(
         _spelt(query, dialect),
         [dialect.spelt(sql) for sql in (*(key.value.sql for key in query.keys), *tests)],
     )
+    if query.ends:
+        # The groups of yesterday are not all that a coarser one of today adds up.
+        rows = f"{rows}\n{canonical_form(query.ends)}"
     width = len(query.keys)
     keys = tuple(
         replace(column, family=_family_of(rows, column.type, text))

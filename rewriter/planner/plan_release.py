@@ -14,6 +14,7 @@ from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_colu
 from rewriter.measure import Workload, workload
 from rewriter.plan import DrillDown, KeyColumn, Plan
 from rewriter.planner.alike import alike, said
+from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, renamed, without_filter
 from rewriter.planner.inhabited import inhabited
 from rewriter.planner.lineage import with_families
@@ -77,31 +78,34 @@ def plan(
     refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
+    what = "rows" if ranked_by is None else "rows in a group"
     sql = "" if is_empty else dialect.sql(tree)
     parts = tuple(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
     listed = "" if public is None else dialect.sql(public.sql)
+    moved = answers_changed(query, cells)
     planned = Plan(
         sql=sql,
         dialect=dialect.name,
         keys=_columns(query.keys, public),
-        blocks=bounded.blocks,
+        blocks=tuple(moved.block(one) for one in bounded.blocks),
         outputs=tuple(outputs[aggregate_name(place)] for place in range(len(query.aggregates))),
         selection=bounded.selection,
         cells=cells,
         notes=(
-            *_contribution_notes(contribution, "rows" if ranked_by is None else "rows in a group"),
+            *(_contribution_notes(contribution, what) if work.vectors or picked.weighs_rows else ()),
             *credit_notes(work, bounded.blocks),
-            *work.notes,
+            # Over blocks, the splitter says what is clipped: distances from a middle are measured.
+            *(() if query.blocks else work.notes),
             *picked.notes,
             *(declared.notes if public is None else public.notes),
         ),
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
-        choices=picked.choices,
+        choices=tuple(moved.choice(one) for one in picked.choices),
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
@@ -109,6 +113,8 @@ def plan(
         tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
+    if query.blocks:
+        return planned
 
     def named(over: Query) -> Plan:
         """With the families that the statistics have, or would have over other rows and keys."""

@@ -11,7 +11,7 @@ the preserved one, and nothing else to each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -195,26 +195,52 @@ def _hop(source: Source) -> Hop | None:
 def _unite(private: Sequence[Source], classes: _Classes, *, by_ways: bool = False) -> None:
     """Merge the units that equal columns imply to be the same: both hold one key of a person.
 
-    A row's value of such a key belongs to the row's own unit, so equal values belong to one. NULL equals nothing.
+    A row's value of such a key belongs to the row's own unit, so equal values belong to one. NULL equals nothing. Of a
+    key of several columns all have to be equal, each to its own.
     """
-    held: list[tuple[ColumnId, ColumnId, frozenset[OwnerKey]]] = []
+    held: list[tuple[ColumnId, tuple[ColumnId, ...], frozenset[OwnerKey | _CompositeKey]]] = []
     for source in private:
         unit: ColumnId = (source.alias, _UNIT)
         for name, value in source.fields.items():
             if value.unit:
                 classes.union(unit, (source.alias, name))
             if keys := value.keys | value.ways if by_ways else value.keys:
-                held.append((unit, (source.alias, name), keys))
+                held.append((unit, ((source.alias, name),), frozenset(keys)))
+        for columns, together in _composite_keys(source, by_ways=by_ways):
+            held.append((unit, tuple((source.alias, name) for name in columns), frozenset({together})))
     merged = True
     while merged:
         merged = False
-        owners: dict[tuple[ColumnId, OwnerKey], ColumnId] = {}
-        for unit, column, keys in held:
-            for key in keys:
-                other = owners.setdefault((classes.find(column), key), unit)
+        owners: dict[tuple[tuple[ColumnId, ...], OwnerKey | _CompositeKey], ColumnId] = {}
+        for unit, values, shared in held:
+            for key in shared:
+                other = owners.setdefault((tuple(map(classes.find, values)), key), unit)
                 if not classes.same(unit, other):
                     classes.union(unit, other)
                     merged = True
+
+
+@dataclass(frozen=True, slots=True)
+class _CompositeKey:
+    """Columns of a table, in the order of their names, of which the values of a row together belong to one person."""
+
+    table: str
+    columns: tuple[str, ...]
+
+
+def _composite_keys(source: Source, *, by_ways: bool) -> Iterator[tuple[tuple[str, ...], _CompositeKey]]:
+    """The keys of several columns that the rows of a table hold: their own, that of their way to the person, and, by
+    other ways, those of rows that should be the same person's. With each the columns that hold it, in its order."""
+    if (table := source.table) is None or table.public:
+        return
+    for key in table.keys:
+        if all(name in source.fields for name in key):
+            yield tuple(sorted(key)), _CompositeKey(table.name, tuple(sorted(key)))
+    for hop in (*table.path[:1], *(table.ways if by_ways else ())):
+        if hop.also and all(name in source.fields for name in hop.columns):
+            ordered = sorted(hop.pairs, key=lambda pair: pair[1])
+            theirs = _CompositeKey(hop.parent, tuple(name for _, name in ordered))
+            yield tuple(name for name, _ in ordered), theirs
 
 
 def _united_by_ways(private: Sequence[Source], classes: _Classes) -> _Classes:
@@ -236,7 +262,8 @@ def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
     if ours and theirs:
         hint = f"add the condition {one.name}.{ours} = {other.name}.{theirs}"
     elif hop := _hop(other) or _hop(one):
-        hint = f"join along the declared foreign key {hop.column} = {hop.parent}.{hop.parent_column}"
+        along = " AND ".join(f"{ours} = {hop.parent}.{theirs}" for ours, theirs in hop.pairs)
+        hint = f"join along the declared foreign key {along}"
     return Refused(f"{one.name} and {other.name} are joined, but not by the same person", hint=hint)
 
 
@@ -415,10 +442,20 @@ def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> 
         hop = _hop(child)
         if child is source or hop is None or source.table is None or hop.parent != source.table.name:
             continue
-        same = classes.same((child.alias, hop.column), (source.alias, hop.parent_column))
-        if same and hop.parent_column in source.unique_columns:
+        if _joined_along(hop, child, source, classes) and _is_key(source, hop.parent_columns):
             return True
     return False
+
+
+def _joined_along(hop: Hop, child: Source, parent: Source, classes: _Classes) -> bool:
+    return all(classes.same((child.alias, ours), (parent.alias, theirs)) for ours, theirs in hop.pairs)
+
+
+def _is_key(source: Source, columns: Sequence[str]) -> bool:
+    """Whether no two rows share all of these columns, whatever happens."""
+    return any(name in source.unique_columns for name in columns) or any(
+        key <= frozenset(columns) for key in source.unique_keys
+    )
 
 
 def _refers_to(
@@ -435,8 +472,8 @@ def _refers_to(
     return any(
         other.table is not None
         and other.table.name == hop.parent
-        and hop.parent_column in other.unique_columns
-        and here.same((source.alias, hop.column), (other.alias, hop.parent_column))
+        and _is_key(other, hop.parent_columns)
+        and _joined_along(hop, source, other, here)
         for hop in (*source.table.path[:1], *source.table.ways)
         for other in sources
         if other.alias in counted

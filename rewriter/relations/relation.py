@@ -44,9 +44,8 @@ class Relation:
         ]
         if self.unit is not None:
             expressions.append(exp.alias_(self.unit.copy(), UNIT))
-        query = self.rows.copy()
-        query.set("expressions", expressions)
-        return query
+        # What is below is shared, since trees are not changed: a copy at each level would be one of all levels below.
+        return exp.Select(**{**self.rows.args, "expressions": expressions})
 
     def source(self, name: str, alias: str, names: Sequence[str] = ()) -> Source:
         """The relation in a FROM clause; ``names`` rename its columns. A name that occurs twice names nothing."""

@@ -9,6 +9,7 @@ people; a query that does anything else with the groups is left as it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
@@ -34,7 +35,7 @@ def persons_of(catalog: Catalog) -> Persons:
             return None
         own = {column.name.lower() for column in table.columns.values() if column.unique}
         unit = {catalog.unit[1].lower()} if catalog.unit is not None and catalog.is_entity(table) else set()
-        return frozenset(own | unit | {hop.column.lower() for hop in table.path[:1]})
+        return frozenset(own | unit | {hop.column.lower() for hop in table.path[:1] if not hop.also})
 
     return persons
 
@@ -64,9 +65,12 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
 def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
     """Put WITH queries of distinct groups that are read once, by a query that counts them, where they are read."""
     changed = False
+    named = Counter(table.name.lower() for table in root.find_all(exp.Table))
     for with_ in list(root.find_all(exp.With)):
         for cte in list(with_.expressions):
             alias = cte.args["alias"]
+            if named[alias.name.lower()] != 1 and not changed:
+                continue
             read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
             if len(read) != 1 or alias.args.get("columns") or not _lists_groups(cte.this, persons):
                 continue

@@ -46,7 +46,14 @@ def with_rankings(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, .
     found = []
     for number, query in enumerate(releases):
         tables = read.get(release_name(number), [])
-        plain = len(tables) == 1 and query.keys and not query.sets and not query.others and query.cumulative is None
+        plain = (
+            len(tables) == 1
+            and query.keys
+            and not query.sets
+            and not query.others
+            and query.cumulative is None
+            and not query.blocks
+        )
         ranked = _ranked(tables[0], query, read) if plain else None
         found.append(query if ranked is None else replace(query, ranked=ranked))
     return tuple(found)

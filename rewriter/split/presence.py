@@ -65,6 +65,8 @@ def with_presence(
     found: list[Query] = []
     for number, (query, declared) in enumerate(zip(releases, known, strict=True)):
         tables = reader.tables(release_name(number)) if declared is not None and query.cumulative is None else []
+        if query.blocks and any(isinstance(table.parent, exp.Join) for table in tables):
+            tables = []  # The groups of the release of people that it is joined with are read, and no others.
         read: dict[Presence, None] = {}
         for table in tables:
             presence = _needed(reader.presence(table, query), declared, empty)

@@ -82,9 +82,9 @@ class PublicRows:
             return both
         select, rows = once_each(both)
         source = rows.source("rows", self.alias(), [])
-        block = build_block(select, lambda _: source, _no_subqueries, self.catalog, self.dialect)
+        block = build_block(select, lambda _: source, no_subqueries, self.catalog, self.dialect)
         return self._groups(select, block)
 
 
-def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
+def no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
     raise AssertionError("a SELECT of our own making has no subqueries")

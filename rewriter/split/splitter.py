@@ -33,6 +33,7 @@ from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
 from rewriter.release import Query, Split, release_name
+from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
@@ -47,7 +48,7 @@ from rewriter.split.own_names import with_own_names
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
-from rewriter.split.public_rows import PublicRows
+from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
@@ -60,6 +61,7 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_blocks,
     plain_buckets,
     plain_conditions,
     plain_constants,
@@ -93,7 +95,9 @@ def split(
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
     timed = plain_buckets(plain_series(tree, dialect))
-    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(timed, database)))))
+    worded = plain_conditions(
+        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
+    )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
@@ -381,10 +385,13 @@ class _Splitter:
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
+        grouped, of_blocks = apart_from_blocks(grouped, block, self._making(), len(self.releases))
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
-        if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
+        if not grouped.aggregates and of_blocks:
+            self._over_blocks(of_blocks)
+        elif grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
             query = release_of(grouped, block)
@@ -398,11 +405,29 @@ class _Splitter:
             self.releases.append(query)
             again = partial(self._again, names=names, items=from_items(select), sources=sources)
             self.sites.append(Site(select, block, query, again))
+            self._over_blocks(of_blocks)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
+        for one in found:
+            self.releases.append(one.query)
+            self.notes |= dict.fromkeys(one.notes)
+
+    def _making(self) -> Making:
+        def block(select: exp.Select, source: Source) -> SelectRows:
+            return build_block(select, lambda _: source, no_subqueries, self._catalog, self._dialect)
+
+        return Making(
+            self._alias,
+            lambda select, source: self._projection_of(select, source, {}),
+            block,
+            self._catalog,
+            self._dialect,
+        )
 
     def _again(
         self, select: exp.Select, *, names: Names, items: Sequence[exp.Expr], sources: Mapping[int, Resolved]

@@ -34,6 +34,7 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_blocks import plain_blocks
 from rewriter.statement.spell_conditions import plain_conditions
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
@@ -75,6 +76,7 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_blocks",
     "plain_buckets",
     "plain_conditions",
     "plain_constants",

@@ -103,6 +103,13 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
         return _explain(text, tokens[0], parameters)
     if word in _COMMANDS:
         return _COMMANDS[word](tokens)
+    if word in _DESCRIBES:
+        raise Refused(
+            f"{tokens[0].text} is not answered: what there is, is in a relation",
+            hint="SELECT * FROM dpsql.columns lists tables and columns, with their types and declared ranges",
+            sqlstate=NOT_ALLOWED,
+            position=tokens[0].start + 1,
+        )
     if tokens[0].token_type is TokenType.VAR or word not in _WRITES:
         raise Refused(
             f"a statement cannot begin with {tokens[0].text[:40]!r}",
@@ -119,10 +126,12 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
 
 
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
+_DESCRIBES = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "\\"})
+"""Words, and psql's sign, that ask what tables and columns there are."""
 _WRITES = frozenset(
     """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
     PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
-    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE FROM PIVOT
+    PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE FROM PIVOT
     UNPIVOT""".split()
 )
 

@@ -179,14 +179,14 @@ def test_what_is_offered_fits_and_little_more_does(
 ) -> None:
     accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is PURE else delta)
     limit = accountant.limit
-    spent = PrivacyLoss(limit.epsilon * used, limit.rho * used, limit.delta * used)
+    spent = limit * used
     offer = accountant.largest(spent)
     assert accountant.fits(spent, accountant.price(offer, Fraction(0)))
     assert not accountant.fits(spent, accountant.price(offer * Fraction("1.00002") + Fraction(1, 10**17), Fraction(0)))
     each = accountant.price(price, Fraction(0))
     n = accountant.statements_left(spent, each)
-    assert n == 0 or accountant.fits(spent, PrivacyLoss(n * each.epsilon, n * each.rho))
-    assert not accountant.fits(spent, PrivacyLoss((n + 1) * each.epsilon, (n + 1) * each.rho))
+    assert n == 0 or accountant.fits(spent, each * n)
+    assert not accountant.fits(spent, each * (n + 1))
     assert accountant.epsilon_of(spent) <= math.nextafter(float(epsilon), math.inf)
 
 
@@ -196,7 +196,7 @@ def test_reported_epsilon_grows_and_passes_the_declared_one_exactly_when_the_lim
 ) -> None:
     accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is PURE else MILLIONTH)
     limit = accountant.limit
-    low, high = (PrivacyLoss(limit.epsilon * x, limit.rho * x) for x in (min(a, b), max(a, b)))
+    low, high = (limit.of_noise * x for x in (min(a, b), max(a, b)))
     assert accountant.epsilon_of(low) <= accountant.epsilon_of(high) * (1 + 1e-9)
     if not accountant.fits(high, NOTHING):
         assert accountant.epsilon_of(high) * (1 + 1e-9) >= epsilon

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
+from dpsql.audit.audited_server import Served, serving
+from dpsql.audit.lower_bounds import ChargedLoss
+from dpsql.audit.telling_events import choose
 from tests.audit import marks
-from tests.audit.estimate import Claim
-from tests.audit.events import choose
 from tests.audit.open_tables import declared
 from tests.audit.planted import BUGS, Planted, planting
 from tests.audit.policies import LEDGERS
 from tests.audit.report import show, tell
 from tests.audit.scenario import Scenario, ask
 from tests.audit.scenarios import SCENARIOS
-from tests.audit.served import Served, serving
 from tests.audit.shapes import shapes
 from tests.audit.worlds import CELLS, Worlds, write_duckdb, write_postgres
 
@@ -64,7 +64,7 @@ def audited(scenario: Scenario, served: Served, worlds: Worlds, samples: int, er
     event = choose(asked.samples[train], asked.claim)
     bound = event.bound(asked.samples[test], error)
     what = str(event) if asked.alike else "worlds are charged differently"
-    passed = bound <= event.at[0] and asked.alike and asked.claim != Claim()
+    passed = bound <= event.at[0] and asked.alike and asked.claim != ChargedLoss()
     return Result(
         scenario.name, "scenario", str(asked.claim), *event.at, bound, size, passed, time.perf_counter() - start, what
     )

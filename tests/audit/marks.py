@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 import psycopg
 
-from tests.audit.estimate import Floats
+from dpsql.audit.audited_server import Served
+from dpsql.audit.lower_bounds import Floats
 from tests.audit.scenario import Client, Scenario
-from tests.audit.served import Served
 from tests.audit.worlds import EMPTY, FIRST, FULL, ONE, Worlds
 
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")

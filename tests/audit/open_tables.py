@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import duckdb
 
-from tests.audit.events import Bits
+from dpsql.audit.telling_events import Bits
 
 SHAPE = "open"
 _OTHERS = 12

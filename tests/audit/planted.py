@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from dpsql import answer, perturb
 from dpsql.accounting.loss import PrivacyLoss
+from dpsql.audit.audited_server import PORT, Served, listening, running
 from dpsql.finish.remembered import Finished
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms.gaussian import Gaussian
@@ -44,8 +45,7 @@ from rewriter.bound.ball import Ball
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.nodes import number
 from rewriter.expressions import value_lattice as clipping
-from rewriter.measure import measurements as workload
-from tests.audit.served import PORT, Served, listening, running
+from rewriter.measure import summand as summed
 from tests.properties.mutants import PLANTS as STABILITY
 
 Patch = pytest.MonkeyPatch
@@ -73,7 +73,7 @@ def _wide_values(patch: Patch) -> None:
         wide = exp.Mul(this=exp.Paren(this=honest(*given)), expression=number(3))
         return exp.Cast(this=exp.Div(this=wide, expression=number(2)), to=exp.DataType.build("BIGINT"))
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 def _wide_rows(patch: Patch) -> None:

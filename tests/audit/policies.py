@@ -69,6 +69,7 @@ class Ledger:
 LEDGERS = {
     "pure": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 1, max_epsilon: 16}"),
     "zcdp": Ledger("{epsilon: 1e6, delta: 0.9, accounting: zcdp}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
+    "rdp": Ledger("{epsilon: 1e6, delta: 0.9, accounting: rdp}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
     "learned": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 4, max_epsilon: 16, bounds: 0.5}"),
     "approx": Ledger("{epsilon: 1e6, delta: 0.99, accounting: approx}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
 }

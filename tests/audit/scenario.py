@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import psycopg
 from psycopg.rows import tuple_row
 
-from tests.audit.estimate import Claim
-from tests.audit.events import Samples
-from tests.audit.served import Served
+from dpsql.audit.audited_server import Served
+from dpsql.audit.lower_bounds import ChargedLoss
+from dpsql.audit.telling_events import Samples
+from dpsql.audit.wire_outcomes import Outcome, numbers, samples_of
 from tests.audit.worlds import CELLS, FIRST, Worlds
-
-Outcome = dict[str, float | None]
-"""The numbers of one group by name; None is NULL, and what has no row is not there."""
 
 Row = Sequence[object]
 
@@ -139,7 +134,7 @@ class Client:
                 outcome[rows] = (outcome.get(rows) or 0.0) + 1.0
                 names = [name for name, _ in reply.columns][-len(rest) :][ask.keys :]
                 for name, value in zip(names, rest[ask.keys :], strict=True):
-                    for part, number in _numbers(value):
+                    for part, number in numbers(value):
                         outcome[f"{place}.{at}.{name}{part}"] = number
         return found
 
@@ -177,34 +172,12 @@ def _read(cursor: psycopg.Cursor[tuple[object, ...]]) -> Reply:
     return Reply(columns, cursor.fetchall())
 
 
-def _numbers(value: object) -> Iterator[tuple[str, float | None]]:
-    """A value as numbers: of a list, each."""
-    if isinstance(value, str) and value[:1] == "{":
-        for place, part in enumerate(value.strip("{}").split(",")):
-            yield f"[{place}]", _number(part)
-    else:
-        yield "", _number(value)
-
-
-def _number(value: object) -> float | None:
-    if value is None or isinstance(value, bool | int | float | Decimal):
-        return None if value is None else float(value)
-    if isinstance(value, datetime.date):
-        return float(value.toordinal())
-    if isinstance(value, str):
-        try:
-            return None if value in ("NULL", "") else float(value)
-        except ValueError:
-            return float(int.from_bytes(value.encode()[:6], "big"))
-    raise TypeError(f"not a number: {type(value).__name__}")
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """All samples of a scenario, and what was charged for one of them."""
 
     samples: Samples
-    claim: Claim
+    claim: ChargedLoss
     alike: bool
     """Every world was charged the same."""
 
@@ -219,28 +192,6 @@ def ask(scenario: Scenario, served: Served, worlds: Worlds, count: int) -> Asked
         for world in range(FIRST, last):
             before = served.spent()
             outcomes += client.outcomes(worlds.number(scenario.shape, world))
-            prices.append(_less(served.spent(), before, CELLS if scenario.one_by_one else 1))
+            prices.append(served.spent().since(before, CELLS if scenario.one_by_one else 1))
     bits = np.concatenate(coins[FIRST:last])
-    return Asked(_samples(outcomes, bits), prices[-1], len(set(prices)) == 1)
-
-
-def _less(after: Claim, before: Claim, parts: int) -> Claim:
-    pairs = ((after.epsilon, before.epsilon), (after.rho, before.rho), (after.delta, before.delta))
-    return Claim(*(Fraction(one - other) / parts for one, other in pairs))
-
-
-def _samples(outcomes: Sequence[Outcome], bits: np.ndarray) -> Samples:
-    names = sorted({name for outcome in outcomes for name in outcome})
-    values = np.zeros((len(outcomes), len(names)))
-    kinds = np.full((len(outcomes), len(names)), 2, dtype=np.int8)
-    places = {name: place for place, name in enumerate(names)}
-    for at, outcome in enumerate(outcomes):
-        for name, number in outcome.items():
-            place = places[name]
-            kinds[at, place] = 0 if number is not None else 1
-            values[at, place] = number if number is not None else 0.0
-    # What is always the same tells nothing; one of it is kept, so that there is something to look at.
-    changing = [at for at in range(len(names)) if len(np.unique(values[:, at] + 1e9 * kinds[:, at])) > 1]
-    if not changing:
-        return Samples(("nothing",), np.zeros((len(outcomes), 1)), np.zeros((len(outcomes), 1), dtype=np.int8), bits)
-    return Samples(tuple(names[at] for at in changing), values[:, changing], kinds[:, changing], bits)
+    return Asked(samples_of(outcomes, bits), prices[-1], len(set(prices)) == 1)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpsql.audit.lower_bounds import ChargedLoss, guessed, lower_chance, told_apart, upper_chance
+from dpsql.audit.telling_events import Samples, choose
 from tests.audit.audit import audited, main, programme
-from tests.audit.estimate import Claim, guessed, lower_chance, told_apart, upper_chance
-from tests.audit.events import Samples, choose
 from tests.audit.planted import planting
 from tests.audit.scenario import Scenario
 from tests.audit.scenarios import SCENARIOS
@@ -46,7 +46,7 @@ def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not(tmp_
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_what_laplace_noise_tells_is_found_and_not_exceeded(epsilon: float) -> None:
     """An event that 30 % of the samples suggest may be a poor one, one time in ten; nine times in nine it is not."""
-    claim = Claim(epsilon=Fraction(epsilon))
+    claim = ChargedLoss(epsilon=Fraction(epsilon))
     bounds = []
     for _ in range(9):
         samples = _laplace(epsilon, 20_000)
@@ -59,14 +59,14 @@ def test_rows_that_are_missing_are_an_event() -> None:
     bits = np.arange(4_000) % 2 == 0
     kinds = np.where(bits, 0, 2).astype(np.int8)[:, None]
     samples = Samples(("count",), np.ones((4_000, 1)), kinds, bits)
-    assert choose(samples, Claim(Fraction(1))).bound(samples, _ERROR) > 4
-    assert choose(samples, Claim(Fraction(1), delta=Fraction(1, 100))).bound(samples, _ERROR) > 4
+    assert choose(samples, ChargedLoss(Fraction(1))).bound(samples, _ERROR) > 4
+    assert choose(samples, ChargedLoss(Fraction(1), delta=Fraction(1, 100))).bound(samples, _ERROR) > 4
 
 
 def test_a_gaussian_is_within_the_claims_of_its_rho_and_half_of_its_noise_is_not() -> None:
     draw = np.random.default_rng()
     bits = np.arange(16_000) % 2 == 0
-    claim = Claim(rho=Fraction(1, 2))
+    claim = ChargedLoss(rho=Fraction(1, 2))
     kinds = np.zeros((16_000, 1), dtype=np.int8)
 
     def holds(spread: float) -> bool:

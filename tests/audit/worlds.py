@@ -18,8 +18,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from dpsql.audit.telling_events import Bits
 from tests.audit import open_tables
-from tests.audit.events import Bits
 from tests.engines.postgres_server import copy_tables, shared_server
 
 CELLS = 200

@@ -10,6 +10,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.accounting import ZCDP
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate
+from dpsql.calibrate.quantile_picks import OneByOne
 from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar
 from dpsql.opened import open_policy
 from dpsql.releases.tables import Key, Rank
@@ -77,6 +81,11 @@ def all_ranks(values: Sequence[int], row: int) -> list[Rank]:
     return found
 
 
+def ranks_of_group(people: duckdb.DuckDBPyConnection, column: str, group: Key, row: int) -> list[Rank]:
+    where = f"WHERE sex = '{group[0]}'" if group else ""
+    return all_ranks([value for (value,) in people.execute(f"SELECT {column} FROM person {where}").fetchall()], row)
+
+
 def distances(quantile: Quantile, ranks: Sequence[Rank]) -> list[int]:
     """The distance of every candidate, NULL's last."""
     return [
@@ -111,11 +120,36 @@ def test_what_the_engine_leaves_out_moves_no_distance(
         column = "small" if "small" in choice.text else "x"
         groups: list[Key] = [("F",), ("M",)] if measured.plan.keys else [()]
         for group in groups:
-            where = f"WHERE sex = '{group[0]}'" if group else ""
-            values = [value for (value,) in people.execute(f"SELECT {column} FROM person {where}").fetchall()]
-            whole, told = all_ranks(values, choice.row), exact.ranks[choice.name][group]
+            whole, told = ranks_of_group(people, column, group, choice.row), exact.ranks[choice.name][group]
             left_out += len(whole) - len(told)
             for fraction in choice.fractions:
                 for quantile in cheapest(choice, fraction, concentrated=True):
                     assert distances(quantile, told) == distances(quantile, whole), (fraction, quantile.mechanism)
     assert left_out > 50 or "small" in sql, "the engine told of everything: nothing was tested"
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+def test_what_is_not_asked_for_at_a_price_moves_no_distance(
+    policy: Path, people: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    """A dear pick looks at few values, and no others are read for it."""
+    (measured,) = measure(sql, policy)
+    read: list[int] = []
+    opened = open_policy(policy)
+    try:
+        for rho in (Fraction(10), Fraction(1, 2), Fraction(1, 50)):
+            calibration = calibrate(measured.plan, ZCDP, PrivacyLoss(rho=rho))
+            exact = opened.engine.run(calibration.read)
+            read.append(sum(map(len, exact.ranks["q0"].values())))
+            for one in calibration.picked:
+                if not isinstance(one, OneByOne):
+                    continue
+                column = "small" if "small" in one.choice.text else "x"
+                ends = [end for pair in one.ends for end in pair or ()]
+                for group, told in exact.ranks[one.choice.name].items():
+                    whole = ranks_of_group(people, column, group, one.choice.row)
+                    for quantile in (*one.quantiles, *ends):
+                        assert distances(quantile, told) == distances(quantile, whole), (rho, quantile)
+    finally:
+        opened.close()
+    assert read == sorted(read)

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, ZCDP, Accounting
-from dpsql.accounting.conversion import covers, largest_rho
+from dpsql.accounting.conversion import largest_rho
 from dpsql.accounting.loss import PrivacyLoss
+from dpsql.accounting.payment import covers
 from dpsql.calibrate.calibration import CalibratedBlock, Calibration, calibrate
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
@@ -143,7 +144,7 @@ def test_equal_shares_add_up_exactly(epsilon: Fraction, delta: Fraction, count: 
 
 @pytest.mark.parametrize("accounting", list(ACCOUNTINGS.values()))
 def test_what_nobody_can_move_is_noised_all_the_same(accounting: Accounting) -> None:
-    price = PrivacyLoss(rho=MICRO) if accounting is ZCDP else PrivacyLoss(epsilon=MICRO, delta=MICRO)
+    price = accounting.price(MICRO, MICRO if accounting.takes_delta else Fraction(0))
     still = block("s", l1=0, l2_squared=0)
     assert calibrate(plan(still), accounting, price).noise["s"].scale > 100
 
@@ -194,8 +195,7 @@ def test_nothing_is_free(accounting: Accounting) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**15), Fraction(1, 10**60), Fraction(1, 10**400)])
 @pytest.mark.parametrize("accounting", list(ACCOUNTINGS.values()))
 def test_a_price_too_small_for_64_bits_is_refused_with_a_hint(accounting: Accounting, epsilon: Fraction) -> None:
-    zcdp = accounting is ZCDP
-    price = PrivacyLoss(rho=epsilon**2) if zcdp else PrivacyLoss(epsilon=epsilon, delta=MICRO)
+    price = accounting.price(epsilon, MICRO if accounting.takes_delta else Fraction(0))
     with pytest.raises(DataError, match="64 bits") as refused:
         calibrate(plan(block("n", l1=100)), accounting, price)
     assert "larger dpsql.epsilon" in refused.value.hint

@@ -16,6 +16,7 @@ from rich.console import Console
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.policy import Policy
+from tests.engines.postgres_server import copy_tables, shared_server
 
 POLICY = """
 database: duckdb:shop.duckdb
@@ -68,6 +69,24 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     assert "leave it out" not in lines["id"]
     assert "max_rows_per_group: 2 would make" in text
     assert "times less noisy" in text
+
+
+def test_a_postgresql_is_told_alike(shop: Path) -> None:
+    server = shared_server()
+    name = server.database(
+        """CREATE TABLE customer (id INTEGER PRIMARY KEY, email TEXT, sex TEXT, age INTEGER);
+        CREATE TABLE purchase (customer_id INTEGER, day DATE, amount INTEGER)"""
+    )
+    with duckdb.connect(str(shop.parent / "shop.duckdb"), read_only=True) as rows, server.owner(name) as connection:
+        copy_tables(rows, connection, ("customer", "purchase"))
+    text = told(shop)
+    shop.write_text(POLICY.replace("duckdb:shop.duckdb", server.url(name)).replace("sqlite:shop", "sqlite:other"))
+
+    def figures(page: str) -> list[str]:
+        """All lines but those of errors, which follow from each engine's plan."""
+        return [" ".join(line.split()) for line in page.splitlines() if "less noisy" not in line and "±" not in line]
+
+    assert figures(told(shop)) == figures(text)
 
 
 def test_the_simulation_tells_the_bias(shop: Path) -> None:

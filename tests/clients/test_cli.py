@@ -61,6 +61,7 @@ def commands() -> Sequence[str]:
 
 def test_the_commands_are_those_that_were_promised() -> None:
     assert sorted(commands()) == [
+        "audit",
         "budget",
         "check",
         "demo",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -309,3 +310,75 @@ def test_the_image_pins_every_dependency_within_its_bounds() -> None:
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def instructions(name: str) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile, each on one line."""
+    text = re.sub(r"\\\n\s*", "", (DOCKER / name).read_text())
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_a_dockerfile_is_written_as_hadolint_would_have_it(name: str) -> None:
+    """The rules of hadolint that apply here, by their numbers."""
+    found = instructions(name)
+    words = [word for word, _ in found]
+    runs = [rest for word, rest in found if word == "RUN"]
+    assert words[0] == "FROM"
+    assert "ADD" not in words, "DL3020: COPY says what is copied"
+    assert "MAINTAINER" not in words, "DL4000"
+    assert words.count("CMD") <= 1, "DL4003"
+    assert words.count("ENTRYPOINT") == 1, "DL4004"
+    assert words.count("HEALTHCHECK") == 1, "DL3012"
+    assert words.count("EXPOSE") == 1
+    assert not any(re.search(r"\b(sudo|ssh|vim|service|shutdown|cd)\s", run) for run in runs), "DL3001, DL3003, DL3004"
+    for run in runs:
+        if "apt-get install" in run:
+            assert "--no-install-recommends" in run, "DL3015"
+            assert "-y" in run.split(), "DL3014"
+            assert "rm -rf /var/lib/apt/lists/*" in run, "DL3009"
+        assert "apt-get upgrade" not in run, "DL3005"
+        assert "| " not in run or "pipefail" in run, "DL4006"
+        for install in re.findall(r"pip install ([^&|;]+)", run):
+            given = [part for part in install.split() if not part.startswith("-")]
+            assert all(part.startswith("/opt/") or "==" in part for part in given), f"DL3013: {given}"
+    environment = " ".join(rest for word, rest in found if word == "ENV")
+    assert "PIP_NO_CACHE_DIR=1" in environment, "DL3042"
+    for word, rest in found:
+        if word in ("ENTRYPOINT", "CMD"):
+            assert rest.startswith("["), "DL3025: an array, so that signals reach the program"
+        if word == "COPY":
+            *sources, target = [part for part in rest.split() if not part.startswith("--")]
+            assert target.startswith("/"), "DL3045: a place that is no relative one"
+            assert len(sources) == 1 or target.endswith("/"), "DL3021"
+        if word == "EXPOSE":
+            assert 0 < int(rest) < 65_536, "DL3011"
+        assert not re.search(r"(?i)(password|secret|token)=\S", rest), "no secret is in an image"
+
+
+@pytest.mark.clients
+def test_the_copied_files_alone_are_a_package_that_runs_in_a_clean_prefix(tmp_path: Path) -> None:
+    """What the image's steps do: copy, install without dependencies, and run the entrypoint as a command."""
+    source, prefix = tmp_path / "source", tmp_path / "prefix"
+    for word, rest in instructions("Dockerfile"):
+        parts = [part for part in rest.split() if not part.startswith("--")]
+        if word == "COPY" and parts[-1].startswith("/opt/dpsql/source"):
+            target = source / parts[-1].removeprefix("/opt/dpsql/source").strip("/")
+            for part in parts[:-1]:
+                if (DOCKER.parent / part).is_dir():
+                    shutil.copytree(DOCKER.parent / part, target, dirs_exist_ok=True)
+                else:
+                    target.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(DOCKER.parent / part, target)
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--prefix", prefix, source]
+    subprocess.run(install, check=True, capture_output=True, timeout=300)
+    (packages,) = prefix.glob("lib/python*/site-packages")
+    environment = {"PATH": f"{prefix}/bin:{PATH}", "PYTHONPATH": str(packages)}
+    command = ["sh", DOCKER / "entrypoint.sh"]
+    for arguments, expected in (("--version",), "dpsql "), (("guide", "audit"), "# How to audit"):
+        done = subprocess.run(
+            [*command, *arguments], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.startswith(expected)
+    assert (packages / "dpsql" / "guide" / "pictures" / "answer.png").is_file()

@@ -274,3 +274,18 @@ def test_an_owner_sees_the_budget_burning_down(console: Watched) -> None:
         "1.25",
     ):
         assert said in page, said
+
+
+def test_a_chart_names_groups_by_their_numbers(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        page = asked(browser, "/answer", "SELECT birth_year / 20 * 20 AS born, COUNT(*) AS n FROM patient GROUP BY 1")
+    assert re.search(r'<text class="label"[^>]*>19[0-9]0</text>', page), page[:3000]
+    assert not re.search(r'<text class="label"[^>]*>1</text>', page)
+
+
+def test_the_guide_shows_its_pictures(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        (picture,) = set(re.findall(r'<img src="(/guide/pictures/answer.png)"', browser.get("/guide/first-chart").text))
+        reply = browser.get(picture)
+    assert reply.headers["content-type"] == "image/png"
+    assert reply.content.startswith(b"\x89PNG")

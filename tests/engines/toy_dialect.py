@@ -237,6 +237,9 @@ class Toy(IeeeDoubles):
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         return call("toy_spread", *columns)
 
+    def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
+        return call("toy_bucket", text(secret), sql, number(buckets))
+
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         names = exp.select(column.name).from_(table)
         return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))

@@ -22,6 +22,7 @@ SHOWN = [
     "full_join_per_person",
     "group_by_month",
     "group_by_selected_visits",
+    "over_blocks",
     "per_person",
     "scalar_public",
     "sum",

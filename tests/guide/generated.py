@@ -38,7 +38,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.text: "text",
     fields.password: "verifier `SCRAM-SHA-256$…`",
     fields.keys: "`[column, …]`, or a list of such lists",
-    fields.hops: "`column -> table.column`, or a list of such steps",
+    fields.ways: "`column -> table.column` or `(a, b) -> table(a, b)`, a list of such steps, or a list of such lists",
     fields.domain: "list of values",
     fields.ends: "`[lowest, highest]`: two numbers or two dates",
     fields.reference: "`table.column`",

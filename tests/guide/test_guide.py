@@ -44,9 +44,29 @@ def test_every_link_leads_somewhere(path: Path) -> None:
         assert where.exists(), f"{path.name}: {target}"
         assert where.is_relative_to(ROOT), f"{path.name}: {target}"
         if path.parent == GUIDE:
-            assert where.parent == GUIDE, f"{path.name}: {target} is not in the wheel"
+            assert where.is_relative_to(GUIDE), f"{path.name}: {target} is not in the wheel"
         if anchor:
             assert anchor in set(anchors(where)), f"{path.name}: {target}"
+
+
+FIELD = re.compile(r"\b(?:[Rr]eleases?|grain|series|privacy unit|zCDP|sensitivity)\b|[ρδ]")
+"""Words that nobody knows who has not read of them."""
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_with_words_of_the_field_leads_to_the_glossary(path: Path) -> None:
+    prose = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if path.stem != "glossary" and (found := FIELD.search(prose)):
+        assert "glossary.md" in prose, f"{found[0]} is neither explained nor linked"
+
+
+def test_the_pictures_are_small_and_are_shown() -> None:
+    pictures = sorted((GUIDE / "pictures").iterdir())
+    shown = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    for picture in pictures:
+        assert picture.stat().st_size < 120_000, picture.name
+        assert f"](pictures/{picture.name})" in shown, picture.name
+    assert len(pictures) >= 3
 
 
 def anchors(path: Path) -> Iterator[str]:

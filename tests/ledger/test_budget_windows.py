@@ -116,18 +116,20 @@ def test_a_window_renews_and_all_time_does_not(place: str) -> None:
         with pytest.raises(BudgetExceeded) as raised:
             ledger.charge("ana", cost("0.2"), "q")
         assert raised.value.message == (
-            "this statement does not fit into the privacy budget of this month: of epsilon 1, 0.9 is spent"
+            "this statement does not fit into the privacy budget of this month: 90 % of it is spent (ε = 0.9 of 1)"
         )
         assert raised.value.hint == (
-            "the largest epsilon that still fits is 0.1; it renews on 2026-02-01 00:00 Europe/Berlin"
+            "the largest price that still fits is 10 % of it (ε = 0.1); it renews on 2026-02-01 00:00 Europe/Berlin"
         )
         clock.time = on(1, 31, 23)  # which is February in Berlin
         assert [charged(ledger, "0.9"), charged(ledger, "0.2")] == [True, False]
         clock.time = on(3, 5)
         assert charged(ledger, "0.6")
-        with pytest.raises(BudgetExceeded, match=r"into the privacy budget: of epsilon 2\.5, 2\.4 is spent") as raised:
+        with pytest.raises(
+            BudgetExceeded, match=r"into the privacy budget: 96 % of it is spent \(ε = 2\.4 of 2\.5\)"
+        ) as raised:
             ledger.charge("ana", cost("0.2"), "q")
-        assert raised.value.hint == "the largest epsilon that still fits is 0.1"
+        assert raised.value.hint == "the largest price that still fits is 4 % of it (ε = 0.1)"
         assert ledger.spent() == cost("2.4")
         month, ever = ledger.standings()
         assert (month.spent, ever.spent) == (cost("0.6"), cost("2.4"))

@@ -420,12 +420,12 @@ def test_a_refusal_says_what_is_left_and_its_offer_fits(path: Path) -> None:
         assert raised.value.sqlstate == "53400"
         assert raised.value.message == (
             "this statement does not fit into this analyst's share of the privacy budget: "
-            "of epsilon 0.5, 0.376544 is spent"
+            "75.4 % of it is spent (ε = 0.376544 of 0.5)"
         )
-        assert raised.value.hint == "the largest epsilon that still fits is 0.123456"
+        assert raised.value.hint == "the largest price that still fits is 24.6 % of it (ε = 0.123456)"
         ledger.charge("ana", cost("0.123456"), "q")
         ledger.charge("bob", cost("0.4"), "q")
-        with pytest.raises(BudgetExceeded, match=r"the privacy budget: of epsilon 1, 0.9.* is spent"):
+        with pytest.raises(BudgetExceeded, match=r"the privacy budget: 90 % of it is spent \(ε = 0.9.* of 1\)"):
             ledger.charge("bob", cost("0.2"), "q")
         ledger.charge("bob", cost(1 - ledger.spent().epsilon), "q")
         with pytest.raises(BudgetExceeded, match="nothing is left"):
@@ -434,7 +434,7 @@ def test_a_refusal_says_what_is_left_and_its_offer_fits(path: Path) -> None:
 
 def test_a_share_is_capped_by_the_total(path: Path) -> None:
     with Ledger.open(path, pure(1), {"ana": pure(5)}) as ledger:
-        with pytest.raises(BudgetExceeded, match="largest epsilon that still fits is 1"):
+        with pytest.raises(BudgetExceeded, match=r"largest price that still fits is 100 % of it \(ε = 1\)"):
             ledger.charge("ana", cost(2), "q")
         ledger.charge("ana", cost(1), "q")
 
@@ -506,7 +506,8 @@ FREE = ("DROP TRIGGER charge_stays", "DROP TRIGGER charge_stays_in")
         ("UPDATE total SET charges = 2",),
         ("UPDATE total SET delta = '1/10'",),
         ("DELETE FROM total",),
-        ("INSERT INTO total VALUES ('bob', '0', '0', '0', 0)",),
+        ("INSERT INTO total (analyst, epsilon, rho, delta, charges) VALUES ('bob', '0', '0', '0', 0)",),
+        ("UPDATE total SET curve = '1/10'",),
         ("UPDATE total SET epsilon = 'nan'",),
         ("UPDATE total SET epsilon = '-3/10'",),
         ("UPDATE total SET epsilon = '1/0'",),

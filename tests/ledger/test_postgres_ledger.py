@@ -408,7 +408,7 @@ def tampered(url: str, statement: str) -> None:
         "UPDATE total SET epsilon = 0.1 WHERE analyst = 'ana'",
         "UPDATE total SET charges = 2",
         "DELETE FROM total WHERE true",
-        "INSERT INTO total VALUES ('bob', 0, 0, 0, 1)",
+        "INSERT INTO total (analyst, epsilon, rho, delta, charges) VALUES ('bob', 0, 0, 0, 1)",
         FREE + "UPDATE dpsql_ledger.charge SET epsilon = 0 WHERE number = 2",
         FREE + "UPDATE dpsql_ledger.charge SET analyst = 'bob' WHERE number = 2",
         FREE + "DELETE FROM dpsql_ledger.charge WHERE number = 2",

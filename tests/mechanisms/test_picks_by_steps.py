@@ -89,7 +89,7 @@ def test_a_median_of_many_values_has_the_law_of_its_distances() -> None:
     one = choice([Fraction(1, 2)], 3_000, row=2)
     rows = [random.randint(200, 2_900) for _ in range(900)]
     quantile = Quantile(one, Fraction(1, 2), Exponential(Fraction(1, 2), concentrated=True))
-    ranks, draws = ranks_of(rows, one), 20_000
+    ranks, draws = ranks_of(rows, one), 5_000
     law = quantile.stepwise(columns(ranks, 0))
     near = quantile.stretches(ranks)
     places = [start for start, _, _ in near if start is not None]

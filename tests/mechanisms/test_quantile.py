@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from random import Random
@@ -83,7 +84,10 @@ def test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out(wi
                 mains.append(Quantile(one, q, mechanism))
                 mains += [] if mains[0].is_extreme else mains[0].ends()
             for quantile in mains:
-                assert spelt_out(quantile, ranks_of(rows, one)) == by_definition(quantile, rows), (quantile, rows)
+                law = by_definition(quantile, rows)
+                assert spelt_out(quantile, ranks_of(rows, one)) == law, (quantile, rows)
+                seen_alone = replace(one, fractions=(q,), window=quantile.sees)
+                assert spelt_out(quantile, ranks_of(rows, seen_alone)) == law, (quantile, rows)
                 seen += 1
     assert seen > 100
 

@@ -16,9 +16,46 @@ OTHERS = "tests/finish/test_others.py"
 REFRESH = "tests/answer/test_refresh.py"
 WATCHES = "tests/answer/test_watches.py"
 
+MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Ranges that follow the clock, and grains
+    bug(
+        "a statement keeps the groups of the day on which it was prepared first",
+        "dpsql.proxy:Proxy.prepare",
+        "key: tuple[object, ...] = (sql, given, others, zone, empty, ends)",
+        "key: tuple[object, ...] = (sql, given, others, zone, empty)",
+        f"{MOVING}::test_what_was_asked_is_free_until_the_groups_are_others",
+    ),
+    bug(
+        "groups move within a period of refresh",
+        "dpsql.living_catalog:LivingCatalog._compute",
+        "instant if refresh is None else refresh.begin(instant)",
+        "instant",
+        f"{MOVING}::test_groups_stand_as_long_as_answers_do",
+    ),
+    bug(
+        "spans of a range that follows the clock do not grow",
+        "rewriter.declared.catalog:Table.at",
+        "            spans = replace(spans, high=measure(ends[1]))\n",
+        "",
+        f"{MOVING}::test_spans_that_bound_rows_end_with_the_range",
+    ),
+    bug(
+        "an upper end is moved down to its grain",
+        "rewriter.expressions.literal_grain:outward",
+        "down = lower is not context.negated",
+        "down = True",
+        f"{MOVING}::test_a_refresh_is_the_same_release_for_a_grain",
+    ),
+    bug(
+        "under NOT instants are moved as without",
+        "rewriter.expressions.literal_grain:outward",
+        "down = lower is not context.negated",
+        "down = lower",
+        f"{MOVING}::test_under_not_no_row_is_lost",
+    ),
     # Series and drill-downs
     bug(
         "a cell is kept that was measured while its day was open",

@@ -8,6 +8,8 @@ ACCOUNTANT = "tests/accounting/test_accountant.py"
 LEDGER = "tests/ledger/test_ledger.py"
 DISKS = "tests/ledger/test_disks.py"
 POSTGRES = "tests/ledger/test_postgres_ledger.py"
+CURVES = "tests/ledger/test_curves.py"
+RENYI = "tests/accounting/test_rdp.py"
 ANSWER = "tests/answer/test_answer.py"
 BOUNDS = "tests/price/test_bounds.py"
 
@@ -75,9 +77,9 @@ BUGS: tuple[Bug, ...] = (
     # The filter
     bug(
         "delta is never compared with its limit",
-        "dpsql.accounting.loss:PrivacyLoss.fits_within",
-        "zip(self.parts, limit.parts, strict=True)",
-        "zip(self.parts[:2], limit.parts[:2], strict=True)",
+        "dpsql.accounting.loss:admits",
+        "zip(parts[:3], limit[:3], strict=True)",
+        "zip(parts[:2], limit[:2], strict=True)",
         f"{ACCOUNTANT}::test_each_part_is_held_to_its_own_limit",
     ),
     bug(
@@ -89,9 +91,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a filter in floats",
-        "dpsql.accounting.loss:PrivacyLoss.fits_within",
-        "return all(mine <= most for",
-        "return all(float(mine) <= float(most) for",
+        "dpsql.accounting.loss:admits",
+        "box = all(mine <= most for",
+        "box = all(float(mine) <= float(most) for",
         f"{ACCOUNTANT}::test_floats_never_decide",
     ),
     bug(
@@ -104,8 +106,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a total is compared before the charge and not with it",
         "dpsql.ledger.charges:_Sum.admits",
-        "return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
-        "return all(spent <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
+        "return admits(_added((self.units, more)), self.most)",
+        "return admits(self.units, self.most)",
         f"{LEDGER}::test_units_decide_as_fractions_do",
     ),
     bug(
@@ -202,6 +204,49 @@ BUGS: tuple[Bug, ...] = (
         "    def _check_process(self) -> None:\n        if os.getpid() != self._pid:",
         "    def _check_process(self) -> None:\n        if os.getpid() == 0:",
         f"{LEDGER}::test_a_forked_child_cannot_charge",
+    ),
+    # Curves
+    bug(
+        "each order of a curve has all of delta",
+        "dpsql.accounting.rdp:_divided",
+        "others = delta / 2 / (len(ORDERS) - 1)",
+        "others = delta / 2",
+        f"{RENYI}::test_the_failures_of_all_orders_add_up_to_what_was_declared",
+    ),
+    bug(
+        "a curve is admitted by an order that it is beyond",
+        "dpsql.accounting.loss:admits",
+        "(len(parts) == 3 or any(",
+        "(bool(parts) or any(",
+        f"{RENYI}::test_any_order_that_is_left_admits_and_none_admits_nothing",
+    ),
+    bug(
+        "a server compares no curves",
+        "dpsql.ledger.postgres_sql:",
+        "AND (cardinality(more.curve) = 0 AND cardinality(spent.curve) = 0 OR EXISTS (",
+        "AND (cardinality(more.curve) >= 0 OR EXISTS (",
+        f"{CURVES}::test_charges_that_wait_together_are_decided_as_one_after_the_other",
+    ),
+    bug(
+        "totals of curves are not compared with their charges",
+        "dpsql.ledger.sqlite_journal:_loss",
+        "(*box, *curve.split())",
+        "box",
+        f"{CURVES}::test_it_admits_what_a_list_and_the_filters_admit",
+    ),
+    bug(
+        "a pure mechanism costs less than randomized response loses",
+        "dpsql.accounting.curves:pure",
+        "/ (1 + e.exp())",
+        "/ (2 * e.exp())",
+        f"{RENYI}::test_pure_curves_cover_laplace_noise_and_are_exact_for_one_step",
+    ),
+    bug(
+        "a coin that nobody tossed makes noise cheaper",
+        "dpsql.accounting.curves:_moment",
+        "((k * k - k) * r).exp()",
+        "((k * k - 2 * k) * r).exp()",
+        f"{RENYI}::test_subsampled_gaussians_agree_with_dp_accounting",
     ),
     # PostgreSQL
     bug(

@@ -203,7 +203,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a loss in rho is compared with a price in epsilon",
-        "dpsql.accounting.conversion:covers",
+        "dpsql.accounting.payment:covers",
         "        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)\n",
         "        return epsilon > 0 and delta > 0 and loss.rho <= epsilon\n",
         f"{LOSSES}::test_a_price_in_epsilon_covers_a_loss_in_rho_by_the_conversion_alone",
@@ -238,6 +238,20 @@ BUGS: tuple[Bug, ...] = (
         f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",
     ),
     # Quantiles
+    bug(
+        "values are left out that a shifted quantile looks at",
+        "dpsql.mechanisms.quantiles.one:Quantile.sees",
+        "(self.cap + self.inside + abs(self.shift))",
+        "(self.cap + self.inside)",
+        QUANTILE,
+    ),
+    bug(
+        "values are left out that the ends of a quantile look at",
+        "dpsql.calibrate.quantile_picks:OneByOne.sees",
+        "(*self.quantiles, *ends)",
+        "self.quantiles",
+        "tests/bound/test_ranks.py::test_what_is_not_asked_for_at_a_price_moves_no_distance",
+    ),
     bug(
         "a quantile scored with the smaller side of a person's move",
         "dpsql.mechanisms.quantiles.one:Quantile.reach",

@@ -9,7 +9,38 @@ KEYS = "tests/policy/test_unique_keys.py"
 POLICY = "tests/policy/test_policy.py"
 SAME = "tests/policy/test_same_person.py"
 
+WAYS = "tests/policy/test_ways_to_people.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Ways by rows of people that are not their only ones, and by keys of several columns
+    bug(
+        "a row of people that is referred to needs no key",
+        "dpsql.policy.unique_keys:UniqueKeys._chains",
+        "(hop.parent, hop.parent_column, hop.also) != (*self.unit, ())",
+        "hop.parent != self.unit[0]",
+        f"{WAYS}::test_a_key_of_two_people_keeps_the_policy_closed",
+    ),
+    bug(
+        "a key of several columns is one by its first",
+        "dpsql.policy.unique_keys:UniqueKeys._parent",
+        "        claim = Claim(hop.parent, hop.parent_columns, lasting=True)",
+        "        return",
+        f"{WAYS}::test_a_key_of_two_people_keeps_the_policy_closed",
+    ),
+    bug(
+        "from a row of people a way goes on to others",
+        "dpsql.policy.unit_path:UnitPaths._same_way",
+        "            if hop.parent == self.unit[0]:\n                theirs = (self._itself,)\n",
+        "            if hop.parent == self.unit[0]:\n                continue\n",
+        f"{WAYS}::test_what_is_no_way_is_told",
+    ),
+    bug(
+        "a second way by several columns is not compared",
+        "dpsql.policy.other_people:OtherPeople._keys",
+        "(*steps, *self.said.get(table, ()))",
+        "(*steps,)",
+        f"{WAYS}::test_a_key_of_two_people_keeps_the_policy_closed",
+    ),
     # Rows of two people
     bug(
         "a second foreign key to people is a column like others",

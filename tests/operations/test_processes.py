@@ -100,7 +100,7 @@ def test_a_worker_is_charged_when_the_ledger_says_so(tmp_path: Path) -> None:
             assert durable[0].done()
             assert worker.holds(id_)
             assert ledger.charges() == worker.charges()
-            with pytest.raises(BudgetExceeded, match=r"9\.0 is spent"):
+            with pytest.raises(BudgetExceeded, match=r"is spent \(ε = 9\.0 of"):
                 worker.charge("ana", PrivacyLoss(epsilon=Fraction(2)), "SELECT 1", ("t",))
             assert worker.spent() == PrivacyLoss(epsilon=Fraction(9))
 

@@ -133,7 +133,7 @@ def test_a_policy_is_read_with_exact_numbers_and_absolute_paths(tmp_path: Path) 
     assert policy.analysts is not None
     assert policy.analysts["ana"].budget is not None
     assert policy.analysts["ana"].budget.epsilon == 3
-    assert policy.tables["visit"].unit == (Hop("patient_id", "patient", "id"),)
+    assert policy.tables["visit"].unit == ((Hop("patient_id", "patient", "id"),),)
     assert str(policy.tables["visit"].max_rows) == "40"
 
 
@@ -448,7 +448,7 @@ def test_under_row_every_private_row_is_its_own_unit() -> None:
         (
             "  patient: {}\n  visit: {unit: ward -> patient.birth_year}",
             "tables.visit.unit",
-            "privacy unit is patient.id",
+            "nothing keeps patient.birth_year unique",
         ),
         ("  patient: {}\n  visit: {unit: id -> nurse.id}", "tables.visit.unit", "no table nurse"),
         ("  patient: {}\n  lab: {unit: visit_id -> visit.id}", "tables.lab.unit", "not declared under tables"),

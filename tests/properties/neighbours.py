@@ -14,24 +14,21 @@ from typing import Protocol
 
 import duckdb
 
+from dpsql.audit.neighbour_law import MovedTooFar as Unsound
+from dpsql.audit.neighbour_law import compare, measured
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.engines.exact_table import WrongShape, ranks_of
 from dpsql.inference.estimates.columns import infer
 from dpsql.mechanisms import Laplace
 from dpsql.releases.tables import NoisyTable
 from rewriter.declared.catalog import Catalog
-from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.plan import Block, Plan, Top
+from rewriter.plan import Plan
 from tests.properties.picks import Ranks, most_moved, weights_moved
 from tests.properties.world import Owner, World
 
 Table = dict[tuple[object, ...], dict[str, int]]
-
-
-class Unsound(AssertionError):
-    """A plan that leaks: what was found, and where."""
 
 
 class Failed(AssertionError):
@@ -140,95 +137,13 @@ def _spelt(value: object) -> tuple[str, str]:
     return type(value).__name__, repr(value)
 
 
-def compare(plan: Plan, here: Table, there: Table) -> float:
-    """Check the table of a database against that of a neighbour. Answers the largest share of a bound that was used."""
-    _keys(plan, here, there)
-    shares = [_cells(plan, here, there)]
-    for block in plan.blocks:
-        names = [statistic.name for statistic in block.statistics]
-        ours, theirs = (_measured(block, names, table) for table in (here, there))
-        if plan.top is not None:
-            ours, theirs = _worst(names, plan.top.count, ours, theirs)
-        shares.append(_vector(" ".join(names), names, block.sensitivity, ours, theirs))
-    if plan.top is not None:
-        _reach(plan.top, here, there)
-    if plan.selection is not None:
-        name = plan.selection.name
-        shares.append(_vector(f"weight {name}", [name], plan.selection.sensitivity, here, there))
-        if any(row[name] < 0 for row in here.values()):
-            raise Unsound("a negative weight")
-    return max(shares)
-
-
-def _measured(block: Block, names: Sequence[str], table: Table) -> Table:
-    """The integers that noise is added to: of the groups, or of the running sums over them."""
-    if block.prefix is None:
-        return table
-    columns = [block.prefix.measured([row[name] for row in table.values()], list(table)) for name in names]
-    return {(place,): dict(zip(names, row, strict=True)) for place, row in enumerate(zip(*columns, strict=True))}
-
-
-def _worst(names: Sequence[str], count: int, here: Table, there: Table) -> tuple[Table, Table]:
-    """The groups that move furthest: whichever are picked, so many of them are measured."""
-
-    def moved(key: tuple[object, ...]) -> int:
-        return sum((here[key][name] - there[key][name]) ** 2 for name in names)
-
-    furthest = sorted(here, key=moved, reverse=True)[:count]
-    return {key: here[key] for key in furthest}, {key: there[key] for key in furthest}
-
-
-def _reach(top: Top, here: Table, there: Table) -> None:
-    """How far apart one unit moves the groups' statistics, and nobody else's: what a pick pays for."""
-    moves = [here[key][top.name] - there[key][top.name] for key in here] or [0]
-    if max(*moves, 0) - min(*moves, 0) > top.reach:
-        raise Unsound(f"{top.name} moved from {min(moves)} to {max(moves)}, reach {top.reach}")
-
-
-def _keys(plan: Plan, here: Table, there: Table) -> None:
-    if plan.selection is None:
-        if list(here) != list(there):
-            raise Unsound(f"a public key set changed: {sorted(set(here) ^ set(there), key=repr)[:4]}")
-        if plan.cells is not None and len(here) > plan.cells:
-            raise Unsound(f"{len(here)} groups, {plan.cells} were announced")
-    common = [key for key in here if key in there]
-    if common != [key for key in there if key in here]:
-        raise Unsound("the order of groups changed")
-
-
-def _cells(plan: Plan, here: Table, there: Table) -> float:
-    most = 0.0
-    for statistic in plan.statistics:
-        for key in {**here, **there}:
-            move = abs(here.get(key, {}).get(statistic.name, 0) - there.get(key, {}).get(statistic.name, 0))
-            if move > statistic.bound:
-                raise Unsound(f"{statistic.name} ({statistic.text}) of {key} moved {move}, bound {statistic.bound}")
-            most = max(most, move / statistic.bound if statistic.bound else 0.0)
-    return most
-
-
-def _vector(what: str, names: Sequence[str], declared: Sensitivity, here: Table, there: Table) -> float:
-    moves = [
-        here.get(key, {}).get(name, 0) - there.get(key, {}).get(name, 0) for key in {**here, **there} for name in names
-    ]
-    l1, squared = sum(map(abs, moves)), sum(move * move for move in moves)
-    if declared.l1 is not None and l1 > declared.l1:
-        raise Unsound(f"{what} moved {l1} in L1, declared {declared.l1}")
-    if squared > declared.l2_squared:
-        raise Unsound(f"{what} moved {squared} in squared L2, declared {declared.l2_squared}")
-    shares = [(squared / declared.l2_squared) ** 0.5 if declared.l2_squared else 0.0]
-    if declared.l1:
-        shares.append(l1 / declared.l1)
-    return max(shares)
-
-
 def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object, ...]]:
     """What would be released of a table, had the noise been zero."""
     names = [statistic.name for statistic in plan.statistics]
     columns: dict[str, tuple[int, ...]] = {}
     for block in plan.blocks:
         own = [statistic.name for statistic in block.statistics]
-        rows = _measured(block, own, table).values()
+        rows = measured(block, own, table).values()
         columns |= {name: tuple(row[name] for row in rows) for name in own}
     noise = dict.fromkeys(names, Laplace(Fraction(1)))
     nobody = {choice.name: ((None,) * len(table),) * max(len(choice.fractions), 1) for choice in plan.choices}

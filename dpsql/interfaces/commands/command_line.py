@@ -25,7 +25,11 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument(
         "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
     )
-    init.add_argument("--unit", metavar="TABLE.COLUMN", help="whom to protect: the key of the people")
+    init.add_argument(
+        "--unit",
+        metavar="TABLE.COLUMN",
+        help="whom to protect: the key of the people, or row where each row is a person",
+    )
     init.add_argument(
         "--yes", action="store_true", help="ask nothing at a terminal: what is open is marked in the policy"
     )
@@ -37,6 +41,26 @@ def parser() -> argparse.ArgumentParser:
         "--data",
         action="store_true",
         help="what the bounds do to the rows there are: exact figures, for the owner alone",
+    )
+
+    audit = commands.add_parser(
+        "audit", help="try to break the policy's promise over made-up people, and say how much could be shown"
+    )
+    _policy(audit)
+    audit.add_argument(
+        "--minutes",
+        type=_minutes,
+        default=3.0,
+        metavar="M",
+        help="how long the servers are asked; more shows more (%(default)s)",
+    )
+    audit.add_argument(
+        "--epsilon", default="1", metavar="E", help="the price of the statements that are tried (%(default)s)"
+    )
+    audit.add_argument(
+        "--scratch",
+        metavar="URL",
+        help="a PostgreSQL server for trials, where databases are made and dropped; otherwise people are in DuckDB",
     )
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
@@ -137,6 +161,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql init postgresql://reader@host/clinic --unit patient.id",
     ),
     "check": ("dpsql check policy.yaml", "dpsql check policy.yaml --data"),
+    "audit": (
+        "dpsql audit policy.yaml",
+        "dpsql audit policy.yaml --minutes 30 --scratch postgresql://trials@localhost/postgres",
+    ),
     "query": (
         'dpsql query policy.yaml "SELECT sex, COUNT(*) FROM patient GROUP BY sex"',
         "dpsql query policy.yaml --target-error 5% --plot - < question.sql",
@@ -185,6 +213,13 @@ def _statement(command: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 256:
+        raise ValueError
+    return value
+
+
+def _minutes(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1440:
         raise ValueError
     return value
 

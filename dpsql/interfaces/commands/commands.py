@@ -86,13 +86,15 @@ def _init(options: argparse.Namespace) -> int:
 
 def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
     """What the owner says of a first policy: on the command line, and at a terminal when asked."""
-    from dpsql.policy import OwnerAnswers, asked_bounds, asked_unit, people_tables, units
+    from dpsql.policy import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit, people_tables, units
 
     unit: tuple[str, str] | None = None
+    if options.unit == EACH_ROW:
+        return OwnerAnswers(each_row=True)
     if options.unit is not None:
         table, _, column = options.unit.partition(".")
         if column not in (schema.tables[table].columns if table in schema.tables else ()):
-            raise DataError(f"there is no column {options.unit}", sqlstate="42703", hint="--unit TABLE.COLUMN")
+            raise DataError(f"there is no column {options.unit}", sqlstate="42703", hint="--unit TABLE.COLUMN, or row")
         unit = table, column
     if options.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return OwnerAnswers(unit)
@@ -102,10 +104,10 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         sys.stderr.flush()
         return sys.stdin.readline().strip() or proposal
 
-    unit = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
-    if unit is None:
-        return OwnerAnswers()
-    return replace(asked_bounds(people_tables(schema, unit, files), schema, ask), unit=unit)
+    said = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
+    if said is None or isinstance(said, str):
+        return OwnerAnswers(each_row=said is not None)
+    return replace(asked_bounds(people_tables(schema, said, files), schema, ask), unit=said)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -138,6 +140,13 @@ def _check(options: argparse.Namespace) -> int:
 
         check_data(policy, _console())
     return FAILED if errors else DONE
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from dpsql.interfaces.commands.audit_command import audit
+
+    passed = audit(options.policy, options.minutes, options.epsilon, options.scratch, _console())
+    return DONE if passed else FAILED
 
 
 def _query(options: argparse.Namespace) -> int:
@@ -314,6 +323,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": _demo,
     "init": _init,
     "check": _check,
+    "audit": _audit,
     "query": _query,
     "shell": _shell,
     "explain": _explain,

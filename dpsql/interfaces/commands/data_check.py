@@ -17,9 +17,9 @@ from rich.text import Text
 from sqlglot import exp
 
 from dpsql.display import grid
-from dpsql.engines import ForeignKey, Way, owned_rows_scan, total_scan, value_scan
+from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.policy import Policy
+from dpsql.policy import Policy, steps_of
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
 from rewriter.declared import Column, Scalar, Table
@@ -94,7 +94,7 @@ class _Checked:
         unit = self._proxy.catalog.unit
         if unit is None:
             return
-        way = tuple(ForeignKey((hop.column,), hop.parent, (hop.parent_column,)) for hop in table.path)
+        way = steps_of(table.path)
         most = table.max_rows or table.learned_rows or 1 << 40
         found = self._engine.figures(lambda rows: owned_rows_scan(rows, table.name, unit, way, most), self._seconds)
         rows, dangling, shared, people, *spread, beyond, cut = (int(one or 0) for one in found)
@@ -186,7 +186,7 @@ class _Checked:
 
     def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
         """Whether a column is as good as a name: unique values, and no key that the policy needs."""
-        keys = {hop.column for hop in table.path} | {hop.parent_column for hop in table.path}
+        keys = {name for hop in table.path for name in (*hop.columns, *hop.parent_columns)}
         unit = self._proxy.catalog.unit
         is_key = (table.name, column.name) == unit or column.name in keys
         plain = column.range is None and column.values is None and column.values_from is None

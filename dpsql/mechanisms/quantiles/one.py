@@ -29,6 +29,10 @@ is paid (:func:`together`), for rows by the triangle inequality, in either norm.
 
 Why a cap: a value farther than the cap is as unlikely as one at it, about 2⁻²⁰ for all of them together, so the engine
 need not tell of them. Candidates between two neighbouring values have the same distance and are picked as one.
+
+Why a smaller window may be read: the cap and the probabilities are those of the choice's own window. Every value whose
+distance is below the cap is within :attr:`Quantile.sees` of the target, and all others have the cap for their distance,
+known or not. So each candidate has the very distance that it has among all values.
 """
 
 from __future__ import annotations
@@ -194,6 +198,11 @@ class Quantile:
     def cap(self) -> int:
         """The scaled distance beyond which all candidates are alike."""
         return min(self._cap(_RARE), self._most_cap)
+
+    @property
+    def sees(self) -> int:
+        """The window within which all values are whose distance is below the cap."""
+        return -(-(self.cap + self.inside + abs(self.shift)) // self.scale)
 
     @property
     def rows(self) -> float:

@@ -84,6 +84,11 @@ class Pick(ABC):
         """Picked values of every group. They are releasable; ``ranks`` are not."""
 
     @property
+    def sees(self) -> int:
+        """The window of which it reads values: of those that are further away, nothing is asked."""
+        return self.choice.window
+
+    @property
     def noise(self) -> Picking:
         """The noise by which a release is stored."""
         return self.mechanism.noise

@@ -1,5 +1,6 @@
 """Exact draws from a cryptographic source."""
 
+from dpsql.mechanisms.sampling.block_key import BlockKey
 from dpsql.mechanisms.sampling.chain import Chain
 from dpsql.mechanisms.sampling.exponential import ExponentialPick, least_first
 from dpsql.mechanisms.sampling.law import Law
@@ -22,6 +23,7 @@ from dpsql.mechanisms.sampling.walks import Candidate
 __all__ = [
     "MANY",
     "WIDEST",
+    "BlockKey",
     "Candidate",
     "Chain",
     "ExactSampler",

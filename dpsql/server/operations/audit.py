@@ -161,7 +161,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + f"… ({len(text)} characters)"
 
 
-def _digits(loss: PrivacyLoss) -> Mapping[str, str]:
+def _digits(loss: PrivacyLoss) -> Mapping[str, object]:
     """What is not 0 of a loss, with all digits."""
     parts = {"epsilon": loss.epsilon, "rho": loss.rho, "delta": loss.delta}
-    return {name: decimal(part) for name, part in parts.items() if part}
+    box = {name: decimal(part) for name, part in parts.items() if part}
+    return box | ({"curve": [decimal(part) for part in loss.curve]} if loss.curve else {})

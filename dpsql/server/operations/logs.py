@@ -149,6 +149,7 @@ def _statement(asked: StatementEnded) -> Mapping[str, object]:
         "sqlstate": asked.sqlstate,
         "fingerprint": fingerprint(asked.statement),
         **{name: decimal(part) for name, part in parts.items() if part},
+        **({"curve": [decimal(part) for part in asked.loss.curve]} if asked.loss.curve else {}),
         "seconds": round(asked.seconds, 6),
     }
 

@@ -119,7 +119,9 @@ def _columns(table: Table) -> list[str]:
 def primary_keys(catalog: Catalog) -> Mapping[str, str]:
     """The unique column of each table that the unit or a foreign key names, where it is never NULL."""
     named = [catalog.unit] if catalog.unit is not None else []
-    named += [(hop.parent, hop.parent_column) for table in catalog.tables.values() for hop in table.path]
+    named += [
+        (hop.parent, hop.parent_column) for table in catalog.tables.values() for hop in table.path if not hop.also
+    ]
     named += [column.values_from for table in catalog.tables.values() for column in table.columns.values()
               if column.values_from is not None]  # fmt: skip
     keys: dict[str, str] = {}
@@ -141,7 +143,7 @@ def _constraints(table: Table, key: str | None) -> list[str]:
 
 def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, str]) -> Iterator[str]:
     """The first step of the way to the unit, where PostgreSQL has a key of the same kind to refer to."""
-    for hop in table.path[:1]:
+    for hop in (hop for hop in table.path[:1] if not hop.also):
         parent = catalog.tables[hop.parent]
         column = parent.columns[hop.parent_column]
         is_key = keys.get(parent.name) == column.name or (column.unique and not parent.public)
@@ -175,7 +177,8 @@ def column_comment(catalog: Catalog, table: Table, column: Column) -> str:
     if catalog.unit == (table.name, column.name):
         said.append("identifies the person")
     if column.range is not None:
-        said.append(f"range {column.range[0]} to {column.range[1]}")
+        end = column.range[1] if column.ahead is None else column.moving_end
+        said.append(f"range {column.range[0]} to {end}")
     if column.values_from is not None:
         said.append(f"key set {'.'.join(column.values_from)}")
     if column.values is not None:

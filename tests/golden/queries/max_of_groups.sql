@@ -6,8 +6,7 @@ SELECT batch_id, MAX(result) FROM sample GROUP BY batch_id;
 --   k0: batch_id (integer)
 -- selection: weight w in 1/1048576, at most 200 groups
 -- a0: MAX(result) (double) = picked, number 0 of q0
--- note: each person counts with at most 200 rows
--- note: MIN and MAX are approximate: they lie inside of the data, with some rows beyond them
+-- note: MIN and MAX are approximate: they lie inside of the data, with some people beyond them
 WITH partial AS (
   SELECT
     u,
@@ -63,38 +62,47 @@ ORDER BY
   released.k0;
 
 -- q0: MAX(result): quantiles 1 of 0 … 1638400
--- one unit weighs: l1 None, l2 819200; a row 4096
--- near is less than 1677721600; steps of 1/16384
+-- one unit weighs: l1 None, l2 √3355443200; a row 4096
+-- near is less than 118632448; steps of 1/16384
 WITH kept AS MATERIALIZED (
   SELECT
-    *
+    u,
+    k0,
+    MAX(v) AS v
   FROM (
     SELECT
-      t1_0."patient_id" AS u,
-      t1."batch_id" AS k0,
-      CASE
-        WHEN CASE WHEN t1."result" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."result" END < 0e0
-        THEN 0
-        WHEN CASE WHEN t1."result" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."result" END > 100e0
-        THEN 1638400
-        ELSE CAST(CASE WHEN t1."result" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."result" END * 16384e0 AS BIGINT)
-      END AS v
-    FROM "main"."sample" AS t1
-    JOIN "main"."visit" AS t1_0
-      ON t1."visit_id" = t1_0."id"
+      *
+    FROM (
+      SELECT
+        t1_0."patient_id" AS u,
+        t1."batch_id" AS k0,
+        CASE
+          WHEN CASE WHEN t1."result" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."result" END < 0e0
+          THEN 0
+          WHEN CASE WHEN t1."result" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."result" END > 100e0
+          THEN 1638400
+          ELSE CAST(CASE WHEN t1."result" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."result" END * 16384e0 AS BIGINT)
+        END AS v
+      FROM "main"."sample" AS t1
+      JOIN "main"."visit" AS t1_0
+        ON t1."visit_id" = t1_0."id"
+    ) AS r
+    WHERE
+      NOT v IS NULL
   ) AS r
-  WHERE
-    NOT v IS NULL
+  GROUP BY
+    u,
+    k0
 ), scale AS (
   SELECT
     u,
-    CAST(TRUNC(819199.999999255e0 / SQRT(CAST(SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) AS DOUBLE))) AS BIGINT) AS m
+    CAST(TRUNC(57926.18751474929e0 / SQRT(CAST(SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) AS DOUBLE))) AS BIGINT) AS m
   FROM (
     SELECT
       u,
@@ -111,7 +119,7 @@ WITH kept AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) > 40000
+    SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) > 200
 ), weighed AS MATERIALIZED (
   SELECT
     p.k0,
@@ -160,7 +168,7 @@ WITH kept AS MATERIALIZED (
   WHERE
     CAST(n AS INT128) - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) < 1677721600
+    ) < 118632448
 ), found AS (
   SELECT
     g.k0,

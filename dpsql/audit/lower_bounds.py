@@ -2,8 +2,8 @@
 
 **Pure ε.** Each target person is in the data or not by an independent fair coin, and whoever sees all answers guesses
 some of the coins. Given the answers and the other coins, each posterior is at most e^ε/(1+e^ε), so that the number of
-right guesses among r is dominated by a binomial of r and that chance, *however the answers of the targets depend on each
-other* (Steinke, Nasr, Jagielski 2023, Theorem 2.1). Clopper and Pearson's lower end for the chance, p, gives
+right guesses among r is dominated by a binomial of r and that chance, *however the answers of the targets depend on
+each other* (Steinke, Nasr, Jagielski 2023, Theorem 2.1). Clopper and Pearson's lower end for the chance, p, gives
 ε ≥ ln(p/(1-p)).
 
 **(ε, δ).** P(E | there) ≤ e^ε · P(E | not there) + δ, and the same the other way round. Both chances are bounded by
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from dpsql.accounting.conversion import smallest_epsilon
+from dpsql.accounting import RDP, PrivacyLoss, smallest_epsilon
 
 DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 """Where a claim of ρ may be tested: it is one of (ε, δ) for every δ, and which is tested is chosen beforehand."""
@@ -67,19 +67,31 @@ def told_apart(hits: Counts, trials: int, others: Counts, other_trials: int, del
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What the ledger was charged for one world: ε, or ρ and the δ of what was selected."""
+class ChargedLoss:
+    """What the ledger was charged for one world: ε, ρ or a curve, and the δ of what was selected."""
 
     epsilon: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
+    curve: tuple[Fraction, ...] = ()
+
+    def since(self, before: ChargedLoss, answers: int) -> ChargedLoss:
+        """What each of so many answers was charged."""
+        rest = PrivacyLoss(self.epsilon, self.rho, self.delta, self.curve) - PrivacyLoss(
+            before.epsilon, before.rho, before.delta, before.curve
+        )
+        each = rest / answers
+        return ChargedLoss(each.epsilon, each.rho, each.delta, each.curve)
 
     @property
     def pure(self) -> bool:
-        return not self.rho and not self.delta
+        return not self.rho and not self.delta and not self.curve
 
     def at(self, extra: float) -> tuple[float, float]:
         """The (ε, δ) that is promised, where ``extra`` more of δ is given for ρ."""
+        if self.curve:
+            found = RDP.alone(PrivacyLoss(delta=self.delta, curve=self.curve), self.delta + Fraction(extra))
+            return float("inf") if found is None else float(found[0]), float(self.delta) + extra
         if not self.rho:
             return float(self.epsilon), float(self.delta)
         epsilon = self.epsilon + smallest_epsilon(self.rho, Fraction(extra))
@@ -88,13 +100,14 @@ class Claim:
     @property
     def all(self) -> tuple[tuple[float, float], ...]:
         """Every (ε, δ) that may be tested."""
-        return tuple(self.at(extra) for extra in DELTAS) if self.rho else (self.at(0.0),)
+        return tuple(self.at(extra) for extra in DELTAS) if self.rho or self.curve else (self.at(0.0),)
 
     def __str__(self) -> str:
         if self.pure:
             return f"ε {float(self.epsilon):.3g}"
         parts = [f"ε {float(self.epsilon):.3g}"] if self.epsilon else []
         parts += [f"ρ {float(self.rho):.3g}"] if self.rho else []
+        parts += ["a curve of Rényi divergences"] if self.curve else []
         parts += [f"δ {float(self.delta):.2g}"] if self.delta else []
         return ", ".join(parts)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.audit.estimate import Claim, Floats, guessed, told_apart
+from dpsql.audit.lower_bounds import ChargedLoss, Floats, guessed, told_apart
 
 _THRESHOLDS = 60
 _BINS = 24
@@ -49,7 +49,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TellingEvent:
     """``score`` at ``high`` or above: somebody is taken to be there; at ``low`` or below: not to be. NaN never is.
 
     ``at`` is the (ε, δ) that is tested with it, ``present`` whose chance is to be the larger one where δ is not 0.
@@ -81,7 +81,7 @@ class Event:
         )
 
 
-def choose(samples: Samples, claim: Claim) -> Event:
+def choose(samples: Samples, claim: ChargedLoss) -> TellingEvent:
     """The event that shows most. What is learned is tried on the half that it was not learned from."""
     halves = [np.flatnonzero(np.arange(len(samples)) % 2 == part) for part in (0, 1)]
     found = list(scores(samples))
@@ -94,7 +94,7 @@ def choose(samples: Samples, claim: Claim) -> Event:
     return max(chosen, key=lambda one: one[0])[1]
 
 
-def _choose_pure(score: Score, values: Floats, bits: Bits, claim: Claim) -> tuple[float, Event]:
+def _choose_pure(score: Score, values: Floats, bits: Bits, claim: ChargedLoss) -> tuple[float, TellingEvent]:
     ends = _ends(values)
     above, below = values[:, None] >= ends[None, :], values[:, None] <= ends[None, :]
     up, down = above.sum(0), below.sum(0)
@@ -106,13 +106,13 @@ def _choose_pure(score: Score, values: Floats, bits: Bits, claim: Claim) -> tupl
     bounds = guessed(right_up[:, None] + right_down[None, :], up[:, None] + down[None, :], _CHOICE_ERROR)
     bounds = np.where(lows[None, :] < highs[:, None], bounds, -1.0)
     at, by = np.unravel_index(int(np.argmax(bounds)), bounds.shape)
-    return float(bounds[at, by]), Event(score, float(highs[at]), float(lows[by]), claim.at(0.0))
+    return float(bounds[at, by]), TellingEvent(score, float(highs[at]), float(lows[by]), claim.at(0.0))
 
 
-def _choose_approximate(score: Score, values: Floats, bits: Bits, claim: Claim) -> tuple[float, Event]:
+def _choose_approximate(score: Score, values: Floats, bits: Bits, claim: ChargedLoss) -> tuple[float, TellingEvent]:
     """What exceeds its own claim by most, or falls short of it by least."""
     ends = _ends(values)
-    best: tuple[float, Event] | None = None
+    best: tuple[float, TellingEvent] | None = None
     for above in (True, False):
         inside = values[:, None] >= ends[None, :] if above else values[:, None] <= ends[None, :]
         there, away = inside[bits], inside[~bits]
@@ -123,7 +123,7 @@ def _choose_approximate(score: Score, values: Floats, bits: Bits, claim: Claim) 
             margin = float(bounds[place]) - epsilon
             if best is None or margin > best[0]:
                 high, low = (float(ends[place]), -np.inf) if above else (np.inf, float(ends[place]))
-                best = margin, Event(score, high, low, (epsilon, delta), above)
+                best = margin, TellingEvent(score, high, low, (epsilon, delta), above)
     if best is None:
         raise AssertionError("there are two sides")
     return best

@@ -15,10 +15,13 @@ from pathlib import Path
 
 import psycopg
 
-from tests.audit.estimate import Claim
+from dpsql.accounting import ORDERS
+from dpsql.audit.lower_bounds import ChargedLoss
 
 _PATIENCE = 900.0
 PORT = r"port (\d+)\n"
+DPSQL = (sys.executable, "-m", "dpsql")
+"""The command line of this installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +36,22 @@ class Served:
         connection.execute("SET dpsql.notices = off")
         return connection
 
-    def spent(self) -> Claim:
+    def spent(self) -> ChargedLoss:
         """All that was ever charged, exactly."""
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as connection:
-            rows = connection.execute("SELECT epsilon, rho, delta FROM total WHERE analyst = ''").fetchall()
-        return Claim(*map(Fraction, rows[0])) if rows else Claim()
+            rows = connection.execute("SELECT epsilon, rho, delta, curve FROM total WHERE analyst = ''").fetchall()
+        if not rows:
+            return ChargedLoss()
+        epsilon, rho, delta, curve = rows[0]
+        # Noise costs a line: what of it is below a line of ρ is within what ρ claims.
+        lines = (Fraction(part) / order for part, order in zip(curve.split(), ORDERS, strict=False))
+        return ChargedLoss(Fraction(epsilon), max([Fraction(rho), *lines]), Fraction(delta))
 
 
 @contextmanager
-def serving(policy: Path) -> Iterator[Served]:
-    """``dpsql serve`` of a policy, until the block ends."""
-    with running([sys.executable, "-m", "dpsql", "serve", str(policy), "--port", "0"], policy.parent) as process:
+def serving(policy: Path, program: Sequence[str] = DPSQL, more: Sequence[str] = ()) -> Iterator[Served]:
+    """``dpsql serve`` of a policy, until the block ends. ``program`` is what stands before ``serve``."""
+    with running([*program, "serve", str(policy), "--port", "0", *more], policy.parent) as process:
         yield Served(listening(process, policy.parent / "said.log"), policy.parent / "spent.ledger")
 
 
@@ -51,7 +59,7 @@ def serving(policy: Path) -> Iterator[Served]:
 def running(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process whose output is in ``said.log``; it is ended with the block."""
     with (folder / "said.log").open("wb") as said:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)  # noqa: S603
     try:
         yield process
     finally:

@@ -1,0 +1,273 @@
+"""Sample and aggregate: an expression is answered in blocks of people, and the blocks' answers are aggregated.
+
+``dpsql.over_blocks(e, blocks => B)`` (Nissim, Raskhodnikova, Smith 2007; Smith 2011; GUPT, Mohan and others 2012). A
+person's block is the keyed hash of the person's own key, under a secret that is drawn afresh each time people are read.
+Each block answers e over the rows of its people, exactly; answers are clipped into a public range [L, U], and their
+mean or median is released.
+
+Guarantee: whatever e is, one person who comes or goes changes one block's answers. The other blocks keep theirs, since
+nobody's block depends on anybody else. In each group a block has one clipped answer, or none:
+
+- The mean is (L+U)/2 + Σ(a - (L+U)/2)/B, over the blocks that have an answer a. One without any adds 0, as if it had
+  answered the middle. So Σ moves by at most U - L in a group: twice the half-width that one answer adds at most.
+- For the median each block has weight 1, and one answer becomes another, comes, or goes: weights move by at most 2.
+
+So a release over blocks is planned as one in which a block owns one row of each group, and all that it moves by is
+doubled (``Query.blocks``). Where keys are constant per person, one group changes; else every group of the public key
+set may, since nothing clips a person's rows: no ``max_rows`` is asked for, and none is relied on. Under substitution of
+one person's rows, who keeps the key, it is the same one block; where the key changes too, two blocks change, as for two
+persons. dpsql promises add/remove.
+
+For any fixed secret that holds by arithmetic. It need not be secret for that, but where the rows have no key of their
+own (a row is its own unit), their places in the table do not stay the same without one of them: then the blocks are as
+good as drawn anew for each row, as long as the secret is one. What an analyst gains by a fresh secret is that answers
+do not depend on one partition for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.aggregates import Grouped, take_apart
+from rewriter.columns import Source
+from rewriter.declared import ONE, Catalog, ContributionBound, Interval
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value
+from rewriter.per_person import of_units
+from rewriter.plan import BLOCK_KEY
+from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.relations import Relation, SelectRows
+from rewriter.release import Aggregate, OverBlocks, Query, aggregate_name, key_name, release_name
+from rewriter.split.decimal_texts import decimal_number
+from rewriter.split.figures_of_blocks import Figures, layers
+from rewriter.split.merged_releases import release_of
+
+_BLOCKS = "blocks"
+_RANGE_HINT = "write low => and high => in dpsql.over_blocks: the range that its answers are clipped into"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRelease:
+    """A release over blocks. ``shown`` makes of its aggregates' columns, by place, what was asked for."""
+
+    query: Query
+    shown: tuple[Callable[[exp.Expr], exp.Expr], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What the splitter lends: names for tables, rows by a select list, and a block of rows over one source."""
+
+    alias: Callable[[], str]
+    project: Callable[[exp.Select, Source], Relation]
+    block: Callable[[exp.Select, Source], SelectRows]
+    catalog: Catalog
+    dialect: Dialect
+
+
+def apart_from_blocks(
+    grouped: Grouped, block: SelectRows, making: Making, number: int
+) -> tuple[Grouped, tuple[BlockRelease, ...]]:
+    """What is asked of people, and beside it the releases of what is asked over blocks, one for each number of blocks.
+
+    ``number`` is that of the release of people, or of the first over blocks where nothing is asked of people. The outer
+    SELECT reads the tables of all, joined by their groups, which are public and so the same.
+    """
+    if all(one.over_blocks is None for one in grouped.aggregates):
+        return grouped, ()
+    places: dict[int, list[int]] = {}
+    for place, one in enumerate(grouped.aggregates):
+        places.setdefault(0 if one.over_blocks is None else one.over_blocks.blocks, []).append(place)
+    people = places.pop(0, [])
+    outer: exp.Select = grouped.outer.copy()
+    first = release_name(number)
+    names = [release_name(number + bool(people) + at) for at in range(len(places))]
+    made = [
+        release_over_blocks([grouped.aggregates[place] for place in own], grouped, block, making)
+        for own in places.values()
+    ]
+    new: dict[str, exp.Expr] = {
+        aggregate_name(place): exp.column(aggregate_name(at), first) for at, place in enumerate(people)
+    }
+    for name, own, release in zip(names, places.values(), made, strict=True):
+        for at, place in enumerate(own):
+            new[aggregate_name(place)] = release.shown[at](exp.column(aggregate_name(at), name))
+    for column in list(outer.find_all(exp.Column)):
+        if column.table == first and column.name in new:
+            column.replace(new[column.name].copy())
+    for name in names if people else names[1:]:
+        outer.append("joins", _by_groups(first, name, len(grouped.keys)))
+    asked = tuple(grouped.aggregates[place] for place in people)
+    calls = tuple(grouped.calls[place] for place in people)
+    return replace(grouped, aggregates=asked, calls=calls, outer=outer), tuple(made)
+
+
+def _by_groups(first: str, name: str, keys: int) -> exp.Join:
+    same = [
+        exp.NullSafeEQ(this=exp.column(key_name(place), first), expression=exp.column(key_name(place), name))
+        for place in range(keys)
+    ]
+    table = exp.to_table(name)
+    return exp.Join(this=table, on=exp.and_(*same, copy=False)) if same else exp.Join(this=table, kind="CROSS")
+
+
+def release_over_blocks(
+    asked: Sequence[Aggregate], grouped: Grouped, block: SelectRows, making: Making
+) -> BlockRelease:
+    """The release of what is asked over equally many blocks. Raises :class:`Refused` where no range is known."""
+    settings = [one.over_blocks for one in asked if one.over_blocks is not None]
+    if grouped.sets:
+        raise Refused("grouping sets are not answered over blocks", hint="use one GROUP BY")
+    if block.unit is None:
+        raise AssertionError("a private block has an owner")
+    answers, derived = _answers(settings, grouped, block, making)
+    ranges = [
+        _range(*one)
+        for one in zip(settings, asked, derived, (v for _, v in answers.columns[-len(asked) :]), strict=True)
+    ]
+    source = _bounded(answers.source(_BLOCKS, making.alias()), ranges)
+    names = [key_name(place) for place in range(len(grouped.keys))]
+    items = [_column(name) for name in names]
+    measured = [
+        _measured(_column(f"v{place}"), one, within)
+        for place, (one, within) in enumerate(zip(settings, ranges, strict=True))
+    ]
+    select = exp.Select(expressions=[*items, *(exp.alias_(one, f"a{place}") for place, one in enumerate(measured))])
+    select = select.from_(exp.to_table(_BLOCKS), copy=False)
+    if names:
+        select.set("group", exp.Group(expressions=[_column(name) for name in names]))
+    rows = making.block(select, source)
+    apart = take_apart(select, rows.scope, making.dialect, _BLOCKS, [*names, *(f"a{n}" for n in range(len(asked)))])
+    keys = tuple(replace(own, text=key.text) for own, key in zip(apart.keys, grouped.keys, strict=True))
+    told = tuple(replace(own, wording=one.wording) for own, one in zip(apart.aggregates, asked, strict=True))
+    query = release_of(replace(apart, keys=keys, aggregates=told), rows)
+    alone = all(key.value.constant for key in grouped.keys)
+    query = replace(query, blocks=settings[0].blocks, changed=1 if alone else None)
+    shown = tuple(_shown(one, within) for one, within in zip(settings, ranges, strict=True))
+    return BlockRelease(query, shown, _notes(asked, settings, ranges))
+
+
+def _answers(
+    settings: Sequence[OverBlocks], grouped: Grouped, block: SelectRows, making: Making
+) -> tuple[Relation, list[Interval | None]]:
+    """The answers of the blocks as rows that each are a block's, with where they lie, if that is known."""
+    figures = Figures(block.scope, making.dialect)
+    spelt = [figures.spelt(one.node) for one in settings]
+    for one in settings:
+        _check(one.node)
+    first, *rest = layers([node for node, _ in spelt])
+    names = [name for name, _ in first]
+    select = exp.Select(expressions=[exp.alias_(node, name, quoted=True) for name, node in first])
+    inner = take_apart(select, block.scope, making.dialect, _BLOCKS, names)
+    keys = [key_name(place) for place in range(len(grouped.keys))]
+    own = [exp.alias_(exp.column(key, _BLOCKS), exp.to_identifier(key, quoted=True)) for key in keys]
+    inner.outer.set("expressions", [*own, *inner.outer.expressions])
+    bucket = making.dialect.bucket(block.unit.copy(), BLOCK_KEY, settings[0].blocks) if block.unit is not None else None
+    # A block has any number of rows.
+    people = replace(block, unit=bucket, bound=ContributionBound(), everybody=None)
+    source = of_units(replace(inner, keys=grouped.keys), people, making.alias(), making.catalog, making.dialect)
+    fields = {name: _unowned(value) for name, value in source.fields.items()}
+    answers = making.project(inner.outer, replace(source, bound=ONE, fields=fields, unique_keys=()))
+    known = [*keys, *names]
+    for layer in rest:
+        more = [exp.alias_(node, name, quoted=True) for name, node in layer]
+        select = exp.Select(expressions=[*map(_column, known), *more]).from_(exp.to_table(_BLOCKS), copy=False)
+        answers = making.project(select, replace(_fenced(answers), bound=ONE).source(_BLOCKS, making.alias()))
+        known += [name for name, _ in layer]
+    return replace(answers, bound=ONE), [interval for _, interval in spelt]
+
+
+def _fenced(rows: Relation) -> Relation:
+    """Rows with an OFFSET are not pulled up: what is named is computed once, on every engine."""
+    fenced = rows.rows.copy()
+    fenced.set("offset", exp.Offset(expression=exp.Literal.number("0")))
+    return replace(rows, rows=fenced)
+
+
+def _unowned(value: Value) -> Value:
+    """A block has rows in many groups, and no key of a person is the key of a block."""
+    return replace(value.unowned(), constant=False)
+
+
+def _check(node: exp.Expr) -> None:
+    while isinstance(node, exp.Paren | exp.Filter | exp.Cast):
+        node = node.this
+    if isinstance(node, exp.Count | exp.Sum | exp.CountIf):
+        raise Refused(
+            "a block's answer stands for the whole, and a count or a sum of a block does not",
+            hint="ask for the COUNT or SUM itself, without blocks; a quotient of sums is answered over blocks",
+        )
+
+
+def _range(asked: OverBlocks, told: Aggregate, derived: Interval | None, answer: Value) -> Interval:
+    """The range of the answers: as it was written, or as it follows."""
+    if not answer.type.numeric:
+        raise Refused(f"{told.text} needs a number, not a {answer.type}", hint="cast it", sqlstate=TYPE_MISMATCH)
+    known = derived or answer.interval
+    low = asked.low if asked.low is not None else known.low if known is not None else None
+    high = asked.high if asked.high is not None else known.high if known is not None else None
+    if low is None or high is None:
+        raise Refused(f"no range of {told.text} follows from the policy", hint=_RANGE_HINT)
+    if low >= high:
+        raise Refused(f"the range of {told.text} is empty", hint=_RANGE_HINT, sqlstate="22023")
+    # Numbers that doubles hold: what is clipped and what is added back are the same.
+    return Interval(Fraction(float(low)), Fraction(float(high)))
+
+
+def _bounded(source: Source, ranges: Sequence[Interval]) -> Source:
+    """The source with its answers in their ranges, into which whatever is measured of them is clipped."""
+    fields = dict(source.fields)
+    for place, interval in enumerate(ranges):
+        fields[f"v{place}"] = replace(fields[f"v{place}"], interval=interval)
+    return replace(source, fields=fields, bound=ONE)
+
+
+def _column(name: str) -> exp.Expr:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _middle(interval: Interval) -> Fraction:
+    return Fraction(float((interval.low + interval.high) / 2))
+
+
+def _measured(answer: exp.Expr, asked: OverBlocks, interval: Interval) -> exp.Expr:
+    number = exp.Cast(this=answer, to=exp.DataType(this=exp.DType.DOUBLE))
+    if asked.median:
+        order = exp.Order(expressions=[exp.Ordered(this=number, nulls_first=False)])
+        half = exp.PercentileCont(this=exp.Literal.number("0.5"))
+        return exp.WithinGroup(this=half, expression=order)
+    middle = _middle(interval)
+    return exp.Sum(this=number if middle == 0 else exp.Sub(this=number, expression=decimal_number(middle)))
+
+
+def _shown(asked: OverBlocks, interval: Interval) -> Callable[[exp.Expr], exp.Expr]:
+    def shown(column: exp.Expr) -> exp.Expr:
+        if asked.median:
+            return column
+        mean: exp.Expr = exp.Div(this=column, expression=exp.Literal.number(str(asked.blocks)))
+        middle = _middle(interval)
+        return exp.Paren(this=mean if middle == 0 else exp.Add(this=mean, expression=decimal_number(middle)))
+
+    return shown
+
+
+def _notes(asked: Sequence[Aggregate], settings: Sequence[OverBlocks], ranges: Sequence[Interval]) -> tuple[str, ...]:
+    found = []
+    for one, own, within in zip(asked, settings, ranges, strict=True):
+        ends = f"[{float(within.low):g}, {float(within.high):g}]"
+        way = "median" if own.median else "mean"
+        empty = "left out" if own.median else f"taken for {float(_middle(within)):g}"
+        found.append(
+            f"{one.text} is the {way} of {own.blocks} blocks of people, whose answers are clipped into {ends};"
+            f" blocks without an answer are {empty}"
+        )
+    found.append(
+        "a block's answer stands for the whole: error bars cover the noise, not how answers of small blocks differ from"
+        " that of all people"
+    )
+    return tuple(found)
