@@ -37,13 +37,16 @@ class Toy(IeeeDoubles):
     longest_text = None
     words = {word: f"toy_{word}" for word in WORDS}  # noqa: RUF012
     own_words = frozenset(
-        """date_format toy_begin toy_between toy_bits toy_bytes toy_capitals toy_character toy_days toy_digits toy_divide toy_double toy_epoch toy_even
+        """date_format toy_begin toy_between toy_bits toy_bucket toy_bytes toy_capitals toy_character toy_days toy_digits toy_divide toy_double toy_epoch toy_even
         toy_field toy_find toy_first toy_instant toy_later toy_log2 toy_lower toy_match toy_matches toy_micros toy_over toy_pick toy_power toy_real toy_replace
         toy_row toy_seconds toy_series toy_since toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
 
     own_syntax = frozenset(
-        {*(exp.Div, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.TryCast, exp.LogicalAnd, exp.LogicalOr)}
+        {
+            *(exp.Div, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.TryCast, exp.LogicalAnd, exp.LogicalOr),
+            exp.Offset,
+        }
     )
 
     # -- types ---------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting import ACCOUNTINGS, ZCDP, Accounting
-from dpsql.accounting.loss import PrivacyLoss
+from dpsql.accounting import ACCOUNTINGS, APPROX, Accounting
 from dpsql.calibrate.calibration import calibrate, margins
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.rounding import quotients
@@ -147,10 +146,7 @@ def test_predicted_margins_are_those_of_the_answer(accounting: Accounting) -> No
         Output("total", DOUBLE, Linear((("above", step), ("n", Fraction(40)))), "SUM(height)"),
     )
     query = plan(block("n"), block("above", "below", l1=180 * 64, step=step), outputs=outputs)
-    zcdp = accounting is ZCDP
-    price = (
-        PrivacyLoss(rho=Fraction(1, 200)) if zcdp else PrivacyLoss(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6))
-    )
+    price = accounting.price(Fraction(1, 10), Fraction(1, 10**6) if accounting is APPROX else Fraction(0))
     calibration = calibrate(query, accounting, price)
     expected = margins(query, calibration, group_size=2000)
     for share in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):

@@ -11,7 +11,7 @@ from itertools import permutations
 import pytest
 from scipy import stats
 
-from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, ZCDP, Accounting
+from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, RDP, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.mechanisms.sampling.permute_and_flip import flip, permute_and_flip
@@ -136,6 +136,7 @@ PRICES = {
     ZCDP: PrivacyLoss(rho=Fraction(1, 200)),
     PURE: PrivacyLoss(epsilon=Fraction(1, 10)),
     APPROX: PrivacyLoss(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6)),
+    RDP: RDP.price(Fraction(1, 10), Fraction(0)),
 }
 
 
@@ -148,9 +149,7 @@ def calibrated(accounting: Accounting, count: int = 10) -> Calibration:
 def test_picks_and_numbers_together_cost_no_more_than_the_price(accounting: Accounting, count: int) -> None:
     found, price = calibrated(accounting, count), PRICES[accounting]
     assert found.peeled is not None
-    assert found.loss.epsilon <= price.epsilon
-    assert found.loss.rho <= price.rho
-    assert found.loss.delta <= price.delta
+    assert found.loss.fits_within(price)
     # The formula once more, from the other side.
     each = found.peeled.mechanism.rate * 2
     share = found.peeled.share

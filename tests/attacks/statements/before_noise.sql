@@ -28,7 +28,7 @@ SELECT COUNT(*) FROM (SELECT card, COUNT(*) AS n FROM member GROUP BY card HAVIN
 SELECT card FROM member QUALIFY row_number() OVER (ORDER BY wealth DESC) = 1
 --- refused: QUALIFY above a group
 SELECT branch, COUNT(*) FROM member GROUP BY branch QUALIFY rank() OVER (ORDER BY MAX(wealth)) = 1
---- refused: a condition that compares people with all people
+--- refused or charged: a condition that compares people with all people
 SELECT COUNT(*) FROM member WHERE wealth > (SELECT AVG(wealth) FROM member)
 --- refused: those who are the richest
 SELECT COUNT(*) FROM member WHERE wealth >= ALL (SELECT wealth FROM member)

@@ -52,7 +52,7 @@ SELECT COUNT(*), COUNT(loan.id) FROM member LEFT JOIN loan ON loan.member_id = m
 SELECT COUNT(*) FROM member LEFT JOIN loan ON member.id = 7777
 --- refused: a comma with a condition in WHERE that OR takes away
 SELECT COUNT(*) FROM member, loan WHERE member.id = loan.member_id OR TRUE
---- refused: a join of released groups with rows of people
+--- refused or charged: a join of released groups with rows of people
 SELECT COUNT(*) FROM member JOIN (SELECT branch, COUNT(*) AS n FROM member GROUP BY branch) AS t ON t.branch = member.branch WHERE t.n > 200
 --- refused: people beside a function's rows
 SELECT COUNT(*) FROM member, generate_series(1, 1000000) AS g

@@ -16,15 +16,15 @@ SELECT COUNT(*) FROM member WHERE 7777 IN (SELECT id FROM member)
 SELECT COUNT(*) FROM member WHERE score IN (SELECT score FROM member WHERE id = 7777)
 --- refused: the same by NOT IN
 SELECT COUNT(*) FROM member WHERE card NOT IN (SELECT title FROM loan)
---- refused: the same by comparison
+--- refused or charged: the same by comparison
 SELECT COUNT(*) FROM member WHERE (SELECT COUNT(*) FROM loan WHERE member_id = 7777) > 0
 --- refused: the same inside of an aggregate
 SELECT SUM((SELECT score FROM member WHERE id = 7777)) FROM member
 --- refused: the same inside of FILTER
 SELECT COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM member WHERE id = 7777)) FROM member
---- refused: the same inside of CASE
+--- refused or charged: the same inside of CASE
 SELECT SUM(CASE WHEN (SELECT MAX(score) FROM member) > 100 THEN 1 ELSE 0 END) FROM loan
---- refused: a correlated count per branch of all people
+--- refused or charged: a correlated count per branch of all people
 SELECT COUNT(*) FROM member AS m WHERE (SELECT COUNT(*) FROM member AS o WHERE o.branch = m.branch) > 200
 --- refused: a correlated EXISTS over other people
 SELECT COUNT(*) FROM member AS m WHERE EXISTS (SELECT 1 FROM member AS o WHERE o.wealth > m.wealth)
@@ -34,7 +34,7 @@ SELECT COUNT(*) FROM member AS m WHERE NOT EXISTS (SELECT 1 FROM member AS o WHE
 SELECT COUNT(*) FROM member AS m WHERE EXISTS (SELECT 1 FROM loan AS l WHERE l.member_id = m.id AND l.price > 100)
 --- charged: IN over the same person's rows
 SELECT COUNT(*) FROM member WHERE id IN (SELECT member_id FROM loan WHERE kind = 'atlas')
---- refused: the public side counts private rows by a correlated subquery
+--- refused or charged: the public side counts private rows by a correlated subquery
 SELECT name, (SELECT COUNT(*) FROM member WHERE branch = name) FROM branch
 --- refused: lateral rows
 SELECT COUNT(*) FROM member AS m, LATERAL (SELECT * FROM loan AS l WHERE l.price > m.wealth) AS x

@@ -1,5 +1,5 @@
 -- One block has other answers in each of the groups, and those of people are counted beside it.
-SELECT reason, COUNT(*) AS n, dpsql.over_blocks(CORR(cost, p.weight_kg), blocks => 40) AS r
+SELECT reason, COUNT(*) AS n, dpsql.over_blocks(AVG(cost) / AVG(p.weight_kg), blocks => 40, low => 0, high => 2) AS r
 FROM visit v JOIN patient p ON p.id = v.patient_id GROUP BY reason;
 
 -- ----
@@ -93,8 +93,8 @@ ORDER BY
 -- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 4194304, l2 2097152
---   s0: Σ dpsql.over_blocks(CORR(cost, weight_kg), blocks => 40) (steps of 1/524288, at most 1048576)
--- a0: dpsql.over_blocks(CORR(cost, weight_kg), blocks => 40) (double) = 1/524288 · s0
+--   s0: Σ dpsql.over_blocks(AVG(cost) / AVG(weight_kg), blocks => 40, low => 0, high => 2) (steps of 1/524288, at most 1048576)
+-- a0: dpsql.over_blocks(AVG(cost) / AVG(weight_kg), blocks => 40, low => 0, high => 2) (double) = 1/524288 · s0
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH released AS (
   SELECT
@@ -104,705 +104,101 @@ WITH released AS (
     ) AS s0
   FROM (
     SELECT
-      t9.u AS u,
-      t9.c0 AS k0,
+      t5.u AS u,
+      t5.c0 AS k0,
       CASE
-        WHEN t9.c14 < (
+        WHEN CASE WHEN (
+          t5.c3 - 1e0
+        ) BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t5.c3 - 1e0 END < (
           -1e0
         )
         THEN (
           -524288
         )
-        WHEN t9.c14 > 1e0
+        WHEN CASE WHEN (
+          t5.c3 - 1e0
+        ) BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t5.c3 - 1e0 END > 1e0
         THEN 524288
-        ELSE CAST(t9.c14 * 524288e0 AS BIGINT)
+        ELSE CAST(CASE WHEN (
+          t5.c3 - 1e0
+        ) BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t5.c3 - 1e0 END * 524288e0 AS BIGINT)
       END AS v0
     FROM (
       SELECT
-        t8.c0 AS c0,
-        t8.c1 AS c1,
-        t8.c2 AS c2,
-        t8.c3 AS c3,
-        t8.c4 AS c4,
-        t8.c5 AS c5,
-        t8.c6 AS c6,
-        t8.c7 AS c7,
-        t8.c8 AS c8,
-        t8.c9 AS c9,
-        t8.c10 AS c10,
-        t8.c11 AS c11,
-        t8.c12 AS c12,
-        t8.c13 AS c13,
+        t4.c0 AS c0,
+        t4.c1 AS c1,
+        t4.c2 AS c2,
         CASE
           WHEN (
-            t8.c6 / t8.c13
+            t4.c1 / t4.c2
           ) BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308
-          THEN t8.c6 / t8.c13
-        END AS c14,
-        t8.u AS u
+          THEN t4.c1 / t4.c2
+        END AS c3,
+        t4.u AS u
       FROM (
         SELECT
-          t7.c0 AS c0,
-          t7.c1 AS c1,
-          t7.c2 AS c2,
-          t7.c3 AS c3,
-          t7.c4 AS c4,
-          t7.c5 AS c5,
-          t7.c6 AS c6,
-          t7.c7 AS c7,
-          t7.c8 AS c8,
-          t7.c9 AS c9,
-          t7.c10 AS c10,
-          t7.c11 AS c11,
-          t7.c12 AS c12,
-          CASE
-            WHEN (
-              t7.c11 * t7.c12
-            ) BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308
-            THEN t7.c11 * t7.c12
-          END AS c13,
-          t7.u AS u
+          t3.k0 AS c0,
+          t3.a0 AS c1,
+          t3.a1 AS c2,
+          t3.u AS u
         FROM (
           SELECT
-            t6.c0 AS c0,
-            t6.c1 AS c1,
-            t6.c2 AS c2,
-            t6.c3 AS c3,
-            t6.c4 AS c4,
-            t6.c5 AS c5,
-            t6.c6 AS c6,
-            t6.c7 AS c7,
-            t6.c8 AS c8,
-            t6.c9 AS c9,
-            t6.c10 AS c10,
-            CASE WHEN SQRT(t6.c9) BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308 THEN SQRT(t6.c9) END AS c11,
-            CASE WHEN SQRT(t6.c10) BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308 THEN SQRT(t6.c10) END AS c12,
-            t6.u AS u
-          FROM (
-            SELECT
-              t5.c0 AS c0,
-              t5.c1 AS c1,
-              t5.c2 AS c2,
-              t5.c3 AS c3,
-              t5.c4 AS c4,
-              t5.c5 AS c5,
-              t5.c6 AS c6,
-              t5.c7 AS c7,
-              t5.c8 AS c8,
-              CASE
-                WHEN ABS(t5.c4 - t5.c7) BETWEEN (
+            (
+              CAST(CONCAT('0x', LEFT(SHA256('dpsql block key 7b1f5c93e2a84d06' || CAST(t2."id" AS TEXT)), 15)) AS BIGINT) % 40
+            ) AS u,
+            t1."reason" AS k0,
+            (
+              CAST(SUM(t1."cost") AS DOUBLE) / CAST(COUNT(t1."cost") AS DOUBLE)
+            ) AS a0,
+            (
+              (
+                CAST(SUM(
+                  CASE
+                    WHEN CASE WHEN t2."weight_kg" BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308 THEN t2."weight_kg" END < 2e0
+                    THEN 8192
+                    WHEN CASE WHEN t2."weight_kg" BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308 THEN t2."weight_kg" END > 300e0
+                    THEN 1228800
+                    ELSE CAST(CASE WHEN t2."weight_kg" BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308 THEN t2."weight_kg" END * 4096e0 AS BIGINT)
+                  END
+                ) AS DOUBLE) * 0.000244140625e0
+              ) / CAST(COUNT(
+                CASE WHEN t2."weight_kg" BETWEEN (
                   -1.7976931348623157e308
-                ) AND 1.7976931348623157e308
-                THEN ABS(t5.c4 - t5.c7)
-              END AS c9,
-              CASE
-                WHEN ABS(t5.c5 - t5.c8) BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308
-                THEN ABS(t5.c5 - t5.c8)
-              END AS c10,
-              t5.u AS u
-            FROM (
-              SELECT
-                t4.c0 AS c0,
-                t4.c1 AS c1,
-                t4.c2 AS c2,
-                t4.c3 AS c3,
-                t4.c4 AS c4,
-                t4.c5 AS c5,
-                CASE
-                  WHEN (
-                    t4.c1 - (
-                      t4.c2 * t4.c3
-                    )
-                  ) BETWEEN (
-                    -1.7976931348623157e308
-                  ) AND 1.7976931348623157e308
-                  THEN t4.c1 - (
-                    t4.c2 * t4.c3
-                  )
-                END AS c6,
-                CASE
-                  WHEN (
-                    t4.c2 * t4.c2
-                  ) BETWEEN (
-                    -1.7976931348623157e308
-                  ) AND 1.7976931348623157e308
-                  THEN t4.c2 * t4.c2
-                END AS c7,
-                CASE
-                  WHEN (
-                    t4.c3 * t4.c3
-                  ) BETWEEN (
-                    -1.7976931348623157e308
-                  ) AND 1.7976931348623157e308
-                  THEN t4.c3 * t4.c3
-                END AS c8,
-                t4.u AS u
-              FROM (
-                SELECT
-                  t3.k0 AS c0,
-                  t3.a0 AS c1,
-                  t3.a1 AS c2,
-                  t3.a2 AS c3,
-                  t3.a3 AS c4,
-                  t3.a4 AS c5,
-                  t3.u AS u
-                FROM (
-                  SELECT
-                    (
-                      CAST(CONCAT('0x', LEFT(SHA256('dpsql block key 7b1f5c93e2a84d06' || CAST(t2."id" AS TEXT)), 15)) AS BIGINT) % 40
-                    ) AS u,
-                    t1."reason" AS k0,
-                    (
-                      (
-                        CAST(SUM(
-                          CASE
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END < (
-                              -372500e0
-                            )
-                            THEN (
-                              -745000
-                            )
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END > 372500e0
-                            THEN 745000
-                            ELSE CAST(CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END * 2e0 AS BIGINT)
-                          END
-                        ) FILTER(WHERE
-                          (
-                            NOT (
-                              t1."cost" IS NULL
-                            )
-                          )
-                          AND (
-                            NOT (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                            )
-                          )) AS DOUBLE) * 0.5e0
-                      ) / CAST(COUNT(
-                        CASE
-                          WHEN (
-                            (
-                              CAST(t1."cost" AS DOUBLE) - 2500e0
-                            ) * (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            )
-                          ) BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308
-                          THEN (
-                            CAST(t1."cost" AS DOUBLE) - 2500e0
-                          ) * (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                          )
-                        END
-                      ) FILTER(WHERE
-                        (
-                          NOT (
-                            t1."cost" IS NULL
-                          )
-                        )
-                        AND (
-                          NOT (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                          )
-                        )) AS DOUBLE)
-                    ) AS a0,
-                    (
-                      (
-                        CAST(SUM(
-                          CASE
-                            WHEN CASE
-                              WHEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CAST(t1."cost" AS DOUBLE) - 2500e0
-                            END < (
-                              -2500e0
-                            )
-                            THEN (
-                              -640000
-                            )
-                            WHEN CASE
-                              WHEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CAST(t1."cost" AS DOUBLE) - 2500e0
-                            END > 2500e0
-                            THEN 640000
-                            ELSE CAST(CASE
-                              WHEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CAST(t1."cost" AS DOUBLE) - 2500e0
-                            END * 256e0 AS BIGINT)
-                          END
-                        ) FILTER(WHERE
-                          (
-                            NOT (
-                              t1."cost" IS NULL
-                            )
-                          )
-                          AND (
-                            NOT (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                            )
-                          )) AS DOUBLE) * 0.00390625e0
-                      ) / CAST(COUNT(
-                        CASE
-                          WHEN (
-                            CAST(t1."cost" AS DOUBLE) - 2500e0
-                          ) BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308
-                          THEN CAST(t1."cost" AS DOUBLE) - 2500e0
-                        END
-                      ) FILTER(WHERE
-                        (
-                          NOT (
-                            t1."cost" IS NULL
-                          )
-                        )
-                        AND (
-                          NOT (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                          )
-                        )) AS DOUBLE)
-                    ) AS a1,
-                    (
-                      (
-                        CAST(SUM(
-                          CASE
-                            WHEN CASE
-                              WHEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            END < (
-                              -149e0
-                            )
-                            THEN (
-                              -610304
-                            )
-                            WHEN CASE
-                              WHEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            END > 149e0
-                            THEN 610304
-                            ELSE CAST(CASE
-                              WHEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            END * 4096e0 AS BIGINT)
-                          END
-                        ) FILTER(WHERE
-                          (
-                            NOT (
-                              t1."cost" IS NULL
-                            )
-                          )
-                          AND (
-                            NOT (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                            )
-                          )) AS DOUBLE) * 0.000244140625e0
-                      ) / CAST(COUNT(
-                        CASE
-                          WHEN (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                          ) BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308
-                          THEN CASE WHEN t2."weight_kg" BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                        END
-                      ) FILTER(WHERE
-                        (
-                          NOT (
-                            t1."cost" IS NULL
-                          )
-                        )
-                        AND (
-                          NOT (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                          )
-                        )) AS DOUBLE)
-                    ) AS a2,
-                    (
-                      (
-                        CAST(SUM(
-                          CASE
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              )
-                            END < (
-                              -6250000e0
-                            )
-                            THEN (
-                              -781250
-                            )
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              )
-                            END > 6250000e0
-                            THEN 781250
-                            ELSE CAST(CASE
-                              WHEN (
-                                (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                ) * (
-                                  CAST(t1."cost" AS DOUBLE) - 2500e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              ) * (
-                                CAST(t1."cost" AS DOUBLE) - 2500e0
-                              )
-                            END * 0.125e0 AS BIGINT)
-                          END
-                        ) FILTER(WHERE
-                          (
-                            NOT (
-                              t1."cost" IS NULL
-                            )
-                          )
-                          AND (
-                            NOT (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                            )
-                          )) AS DOUBLE) * 8e0
-                      ) / CAST(COUNT(
-                        CASE
-                          WHEN (
-                            (
-                              CAST(t1."cost" AS DOUBLE) - 2500e0
-                            ) * (
-                              CAST(t1."cost" AS DOUBLE) - 2500e0
-                            )
-                          ) BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308
-                          THEN (
-                            CAST(t1."cost" AS DOUBLE) - 2500e0
-                          ) * (
-                            CAST(t1."cost" AS DOUBLE) - 2500e0
-                          )
-                        END
-                      ) FILTER(WHERE
-                        (
-                          NOT (
-                            t1."cost" IS NULL
-                          )
-                        )
-                        AND (
-                          NOT (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                          )
-                        )) AS DOUBLE)
-                    ) AS a3,
-                    (
-                      (
-                        CAST(SUM(
-                          CASE
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END < (
-                              -22201e0
-                            )
-                            THEN (
-                              -710432
-                            )
-                            WHEN CASE
-                              WHEN (
-                                (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END > 22201e0
-                            THEN 710432
-                            ELSE CAST(CASE
-                              WHEN (
-                                (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                ) * (
-                                  CASE WHEN t2."weight_kg" BETWEEN (
-                                    -1.7976931348623157e308
-                                  ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                                )
-                              ) BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308
-                              THEN (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              ) * (
-                                CASE WHEN t2."weight_kg" BETWEEN (
-                                  -1.7976931348623157e308
-                                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                              )
-                            END * 32e0 AS BIGINT)
-                          END
-                        ) FILTER(WHERE
-                          (
-                            NOT (
-                              t1."cost" IS NULL
-                            )
-                          )
-                          AND (
-                            NOT (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                            )
-                          )) AS DOUBLE) * 0.03125e0
-                      ) / CAST(COUNT(
-                        CASE
-                          WHEN (
-                            (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            ) * (
-                              CASE WHEN t2."weight_kg" BETWEEN (
-                                -1.7976931348623157e308
-                              ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                            )
-                          ) BETWEEN (
-                            -1.7976931348623157e308
-                          ) AND 1.7976931348623157e308
-                          THEN (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                          ) * (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END - 151e0
-                          )
-                        END
-                      ) FILTER(WHERE
-                        (
-                          NOT (
-                            t1."cost" IS NULL
-                          )
-                        )
-                        AND (
-                          NOT (
-                            CASE WHEN t2."weight_kg" BETWEEN (
-                              -1.7976931348623157e308
-                            ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL
-                          )
-                        )) AS DOUBLE)
-                    ) AS a4
-                  FROM "main"."visit" AS t1
-                  JOIN "main"."patient" AS t2
-                    ON t2."id" = t1."patient_id"
-                  GROUP BY
-                    (
-                      CAST(CONCAT('0x', LEFT(SHA256('dpsql block key 7b1f5c93e2a84d06' || CAST(t2."id" AS TEXT)), 15)) AS BIGINT) % 40
-                    ),
-                    t1."reason"
-                ) AS t3
-                OFFSET 0
-              ) AS t4
-              OFFSET 0
-            ) AS t5
-            OFFSET 0
-          ) AS t6
-          OFFSET 0
-        ) AS t7
+                ) AND 1.7976931348623157e308 THEN t2."weight_kg" END
+              ) AS DOUBLE)
+            ) AS a1
+          FROM "main"."visit" AS t1
+          JOIN "main"."patient" AS t2
+            ON t2."id" = t1."patient_id"
+          GROUP BY
+            (
+              CAST(CONCAT('0x', LEFT(SHA256('dpsql block key 7b1f5c93e2a84d06' || CAST(t2."id" AS TEXT)), 15)) AS BIGINT) % 40
+            ),
+            t1."reason"
+        ) AS t3
         OFFSET 0
-      ) AS t8
-    ) AS t9
+      ) AS t4
+    ) AS t5
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t9_t8_t7_t6_t5_t4_t3_t1_4.x AS TEXT) AS k0
+    CAST(d_t5_t4_t3_t1_4.x AS TEXT) AS k0
   FROM (
     SELECT
       x
@@ -813,7 +209,7 @@ WITH released AS (
     UNION ALL
     SELECT
       NULL AS x
-  ) AS d_t9_t8_t7_t6_t5_t4_t3_t1_4
+  ) AS d_t5_t4_t3_t1_4
 )
 SELECT
   keys.k0,
@@ -829,7 +225,7 @@ SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "n",
   (
-    dpsql_release_1.a0 / 40
+    dpsql_release_1.a0 / 40 + 1
   ) AS "r"
 FROM (
   SELECT
