@@ -65,7 +65,7 @@ CLASSES: Mapping[str, ListedFields] = {
         ("within",),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
+    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews", "answers")),
     "Table": ListedFields(
         "table",
         (
