@@ -110,7 +110,9 @@ def released_note(prepared: Prepared, finished: Finished) -> str:
         what = f"{shown_value}{exact}"
     else:
         what = f"{len(shown.rows):,} rows" if len(shown.rows) != 1 else "1 row"
-    return f"people are compared with released numbers: {text} was released first, as {what}; error bars hold for that"
+    others = "; who is in groups that were not released meets none of them" if prepared.program.selects else ""
+    told = f"{text} was released first, as {what}; error bars hold for that{others}"
+    return f"people are compared with released numbers: {told}"
 
 
 def shortened(prepared: Prepared) -> str:

@@ -51,6 +51,11 @@ def _prepared(
             hint="ask for some of them first, and write their numbers into the query",
         )
     first = _prepared(rewritten, needed.query, catalog, f"a subquery, for: {sql}", sandbox, inner=True)
+    if first.program.selects and needed.query.find(exp.AggFunc) is None:
+        raise Refused(
+            "rows of people are joined with a list of people's values, of which only frequent ones are released",
+            hint="declare these values in the policy, or ask for the frequent ones: GROUP BY … HAVING COUNT(*) > 20",
+        )
     known: Memory[EarlierAnswer, Prepared] = Memory("plans with released constants", _REMEMBERED)
 
     def with_answer(answer: EarlierAnswer) -> Prepared:

@@ -148,11 +148,14 @@ def _is_known_without_rows(item: exp.Expr) -> bool:
     >>> [_is_known_without_rows(sqlglot.parse_one(text)) for text in texts]
     [True, True, False, False]
     """
-    if isinstance(item, exp.Count):
-        return True
+    return isinstance(item, exp.Count) or _is_null_without_rows(item)
+
+
+def _is_null_without_rows(item: exp.Expr) -> bool:
+    """Whether an expression of aggregates and numbers is NULL where these are of no rows."""
     if isinstance(item, _NULL_OF_NONE):
         return True
-    return isinstance(item, _STRICT) and all(map(_is_known_without_rows, item.iter_expressions()))
+    return isinstance(item, _STRICT) and all(map(_is_null_without_rows, item.iter_expressions()))
 
 
 def _met_only(

@@ -106,8 +106,7 @@ def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
     for join in select.args.get("joins") or ():
         if not join.side and join.args.get("on") is not None:
             tests += conjuncts(join.args["on"])
-    optional = {join.this.alias_or_name.lower() for join in select.args.get("joins") or () if join.side}
-    released = {item.alias_or_name.lower() for item in items} - optional
+    released = {item.alias_or_name.lower() for item in items}
     same: dict[tuple[str, str], exp.Column] = {}
     for test in tests:
         if is_equality(test):
@@ -115,7 +114,7 @@ def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
             for left, right in ((one, other), (other, one)):
                 if not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
                     continue
-                if left.table.lower() in released and right.table.lower() not in released | optional | {""}:
+                if left.table.lower() in released and right.table.lower() not in released | {""}:
                     same.setdefault((left.table.lower(), folded(left)), right)
     if not same:
         return select

@@ -53,6 +53,13 @@ BUGS: tuple[Bug, ...] = (
         STAGES,
     ),
     bug(
+        "people are looked up in a list of the frequent values of people",
+        "dpsql.prepare.earlier:_prepared",
+        "if first.program.selects and needed.query.find(exp.AggFunc) is None:",
+        "if first.program.missing and needed.query.find(exp.AggFunc) is None:",
+        STAGES,
+    ),
+    bug(
         "rows that differ by nothing are told apart",
         "rewriter.split.earlier_answers:_told_apart",
         "return frozenset(known) if len(known) == len(places) else None",
@@ -81,6 +88,13 @@ BUGS: tuple[Bug, ...] = (
         MEANS,
     ),
     bug(
+        "one more than a COUNT of no rows is missing",
+        "rewriter.split.correlated_values:_is_null_without_rows",
+        "if isinstance(item, _NULL_OF_NONE):",
+        "if isinstance(item, (*_NULL_OF_NONE, exp.Count)):",
+        MEANS,
+    ),
+    bug(
         "rows without a value to look up are left out",
         "rewriter.split.correlated_values:_Correlated.join_to",
         'side="LEFT"',
@@ -88,7 +102,7 @@ BUGS: tuple[Bug, ...] = (
         MEANS,
     ),
     bug(
-        "columns of an optional side are those of people",
+        "a column that may be missing is that of people",
         "rewriter.split.earlier_answers:by_own_keys",
         'if not join.side and join.args.get("on") is not None:',
         'if join.args.get("on") is not None:',

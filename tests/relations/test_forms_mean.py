@@ -60,6 +60,8 @@ STATEMENTS = (
     " ON g.kind = t.kind WHERE t.days > g.a GROUP BY g.kind",
     "SELECT COUNT(*) FROM stay AS t LEFT JOIN (SELECT kind, AVG(days) AS a FROM stay WHERE days > 3 GROUP BY kind) AS g"
     " ON g.kind = t.kind AND t.days > g.a WHERE g.kind IS NULL",
+    "SELECT COALESCE(g.kind, 'other') AS k, COUNT(*) FROM stay AS t LEFT JOIN (SELECT kind FROM stay GROUP BY kind"
+    " HAVING SUM(days) > 500) AS g ON g.kind = t.kind GROUP BY 1",
     "SELECT SUM(CASE WHEN days > (SELECT AVG(days) FROM stay) THEN 1 ELSE 0 END) FROM stay",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE days > (SELECT AVG(days) FROM stay))",
     "SELECT COUNT(*) FROM (SELECT SUM(days) AS d FROM stay GROUP BY person_id) AS t WHERE d > (SELECT AVG(d) FROM"
@@ -195,6 +197,7 @@ REFUSED = (
     "SELECT COUNT(*) FROM stay WHERE days = (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.kind < t.kind)",
+    "SELECT COUNT(*) FROM person AS p WHERE 2 > (SELECT 1 + COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
 )
 
 
