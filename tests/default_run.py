@@ -6,6 +6,8 @@ one worker is still at them when the other has nothing left to do.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +15,10 @@ QUICK = ("golden", "rooms")
 """Folders of tests that are all quick; others mark one of their own."""
 
 LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
+
+# What is printed does not depend on the terminal from which the tests are started.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 # A busy machine is no reason to fail: no example has a deadline, and drawing examples may be slow.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

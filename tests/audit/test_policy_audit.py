@@ -102,7 +102,7 @@ def test_the_command_says_what_was_shown(tmp_path: Path, capsys: pytest.CaptureF
     path = policy(tmp_path).path
     assert path is not None
     assert main(["audit", str(path), "--minutes", "0.02"]) == 0
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert "nothing is charged to your ledger" in told
     assert "Passed: no more than is claimed" in told
     assert main(["audit", str(path), "--epsilon", "0"]) == 1

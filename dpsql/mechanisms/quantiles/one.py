@@ -84,7 +84,7 @@ class Exponential:
     ``concentrated``: what it costs is counted as ρ = ε²/8, for weights of L2 norm 1; else as ε, for those of L1 norm 1.
 
     >>> Exponential(Fraction(1, 5), concentrated=True).loss
-    PrivacyLoss(epsilon=Fraction(0, 1), rho=Fraction(1, 200), delta=Fraction(0, 1))
+    PrivacyLoss(epsilon=Fraction(0, 1), rho=Fraction(1, 200), delta=Fraction(0, 1), curve=())
     """
 
     epsilon: Fraction
