@@ -101,6 +101,14 @@ def test_every_key_of_a_policy_is_explained_and_has_a_form() -> None:
     assert set(FORMS) <= used
 
 
+def test_values_of_a_policy_are_spelt_as_an_owner_writes_them() -> None:
+    """No cell is what Python calls a thing; what has keys of its own says where they are told."""
+    rows = [line for line in (GUIDE / "policy-keys.md").read_text().splitlines() if line.startswith("| `")]
+    for row in rows:
+        _, _, value, default, _, _ = re.split(r"(?<!\\\\) ?\| ?", row)
+        assert not re.search(r"\bmapping\b|datetime|0:00|=", value + default), row
+
+
 def test_every_setting_is_documented() -> None:
     rows = [line for line in (GUIDE / "settings.md").read_text().splitlines() if line.startswith("| `")]
     for name in NAMES:
