@@ -91,14 +91,17 @@ def policy_keys() -> str:
         "Every key of a policy file, in the order of the code that reads it. An unknown key is an error, and so is a value"
         " of another form.\n[Choose ε, δ and bounds](choose-bounds.md) says how to choose them,"
         " [units and keys](units-and-keys.md) how rows are found to belong to people, and the"
-        " [glossary](glossary.md) what the words mean.\n",
+        " [glossary](glossary.md) what the words mean: [ε](glossary.md#ε-epsilon), [δ](glossary.md#δ-delta),"
+        " [unit](glossary.md#unit), [group](glossary.md#group), [grain](glossary.md#grain), [release](glossary.md#release).\n",
     ]
     for title, section, _ in SECTIONS:
         said = documented(section)
         text += [f"\n## {title}\n\n", "| key | value | default | meaning |\n|---|---|---|---|\n"]
         for name in declared._keys(section):
             field = section.model_fields[name]
-            text.append(f"| `{name}` | {form(section, name, field)} | {default(section, name, field)} | {said[name]} |\n")
+            text.append(
+                f"| `{name}` | {form(section, name, field)} | {default(section, name, field)} | {said[name]} |\n"
+            )
     return "".join(text)
 
 
@@ -182,7 +185,7 @@ def commands() -> str:
         NOTE,
         "Results go to stdout; notices and errors to stderr, so that `--format csv` and `json` can be piped. Exit codes: 0"
         " done; 1 refused,\nfailed, or a policy with errors; 2 the command line is wrong; 3 the budget does not admit the"
-        " statement. `dpsql COMMAND --help` prints the same.\n",
+        " statement. `dpsql COMMAND --help` prints the same. The [glossary](glossary.md) says what a\n[group](glossary.md#group), a [release](glossary.md#release) and a [unit](glossary.md#unit) are.\n",
     ]
     for name, about, command in subcommands(parser()):
         text += [f"\n## dpsql {name}\n\n{about[0].upper()}{about[1:]}.\n\n", "| argument | meaning |\n|---|---|\n"]
