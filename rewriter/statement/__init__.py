@@ -8,6 +8,7 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.coarser_groups import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
@@ -47,6 +48,7 @@ __all__ = [
     "MAX_BYTES",
     "REGRESSION",
     "WATCHED_FORM",
+    "CoarserGroups",
     "Explain",
     "Parameters",
     "Select",
@@ -59,6 +61,7 @@ __all__ = [
     "at_instant",
     "branches",
     "children_of",
+    "coarser_groups",
     "conjuncts",
     "folded",
     "from_items",
