@@ -7,12 +7,12 @@ no statistic moves by more than it when one unit comes or goes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.opened import Opened, open_policy
-from dpsql.releases import Key
+from dpsql.releases import Key, Rank
 from rewriter.declared import Norm, Sensitivity
 from rewriter.front_door import Parameters, Select, parse, rewrite
 from rewriter.plan import Plan, Selection
@@ -24,10 +24,12 @@ class Measurement:
 
     ``blocks`` are (names of the statistics, joint sensitivity) pairs, ``bounds`` the most that one cell moves, and
     ``granularity`` what one step of a statistic is worth. The selection's weight is among the integers.
+    ``ranks`` are what the plan's choices are picked from, by their names.
     """
 
     plan: Plan
     groups: Mapping[Key, Mapping[str, int]]
+    ranks: Mapping[str, Mapping[Key, Sequence[Rank]]] = field(default_factory=dict)
 
     @property
     def blocks(self) -> tuple[tuple[tuple[str, ...], Sensitivity], ...]:
@@ -76,5 +78,5 @@ def measured(
         groups = {
             key: {name: column[row] for name, column in exact.statistics.items()} for row, key in enumerate(exact.keys)
         }
-        found.append(Measurement(planned, groups))
+        found.append(Measurement(planned, groups, exact.ranks))
     return tuple(found)
