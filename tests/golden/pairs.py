@@ -19,6 +19,7 @@ from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
 from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
+from rewriter.debiased import Debiased
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.declared.time_zones import UTC
@@ -189,8 +190,24 @@ def _finished(output: Output) -> str:
         return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
+    if isinstance(how, Debiased):
+        return _debiased(how)
     assert isinstance(how, Linear)
     terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
     least = f", at least {how.minimum}" if how.minimum is not None else ""
     most = f", at most {how.maximum}" if how.maximum is not None else ""
     return f"{terms}{', rounded' if how.integer else ''}{least}{most}"
+
+
+def _debiased(how: Debiased) -> str:
+    """The weights of reports, rounded; in each of the rows with a value from low to high."""
+    parts = []
+    for part in how.parts:
+        reports = [
+            f"{float(one.weight):.4g} · ({' + '.join(f'{weight} · {name}' for name, weight in (*one.above, *one.below))})"
+            for one in part.reports
+        ]
+        parts.append(
+            f"{' + '.join(reports)}, of [{part.low}, {part.high}], ±√({float(part.least):.4g} to {float(part.most):.4g})"
+        )
+    return f"{how.figure} by reports: {'; '.join(parts)}; {how.rows} rows a person"
