@@ -543,6 +543,8 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Analyst, "budget"): (AnalystSection, False),
     (AnalystSection, "lifetime"): (ShareLifetimeSection, False),
     (TableSection, "columns"): (ColumnSection, True),
+    (ColumnSection, "randomized"): (RandomizedSection, False),
+    (RandomizedSection, "rappor"): (RapporSection, False),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""
 

@@ -24,6 +24,8 @@ SHOWN = [
     "group_by_selected_visits",
     "over_blocks",
     "per_person",
+    "randomized_or",
+    "randomized_rappor",
     "scalar_public",
     "sum",
     "sum_distinct_per_person",

@@ -9,8 +9,6 @@ SELECT site, COUNT(*) AS n FROM survey WHERE site IN ('a', 'b') GROUP BY site;
 --   s2: weighted rows 3 (steps of 1/1024, at most 1729)
 -- a0: COUNT(*) FILTER(WHERE ((site IN ('a', 'b'))) AND (site = 'a')) (bigint) = count by reports: 3.104 · (1/846 · s0 + 227/689490 · s1 + 126439/261661455 · s2) + -0.7549 · (1/815 · s1 + 13/26895 · s2) + -0.7549 · (1/759 · s2), of [1, 1], ±√(0 to 2.449); 1 rows a person
 -- a1: COUNT(*) FILTER(WHERE ((site IN ('a', 'b'))) AND (site = 'b')) (bigint) = count by reports: -0.7549 · (1/846 · s0 + 227/689490 · s1 + 126439/261661455 · s2) + 3.51 · (1/815 · s1 + 13/26895 · s2) + -1.413 · (1/759 · s2), of [1, 1], ±√(0 to 3.033); 1 rows a person
--- a2: COUNT(*) FILTER(WHERE ((site IN ('a', 'b'))) AND (site = 'c')) (bigint) = count by reports: ; 1 rows a person
--- a3: COUNT(*) FILTER(WHERE ((site IN ('a', 'b'))) AND (site IS NULL)) (bigint) = count by reports: ; 1 rows a person
 -- note: 3 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: people randomized this column themselves, and answers are freed of it (site: RAPPOR of 16 bits in 2 cohorts, ε = 2.04 a report)
 WITH released AS (
@@ -118,15 +116,5 @@ FROM (
   SELECT
     'b' AS dpsql_k0,
     dpsql_release_0.a1 AS dpsql_a0
-  FROM dpsql_release_0
-  UNION ALL
-  SELECT
-    'c' AS dpsql_k0,
-    dpsql_release_0.a2 AS dpsql_a0
-  FROM dpsql_release_0
-  UNION ALL
-  SELECT
-    CAST(NULL AS TEXT) AS dpsql_k0,
-    dpsql_release_0.a3 AS dpsql_a0
   FROM dpsql_release_0
 ) AS dpsql_by_value;
