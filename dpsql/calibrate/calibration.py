@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -79,10 +79,7 @@ class Peeled:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded.
-
-    ``ranking`` says how the groups are found where an answer shows only its largest ones.
-    """
+    """A plan with its noise. ``ranking`` says how the groups are found where an answer shows only its largest ones."""
 
     plan: Plan
     measured: tuple[CalibratedBlock, ...]
@@ -90,8 +87,13 @@ class Calibration:
     picked: tuple[Pick, ...] = ()
     peeled: Peeled | None = None
     ranking: str = ""
+    loss: PrivacyLoss = field(init=False, repr=False, compare=False)
+    """What is charged for it: the shares, none of them exceeded."""
 
     def __post_init__(self) -> None:
+        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
+        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
+        object.__setattr__(self, "loss", sum(shares, start=PrivacyLoss()))
         if tuple(one.choice for one in self.picked) != self.plan.choices:
             raise ValueError("every choice is made once")
         if tuple(one.block for one in self.measured) != self.plan.blocks:
@@ -123,12 +125,6 @@ class Calibration:
             found.append(partial(_at_step, self.plan, number, own))
             count += len(step.blocks)
         return found
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
-        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
-        return sum(shares, start=PrivacyLoss())
 
     @property
     def read(self) -> Plan:
