@@ -39,14 +39,14 @@ from rewriter.statement.spell_blocks import plain_blocks
 from rewriter.statement.spell_conditions import plain_conditions
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
-from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
+from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
     "MAX_BYTES",
-    "REGRESSION",
+    "REGRESSIONS",
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
