@@ -16,6 +16,7 @@ from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 EXPECTED = FOLDER / "postgres"
 SHOWN = [
+    "age_compared",
     "avg_per_visit",
     "division_is_total",
     "except_people",
@@ -30,6 +31,7 @@ SHOWN = [
     "sum",
     "sum_distinct_per_person",
     "sum_double",
+    "time_of_day_key",
     "way_join",
     "way_repeats_unit",
     "where_everything",
