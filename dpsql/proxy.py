@@ -22,7 +22,7 @@ from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.policy import Policy
-from dpsql.prepare import Prepared, prepare_in_stages
+from dpsql.prepare import Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
 from dpsql.watched import WatchedStatement, Watching, watched_statement
@@ -151,6 +151,12 @@ class Proxy:
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+    ) -> _Understood:
+        with collecting_rarely():
+            return self._prepare_now(sql, given, others, zone, empty, instant)
+
+    def _prepare_now(
         self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> _Understood:
         statement = parse(sql, given.parameters)

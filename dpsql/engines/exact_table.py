@@ -289,7 +289,7 @@ def _values(column: Any, type_: Type) -> ValueColumn:
     return ValueColumn(type_, _converted(column.to_pylist(), type_))
 
 
-_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.TIME}
+_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP}
 """Kinds of which every value of Arrow's type is one as the rewriter knows it."""
 
 
@@ -349,12 +349,6 @@ def _timestamp(value: object, type_: Type) -> datetime.datetime:
     return datetime.datetime.combine(_date(value, type_), datetime.time())
 
 
-def _time(value: object, type_: Type) -> datetime.time:
-    if isinstance(value, datetime.time) and value.tzinfo is None:
-        return value
-    raise WrongShape
-
-
 def _null(value: object, type_: Type) -> Scalar:
     raise WrongShape
 
@@ -369,6 +363,5 @@ _KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
     Kind.TIMESTAMPTZ: _timestamp,
-    Kind.TIME: _time,
     Kind.INTERVAL: _null,
 }

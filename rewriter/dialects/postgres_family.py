@@ -19,7 +19,6 @@ _TYPES = {
     Kind.DATE: exp.DType.DATE,
     Kind.TIMESTAMP: exp.DType.TIMESTAMP,
     Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
-    Kind.TIME: exp.DType.TIME,
     Kind.INTERVAL: exp.DType.INTERVAL,
 }
 

@@ -16,7 +16,6 @@ from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 EXPECTED = FOLDER / "postgres"
 SHOWN = [
-    "age_compared",
     "avg_per_visit",
     "division_is_total",
     "except_people",
@@ -25,11 +24,12 @@ SHOWN = [
     "group_by_selected_visits",
     "over_blocks",
     "per_person",
+    "randomized_or",
+    "randomized_rappor",
     "scalar_public",
     "sum",
     "sum_distinct_per_person",
     "sum_double",
-    "time_of_day_key",
     "way_join",
     "way_repeats_unit",
     "where_everything",

@@ -13,7 +13,6 @@ from rewriter.declared import (
     INTEGER,
     SMALLINT,
     TEXT,
-    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Type,
@@ -42,7 +41,6 @@ _TYPES = {
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "TIME": TIME,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 

@@ -12,7 +12,6 @@ from rewriter.declared import (
     INTEGER,
     SMALLINT,
     TEXT,
-    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Type,
@@ -38,7 +37,6 @@ _TYPES = {
     "date": DATE,
     "timestamp without time zone": TIMESTAMP,
     "timestamp with time zone": TIMESTAMPTZ,
-    "time without time zone": TIME,
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
 _MODIFIER = re.compile(r"\(\d+\)")
