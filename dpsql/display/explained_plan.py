@@ -171,7 +171,13 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     for sql in (plan.sql, *(choice.sql for choice in plan.choices)):
         if sql:
             yield Padding(code(sql, plan.dialect), (0, 0, 1, 2))
+    steps = {id(step.blocks[0]): (number, step) for number, step in enumerate(plan.steps, start=1)}
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
+        if (found := steps.get(id(block))) is not None:
+            number, step = found
+            yield Text(f"Step {number} of {len(steps)}, at numbers that were released before it", style="italic")
+            if number == 1:
+                yield Padding(code(step.sql, plan.dialect), (0, 0, 1, 2))
         yield from _block(block, hidden_by)
     if plan.choices:
         yield from _choices(plan)
