@@ -82,7 +82,8 @@ def _meant(tree: exp.Query, key: exp.Expr) -> exp.Expr:
     if isinstance(key, exp.Column) and not key.table:
         named = [one for one in items if isinstance(one, exp.Alias) and one.alias.lower() == key.name.lower()]
         if len(named) == 1:
-            return named[0].this
+            shown: exp.Expr = named[0].this
+            return shown
     return key
 
 
