@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpsql.releases import (
@@ -230,6 +229,8 @@ def _order(keys: ColumnarRows) -> NDArray[np.int64]:
             raise WrongShape
         order = sorted(range(len(rows)), key=lambda row: [(value is None, value) for value in rows[row]])
         return np.array(order, dtype=np.int64)
+    import pyarrow.compute as pc  # Here and not above: most answers are short, and it takes 9 MB.
+
     names = [str(place) for place in range(len(keys.columns))]
     table = pa.table([column.arrow for column in keys.columns], names=names)
     found = pc.sort_indices(table, sort_keys=[(name, "ascending", "at_end") for name in names])

@@ -20,6 +20,7 @@ from rewriter.declared import Interval, Kind, Norm, least
 from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
+from rewriter.measure.logistic_steps import logistic_regressions
 from rewriter.measure.mean_pairs import paired
 from rewriter.measure.moments import Moments
 from rewriter.measure.moments import MomentVector as Bernstein
@@ -72,7 +73,9 @@ def workload(
             found[number] = _beside(aggregate, measured, builder)
         elif (whole := moments.whole(aggregate)) is not None:
             found[number] = whole, (builder.part(whole, ONE),)
-    found |= regressions({number: one for number, one in enumerate(asked) if one.kind.regresses}, builder, norm)
+    regress = {number: one for number, one in enumerate(asked) if one.kind.regresses}
+    found |= regressions({number: one for number, one in regress.items() if not one.is_logistic}, builder, norm)
+    found |= logistic_regressions({number: one for number, one in regress.items() if one.is_logistic}, builder, norm)
 
     def rest() -> dict[int, Aggregate]:
         return {number: one for number, one in enumerate(asked) if number not in found}
@@ -102,6 +105,7 @@ def workload(
         tuple(builder.orders),
         tuple(builder.derived.values()),
         builder.clips,
+        builder.steps,
     )
 
 

@@ -72,11 +72,11 @@ def of_units(
     ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
     """
     rows, owner = exp.Select(**block.rows.args), block.unit  # FROM and WHERE are shared, since trees are not changed
-    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
+    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT, copy=False)]
     group: list[exp.Expr] = [] if owner is None else [owner.copy()]
     columns: list[tuple[str, Value]] = []
     for number, key in enumerate(grouped.keys):
-        expressions.append(exp.alias_(key.value.sql.copy(), key_name(number)))
+        expressions.append(exp.alias_(key.value.sql.copy(), key_name(number), copy=False))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
         column, behind = exp.column(key_name(number), alias), Origin(key.value.sql)

@@ -40,10 +40,10 @@ class Relation:
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
         expressions: list[exp.Expr] = [
-            exp.alias_(value.sql.copy(), f"c{index}") for index, (_, value) in enumerate(self.columns)
+            exp.alias_(value.sql.copy(), f"c{index}", copy=False) for index, (_, value) in enumerate(self.columns)
         ]
         if self.unit is not None:
-            expressions.append(exp.alias_(self.unit.copy(), UNIT))
+            expressions.append(exp.alias_(self.unit.copy(), UNIT, copy=False))
         # What is below is shared, since trees are not changed: a copy at each level would be one of all levels below.
         return exp.Select(**{**self.rows.args, "expressions": expressions})
 

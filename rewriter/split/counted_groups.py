@@ -69,10 +69,10 @@ def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
     for with_ in list(root.find_all(exp.With)):
         for cte in list(with_.expressions):
             alias = cte.args["alias"]
-            if named[alias.name.lower()] != 1 and not changed:
+            if (named[alias.name.lower()] != 1 and not changed) or not _lists_groups(cte.this, persons):
                 continue
             read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
-            if len(read) != 1 or alias.args.get("columns") or not _lists_groups(cte.this, persons):
+            if len(read) != 1 or alias.args.get("columns"):
                 continue
             item = exp.Subquery(
                 this=cte.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(read[0].alias_or_name))

@@ -68,7 +68,7 @@ def _plain(select: exp.Select, root: exp.Expr) -> exp.Select | None:
     copy: exp.Select = select.copy()
     for item in list(copy.expressions):
         if not isinstance(item, exp.Alias):
-            item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+            item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
     shares = [share for item in copy.expressions for node in walk(item) if (share := _share(node)) is not None]
     query, rows, alias = _rows_of(copy, root)
     if query is None or rows is None:

@@ -198,7 +198,7 @@ class _Spine:
         outer = self.select.copy()
         for item in list(outer.expressions):
             if not isinstance(item, exp.Alias) and item.find(exp.AggFunc) is not None:
-                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
         parts = [*outer.expressions, *(outer.args.get(name) for name in ("having", "order"))]
         found = [
             node for part in parts if part is not None for node in part.find_all(exp.AggFunc) if is_aggregate(node)
@@ -250,8 +250,8 @@ class _Spine:
         return self.aggregates.index(asked)
 
     def _measured(self, pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> list[exp.Expr]:
-        joined = [exp.alias_(own.copy(), f"j{n}") for n, (_, own) in enumerate(pairs)]
-        return [*joined, *(exp.alias_(one.copy(), f"a{n}") for n, one in enumerate(self.aggregates))]
+        joined = [exp.alias_(own.copy(), f"j{n}", copy=False) for n, (_, own) in enumerate(pairs)]
+        return [*joined, *(exp.alias_(one.copy(), f"a{n}", copy=False) for n, one in enumerate(self.aggregates))]
 
 
 def _is_zero_for_nobody(summed: exp.Expr, otherwise: exp.Expr) -> bool:

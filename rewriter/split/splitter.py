@@ -55,6 +55,7 @@ from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
 from rewriter.statement import (
     from_items,
@@ -94,7 +95,7 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    timed = plain_buckets(plain_series(tree, dialect))
+    timed = plain_buckets(plain_series(without_unread_columns(tree, catalog), dialect))
     worded = plain_conditions(
         plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
     )

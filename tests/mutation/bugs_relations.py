@@ -7,8 +7,37 @@ from tests.mutation.bug import Bug, bug
 MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
 MEANS = "tests/relations/test_forms_mean.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
+UNREAD = "tests/split/test_unread_columns.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "columns of distinct rows are left out",
+        "rewriter.split.unread_columns:_is_read_by_name",
+        'or select.args.get("distinct"):',
+        "or False:",
+        UNREAD,
+    ),
+    bug(
+        "what says whose a group is is left out",
+        "rewriter.split.unread_columns:_Reading.unread",
+        "or _says_whose(one.node, self.persons):",
+        "or False:",
+        UNREAD,
+    ),
+    bug(
+        "keys of groups are left out",
+        "rewriter.split.unread_columns:_makes",
+        "or (grouped and not has_aggregate(item))",
+        "or False",
+        UNREAD,
+    ),
+    bug(
+        "the names of USING are not read",
+        "rewriter.split.unread_columns:_Reading.of",
+        'read.update(name.name.lower() for name in node.args.get("using") or ())',
+        "pass",
+        UNREAD,
+    ),
     bug(
         "a column of a key of several ties people",
         "rewriter.columns.source:_keys",

@@ -373,7 +373,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the products of a regression are not in its norm",
-        "rewriter.measure.second_moments:_measured",
+        "rewriter.measure.second_moments:measured_moments",
         "largest = 1 + size * (size + 1) // 2",
         "largest = 1 + size",
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
