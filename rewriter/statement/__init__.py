@@ -14,6 +14,7 @@ from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.interval_columns import Shown, without_ends
+from rewriter.statement.literal_logic import decided, known
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -63,6 +64,7 @@ __all__ = [
     "children_of",
     "coarser_groups",
     "conjuncts",
+    "decided",
     "folded",
     "from_items",
     "function_name",
@@ -73,6 +75,7 @@ __all__ = [
     "is_grouped",
     "is_star",
     "is_window_function",
+    "known",
     "listed_items",
     "nodes_of",
     "number_of",

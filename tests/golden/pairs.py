@@ -23,6 +23,7 @@ from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
 from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
+from rewriter.debiased import Debiased
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.declared.moving_ends import Grain
@@ -32,7 +33,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
 from rewriter.refused import NeedsAnswer, Refused
-from rewriter.regression import Regression
+from rewriter.regression import LogisticRegression, Regression
 from rewriter.statement.parser import Explain, Select, parse
 from tests.answer.answers import unknown_answer
 
@@ -162,6 +163,10 @@ def _asked(
 def _read(one: Plan) -> str:
     """What the engine is asked: the table of a plan, where it has one, and then each of its choices."""
     texts = [_pretty(one.sql)] if one.sql else []
+    for number, step in enumerate(one.steps):
+        names = ", ".join(statistic.name for block in step.blocks for statistic in block.statistics)
+        # The others differ in names alone.
+        texts.append(f"-- step {number + 1}: {names}\n" + (_pretty(step.sql) if len(step.blocks) > 1 else ""))
     for choice in one.choices:
         what = f"{choice.text}: quantiles {', '.join(map(str, choice.fractions))} of {choice.low} … {choice.high}"
         if choice.candidates:
@@ -224,10 +229,31 @@ def _finished(output: Output) -> str:
     if isinstance(how, Regression):
         ranges = [f"[{low}, {high}]" for low, high in how.ranges]
         return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
+    if isinstance(how, LogisticRegression):
+        ranges = [f"[{low}, {high}]" for low, high in how.ranges]
+        steps = "; ".join(", ".join(name for name, _ in terms) for terms in how.gradients)
+        bent = f"curvature {', '.join(name for name, _ in how.curvature)}"
+        return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(n for n, _ in how.cells)}; {steps}; {bent}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
+    if isinstance(how, Debiased):
+        return _debiased(how)
     assert isinstance(how, Linear)
     terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
     least = f", at least {how.minimum}" if how.minimum is not None else ""
     most = f", at most {how.maximum}" if how.maximum is not None else ""
     return f"{terms}{', rounded' if how.integer else ''}{least}{most}"
+
+
+def _debiased(how: Debiased) -> str:
+    """The weights of reports, rounded; in each of the rows with a value from low to high."""
+    parts = []
+    for part in how.parts:
+        reports = [
+            f"{float(one.weight):.4g} · ({' + '.join(f'{weight} · {name}' for name, weight in (*one.above, *one.below))})"
+            for one in part.reports
+        ]
+        parts.append(
+            f"{' + '.join(reports)}, of [{part.low}, {part.high}], ±√({float(part.least):.4g} to {float(part.most):.4g})"
+        )
+    return f"{how.figure} by reports: {'; '.join(parts)}; {how.rows} rows a person"
