@@ -163,7 +163,7 @@ def lost(seed: int, queries: int) -> tuple[int, int, str]:
     return understood, found, ""
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_combination_of_conditions_that_a_row_has_is_lost(seed: int) -> None:
     understood, found, problem = lost(seed, 80)
     assert not problem, problem
