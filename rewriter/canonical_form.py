@@ -130,6 +130,8 @@ def canonical_form(value: object) -> str:
             return f"timestamp {value.isoformat()}"
         case datetime.date():
             return f"date {value.isoformat()}"
+        case datetime.time():
+            return f"time {value.isoformat()}"
     return _of_class(value)
 
 

@@ -558,11 +558,13 @@ class DrillDown:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SeriesPeriod:
-    """The times of a ``table`` from ``begin`` up to ``end``, by the clocks that the table has."""
+    """The times of a ``table`` from ``begin`` up to ``end``, by the clocks of a ``zone``; by those that the table has
+    where there is none."""
 
     begin: datetime.datetime
     end: datetime.datetime
     table: str
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 EXPECTED = FOLDER / "postgres"
 SHOWN = [
+    "age_compared",
     "avg_per_visit",
     "division_is_total",
     "except_people",
@@ -25,10 +26,13 @@ SHOWN = [
     "logregr",
     "over_blocks",
     "per_person",
+    "randomized_or",
+    "randomized_rappor",
     "scalar_public",
     "sum",
     "sum_distinct_per_person",
     "sum_double",
+    "time_of_day_key",
     "way_join",
     "way_repeats_unit",
     "where_everything",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpsql.inference.estimates.debiased_figures import DebiasedEstimate
 from dpsql.inference.estimates.estimate import Estimate
 from dpsql.inference.estimates.logistic_figures import LogisticEstimate
 from dpsql.inference.estimates.mean_share import MeanEstimate
@@ -12,6 +13,7 @@ from dpsql.inference.estimates.moment_figures import MomentEstimate
 from dpsql.inference.estimates.picked_quantiles import PickEstimate
 from dpsql.inference.estimates.regression_figures import RegressionEstimate
 from dpsql.inference.estimates.weighted_sums import SumEstimate
+from rewriter.debiased import Debiased
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Ratio
 from rewriter.regression import LogisticRegression, Regression
 
@@ -21,7 +23,11 @@ _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Moment: MomentEstimate,
     Chosen: PickEstimate,
     Regression: RegressionEstimate,
+<<<<<<< f7d36bb
+    Debiased: DebiasedEstimate,
+=======
     LogisticRegression: LogisticEstimate,
+>>>>>>> 41316bd
 }
 
 
