@@ -74,4 +74,6 @@ class _Kept:
 
 def _cells(kept: _Kept) -> int:
     finished = kept.finished
-    return _STATEMENT + (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (len(finished.rows) + 1)
+    return _STATEMENT + (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (
+        len(finished.rows) + 1
+    )

@@ -7,13 +7,8 @@ those of large tables are an :class:`IntegerColumn` or a :class:`ValueColumn`, a
 
 from __future__ import annotations
 
-<<<<<<< f7d36bb
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-=======
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
->>>>>>> 41316bd
 
 import numpy as np
 from numpy.typing import NDArray

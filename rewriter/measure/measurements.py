@@ -74,14 +74,10 @@ def workload(
             found[number] = _beside(aggregate, measured, builder)
         elif (whole := moments.whole(aggregate)) is not None:
             found[number] = whole, (builder.part(whole, ONE),)
-<<<<<<< f7d36bb
     randomized = {number for number, one in enumerate(asked) if one.debiasing is not None}
-    found |= regressions({number: one for number, one in enumerate(asked) if one.kind.regresses}, builder, norm)
-=======
     regress = {number: one for number, one in enumerate(asked) if one.kind.regresses}
     found |= regressions({number: one for number, one in regress.items() if not one.is_logistic}, builder, norm)
     found |= logistic_regressions({number: one for number, one in regress.items() if one.is_logistic}, builder, norm)
->>>>>>> 41316bd
 
     def rest() -> dict[int, Aggregate]:
         return {n: one for n, one in enumerate(asked) if n not in found and n not in randomized}

@@ -23,11 +23,8 @@ _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Moment: MomentEstimate,
     Chosen: PickEstimate,
     Regression: RegressionEstimate,
-<<<<<<< f7d36bb
     Debiased: DebiasedEstimate,
-=======
     LogisticRegression: LogisticEstimate,
->>>>>>> 41316bd
 }
 
 
