@@ -238,7 +238,7 @@ def _with_series(
     """The options, with the way period by period where no other measurement is to agree with them."""
     found = list(options)
     for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
-        if asked[place].bound.spans:
+        if asked[place].bound.spans and not options[place].first.steps:
             found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
     return tuple(found)
 

@@ -13,18 +13,19 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
-from dpsql.inference.estimates import estimate_of, group_noise
+from dpsql.inference.estimates import estimate_of, group_noise, points_after
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
-from dpsql.releases import Noise
+from dpsql.releases import Noise, NoisyTable
 from rewriter.front_door import EXTREME
 from rewriter.plan import Block, Choice, Plan, Selection, Top
 
@@ -113,6 +114,19 @@ class Calibration:
         )
 
     @property
+    def parts(self) -> Sequence[Callable[[NoisyTable], Calibration]]:
+        """What is read and hidden, one after another, each at the numbers that were released before: of a plan without
+        steps, all of it at once. The noise of all of them, and its price, is what it is whatever is released."""
+        count = len(self.plan.first_read.blocks)
+        first = replace(self, plan=self.plan.first_read, measured=self.measured[:count]) if self.plan.steps else self
+        found: list[Callable[[NoisyTable], Calibration]] = [lambda _: first]
+        for number, step in enumerate(self.plan.steps):
+            own = self.measured[count : count + len(step.blocks)]
+            found.append(partial(_at_step, self.plan, number, own))
+            count += len(step.blocks)
+        return found
+
+    @property
     def read(self) -> Plan:
         """The plan as it is read: values beyond all that a pick looks at are left where they are. From the price."""
         choices = tuple(map(_as_seen, self.picked))
@@ -156,6 +170,12 @@ class Calibration:
     def spreads_people(self) -> bool:
         """Whether that is not all to be said: people who are in several groups weigh less in each."""
         return self.selected is not None and self.selected.threshold.selection.max_groups > 1
+
+
+def _at_step(plan: Plan, number: int, own: tuple[CalibratedBlock, ...], before: NoisyTable) -> Calibration:
+    """A step at what was released before it."""
+    points = points_after(plan, number, before)
+    return Calibration(plan.at_step(plan.steps[number], before.keys, points), own, None)
 
 
 def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:

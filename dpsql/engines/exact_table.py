@@ -290,7 +290,7 @@ def _values(column: Any, type_: Type) -> ValueColumn:
     return ValueColumn(type_, _converted(column.to_pylist(), type_))
 
 
-_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP}
+_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.TIME}
 """Kinds of which every value of Arrow's type is one as the rewriter knows it."""
 
 
@@ -350,6 +350,12 @@ def _timestamp(value: object, type_: Type) -> datetime.datetime:
     return datetime.datetime.combine(_date(value, type_), datetime.time())
 
 
+def _time(value: object, type_: Type) -> datetime.time:
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return value
+    raise WrongShape
+
+
 def _null(value: object, type_: Type) -> Scalar:
     raise WrongShape
 
@@ -364,5 +370,6 @@ _KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
     Kind.TIMESTAMPTZ: _timestamp,
+    Kind.TIME: _time,
     Kind.INTERVAL: _null,
 }

@@ -21,7 +21,23 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Grain, Hop, Kind, Scalar, Spans, Table, measure
+from rewriter.declared import (
+    Catalog,
+    Column,
+    Grain,
+    Hop,
+    Kind,
+    Randomization,
+    Rappor,
+    Response,
+    Scalar,
+    Spans,
+    Table,
+    measure,
+)
+
+MOST_REPORTED = 100
+"""The most values of a randomized column: each is a conditional count of every statement over it."""
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -287,6 +303,9 @@ class _Draft:
             self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
             return None
         values = self._values(source, spec, path)
+        law = self._randomized(source, spec, values, path, entity=entity)
+        if isinstance(law, Rappor):
+            values = None  # Rows hold bits, and no value.
         return Column(
             name=real,
             type=source.type,
@@ -302,7 +321,56 @@ class _Draft:
             learns_total=not entity and self._learns_total(source, spec),
             grain=self._grain(source, spec, path),
             ahead=self._ahead(source, spec, path),
+            randomized=law,
         )
+
+    def _randomized(
+        self,
+        source: SchemaColumn,
+        spec: declared.ColumnSection,
+        values: tuple[Scalar | None, ...] | None,
+        path: str,
+        *,
+        entity: bool,
+    ) -> Randomization | None:
+        """The law of a column of reports, one report a person."""
+        if spec.randomized is None or values is None or source.type is None:
+            return None
+        told, path = spec.randomized, join(path, "randomized")
+        known = tuple(value for value in values if value is not None)
+        kinds = (Kind.TEXT,) if told.rappor is not None else (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER)
+        one_row = entity or self.policy.privacy_unit is None or self._one_row()
+        if source.type.kind not in kinds:
+            what = "texts cohort:bits" if told.rappor is not None else "texts, whole numbers or booleans"
+            self.problems.append(Problem(path, f"the reports are {what}, and {source.name} is {source.engine_type}"))
+        elif self.spec.public:
+            self.problems.append(Problem(path, "a public table holds no people: leave it out"))
+        elif not one_row:
+            text = "a person gives one report: move the column to the people's table, or declare max_rows: 1"
+            self.problems.append(Problem(path, text))
+        elif len(known) > MOST_REPORTED:
+            self.problems.append(Problem(path, f"{len(known)} values are too many: list at most {MOST_REPORTED}"))
+        else:
+            return self._law(told, known, path)
+        return None
+
+    def _law(self, told: declared.RandomizedSection, values: tuple[Scalar, ...], path: str) -> Randomization | None:
+        if told.response is not None:
+            return Response(values, told.response)
+        if (one := told.rappor) is None:
+            return None
+        law = Rappor(values, one.bits, one.hashes, one.f, one.p, one.q, one.cohorts)
+        try:
+            law.estimator([Fraction(1)] * len(values))
+        except ValueError as error:
+            self.problems.append(Problem(path, str(error)))
+            return None
+        return law
+
+    def _one_row(self) -> bool:
+        """Whether a person has one row, by the owner's word or a key."""
+        most = self.spec.max_rows
+        return most is not None and most.rows == 1 and most.per is None
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
         measured = self.spec.public and profile is not None and column in profile.unique

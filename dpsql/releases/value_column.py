@@ -310,7 +310,7 @@ def _for_arrow(values: Sequence[Scalar | None], type_: Type) -> Iterable[Scalar 
 
 def rounded(value: Scalar, type_: Type) -> Decimal:
     """A number with the digits of its type."""
-    if isinstance(value, datetime.date | str):
+    if isinstance(value, datetime.date | datetime.time | str):
         raise TypeError("not a number")
     return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
 

@@ -192,6 +192,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
             keys=own,
             ways=way,
+            randomized=column.randomized,
         )
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
@@ -308,6 +309,7 @@ def _may_read_null(column: Column) -> bool:
         Kind.DATE,
         Kind.TIMESTAMP,
         Kind.TIMESTAMPTZ,
+        Kind.TIME,
     ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",

@@ -5,6 +5,7 @@ from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeate
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
+from rewriter.declared.randomization import MOST_EPSILON, Randomization, Rappor, Response
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
@@ -31,6 +32,7 @@ from rewriter.declared.types import (
     NULL,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Kind,
@@ -49,11 +51,13 @@ __all__ = [
     "HUGEINT",
     "INTEGER",
     "INTERVAL",
+    "MOST_EPSILON",
     "NULL",
     "ONE",
     "SMALLINT",
     "SPANS",
     "TEXT",
+    "TIME",
     "TIMESTAMP",
     "TIMESTAMPTZ",
     "UTC",
@@ -71,7 +75,10 @@ __all__ = [
     "Missing",
     "Norm",
     "OwnerKey",
+    "Randomization",
+    "Rappor",
     "Repeated",
+    "Response",
     "Scalar",
     "Sensitivity",
     "Spans",

@@ -14,6 +14,7 @@ from fractions import Fraction
 from rewriter.declared.earlier_answer import EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain, end_at
+from rewriter.declared.randomization import Randomization
 from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
 from rewriter.declared.undeclared import Learned
@@ -38,6 +39,7 @@ class Column:
     ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
     ``grain``: literal instants that are compared with it are moved outward to such steps. ``ahead``: the range's end
     follows the clock, so many days after the present; it is what :meth:`Catalog.at` says, and the low end before.
+    ``randomized``: rows hold reports of people's values, by this law, and no values.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Column:
     learns_total: bool = False
     grain: Grain | None = None
     ahead: Fraction | None = None
+    randomized: Randomization | None = None
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):

@@ -37,6 +37,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.epsilon: "number above 0 (ε)",
     fields.delta: "probability, below 1 (δ)",
     fields.positive: "number above 0, in the column's unit",
+    fields.probability: "probability, from 0 to 1",
     fields.part: "part, between 0 and 1",
     fields.count: "whole number, from 1",
     fields.seconds: "seconds, up to 86,400",
@@ -79,6 +80,8 @@ SECTIONS = (
     ("`lifetime:` of an analyst's budget", declared.ShareLifetimeSection, "analysts.NAME.budget.lifetime."),
     ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
     ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),
+    ("`randomized:` of a column", declared.RandomizedSection, "tables.TABLE.columns.COLUMN.randomized."),
+    ("`rappor:` of a randomized column", declared.RapporSection, "tables.TABLE.columns.COLUMN.randomized.rappor."),
     ("`clock:`", declared.ClockSection, "clock."),
     ("`limits:`", declared.LimitsSection, "limits."),
 )
