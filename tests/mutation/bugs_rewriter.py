@@ -194,7 +194,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "facts taken off rows that are planned again",
-        "rewriter.planner.canonical_sql:_text",
+        "rewriter.planner.canonical_sql:_marked_text",
         "without_facts(tree.copy())",
         "without_facts(tree)",
         f"{ONCE}::test_no_tree_is_changed_after_it_was_asked",
