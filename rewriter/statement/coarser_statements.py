@@ -75,7 +75,7 @@ def _said(key: exp.Expr) -> str:
 
 def _meant(tree: exp.Query, key: exp.Expr) -> exp.Expr:
     """What a place in the list, or the name of an item, stands for."""
-    items = tree.expressions
+    items: list[exp.Expr] = tree.expressions
     if isinstance(key, exp.Literal) and not key.is_string and 0 < int(key.this) <= len(items):
         return items[int(key.this) - 1].unalias()
     if isinstance(key, exp.Column) and not key.table:
