@@ -21,7 +21,7 @@ MOST_RANKS = 3
 """So many ranks beside the share itself may a row be that a condition keeps."""
 
 
-class RankSide(Enum):
+class KeptRows(Enum):
     """Which rows of those around a share a condition keeps."""
 
     AT = auto()
@@ -35,7 +35,7 @@ class RankTest:
     more or less than PERCENTILE_DISC has. ``single``: it keeps one row at most."""
 
     share: Fraction
-    side: RankSide
+    side: KeptRows
     exact: bool
     single: bool = False
 
@@ -61,21 +61,21 @@ def rank_test(node: exp.Expr, is_rank: Is, is_total: Is) -> RankTest | None:
     node = unparenthesised(node)
     if isinstance(node, exp.Or):
         sides = [rank_test(side, is_rank, is_total) for side in (node.this, node.expression)]
-        found = [side for side in sides if side is not None and side.side is RankSide.AT]
+        found = [side for side in sides if side is not None and side.side is KeptRows.AT]
         same = len(found) == 2 and found[0].share == found[1].share
-        return RankTest(found[0].share, RankSide.AT, False) if same else None
+        return RankTest(found[0].share, KeptRows.AT, False) if same else None
     if isinstance(node, exp.And):
         return _with_conditions(node, is_rank, is_total)
     if isinstance(node, exp.Between):
         ends = [_share(unparenthesised(node.args[end]), is_total) for end in ("low", "high")]
         if not is_rank(unparenthesised(node.this)) or ends[0] is None or ends[0] != ends[1]:
             return None
-        return RankTest(ends[0], RankSide.AT, False)
+        return RankTest(ends[0], KeptRows.AT, False)
     if isinstance(node, exp.In) and node.args.get("expressions"):
         shares = [_share(unparenthesised(one), is_total) for one in node.expressions]
         if not is_rank(unparenthesised(node.this)) or shares[0] is None or len(set(shares)) != 1:
             return None
-        return RankTest(shares[0], RankSide.AT, False)
+        return RankTest(shares[0], KeptRows.AT, False)
     return _comparison(node, is_rank, is_total)
 
 
@@ -89,7 +89,7 @@ def _with_conditions(node: exp.And, is_rank: Is, is_total: Is) -> RankTest | Non
     if any(one.find(exp.Query, exp.Anonymous) for one in rest):
         return None
     found = rank_test(mine[0], is_rank, is_total)
-    return None if found is None or found.side is not RankSide.AT else RankTest(found.share, RankSide.AT, False)
+    return None if found is None or found.side is not KeptRows.AT else RankTest(found.share, KeptRows.AT, False)
 
 
 def _comparison(node: exp.Expr, is_rank: Is, is_total: Is) -> RankTest | None:
@@ -102,12 +102,12 @@ def _comparison(node: exp.Expr, is_rank: Is, is_total: Is) -> RankTest | None:
     share = _share(right, is_total) if is_rank(left) else None
     if share is None:
         return None
-    side = RankSide.AT if kind is exp.EQ else RankSide.FROM if kind in (exp.GT, exp.GTE) else RankSide.UP_TO
+    side = KeptRows.AT if kind is exp.EQ else KeptRows.FROM if kind in (exp.GT, exp.GTE) else KeptRows.UP_TO
     # The first row that is not below a share is PERCENTILE_DISC's, and so is the one at it, rounded up.
     exact = (kind is exp.GTE and _is_product(right)) or (
         kind is exp.EQ and isinstance(right, exp.Ceil) and _is_product(unparenthesised(right.this))
     )
-    return RankTest(share, side, exact, single=side is RankSide.AT)
+    return RankTest(share, side, exact, single=side is KeptRows.AT)
 
 
 def _is_product(node: exp.Expr) -> bool:

@@ -37,7 +37,7 @@ from rewriter.split.numbered_rows import (
     same_columns,
     without_join_of_counts,
 )
-from rewriter.split.rank_tests import MOST_RANKS, Is, RankSide, RankTest, rank_test
+from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
 from rewriter.statement import (
     folded,
     has_aggregate,
@@ -166,7 +166,7 @@ class _Picks:
             return False
         rank, test = found
         grouped = any(map(has_aggregate, self.select.expressions))
-        one_row = test.single or (test.side is RankSide.AT and bool(self.select.args.get("distinct")))
+        one_row = test.single or (test.side is KeptRows.AT and bool(self.select.args.get("distinct")))
         if not grouped and (not one_row or self.select.args.get("group") or not _shows_a_row(self.select)):
             return False
         for item in self.select.expressions:
@@ -227,17 +227,17 @@ class _Picks:
         if found is None:
             return None
         rank, test = found
-        if isinstance(call, exp.Min) and test.side is RankSide.UP_TO and isinstance(branch.this, exp.LT | exp.GT):
+        if isinstance(call, exp.Min) and test.side is KeptRows.UP_TO and isinstance(branch.this, exp.LT | exp.GT):
             most = branch.args["true"]
             if other is None or most.find(exp.Column, exp.AggFunc, exp.Query) is not None:
                 return None
             exact = rank_test(_not_less(branch.this), self._is_number(rank), self.ranked.is_total)
-            value = self._at(other, rank, RankTest(test.share, RankSide.FROM, True), bare=True)
+            value = self._at(other, rank, RankTest(test.share, KeptRows.FROM, True), bare=True)
             self.exact = self.exact and exact is not None and exact.exact
             return None if value is None else exp.Least(this=value, expressions=[most.copy()])
         nothing = other is None or isinstance(unparenthesised(other), exp.Null)
         zero = isinstance(call, exp.Sum) and isinstance(other, exp.Literal) and other.name == "0"
-        if not nothing and not (zero and test.side is RankSide.AT):
+        if not nothing and not (zero and test.side is KeptRows.AT):
             return None
         value = self._chosen(call, branch.args["true"], rank, test)
         self.exact = self.exact and (value is None or test.exact)
@@ -245,15 +245,15 @@ class _Picks:
 
     def _chosen(self, call: exp.AggFunc, value: exp.Expr, rank: str, test: RankTest) -> exp.Expr | None:
         """What an aggregate makes of the rows that a condition keeps: one row's value, or the least or the greatest."""
-        several = test.side is RankSide.AT and not test.single
+        several = test.side is KeptRows.AT and not test.single
         if type(call) not in _CHOOSES or call.args.get("expressions") or (several and isinstance(call, exp.Sum)):
             return None
         if isinstance(value, exp.Distinct) and len(value.expressions) == 1:
             value = value.expressions[0]
-        if test.side is RankSide.AT and not self.ranked.ranks[rank].startswith("tile"):
+        if test.side is KeptRows.AT and not self.ranked.ranks[rank].startswith("tile"):
             return self._at(value, rank, test)
-        wanted = exp.Min if test.side is RankSide.FROM else exp.Max
-        if test.side is RankSide.AT:
+        wanted = exp.Min if test.side is KeptRows.FROM else exp.Max
+        if test.side is KeptRows.AT:
             # A tile has many rows: its greatest value is at the share where it ends, its least where it begins.
             return self._at(value, rank, test, bare=True) if isinstance(call, exp.Max) else None
         return self._at(value, rank, test, bare=True) if isinstance(call, wanted) else None
@@ -332,7 +332,7 @@ def _of_share(node: exp.Expr, is_rank: Is) -> RankTest | None:
     if not is_rank(left) or not isinstance(right, exp.Literal) or right.is_string:
         return None
     share = Fraction(right.name)
-    return RankTest(share, RankSide.FROM, exact=True) if 0 < share < 1 else None
+    return RankTest(share, KeptRows.FROM, exact=True) if 0 < share < 1 else None
 
 
 def _of_tile(node: exp.Expr, is_rank: Is, tiles: int) -> RankTest | None:
@@ -345,7 +345,7 @@ def _of_tile(node: exp.Expr, is_rank: Is, tiles: int) -> RankTest | None:
         left, right = right, left
     if not is_rank(left) or not isinstance(right, exp.Literal) or not right.is_int or not 0 < int(right.name) < tiles:
         return None
-    return RankTest(Fraction(int(right.name), tiles), RankSide.AT, exact=False)
+    return RankTest(Fraction(int(right.name), tiles), KeptRows.AT, exact=False)
 
 
 def _percentile(share: Fraction, value: exp.Column) -> exp.Expr:
