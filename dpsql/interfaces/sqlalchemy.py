@@ -35,6 +35,7 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.DATE: types.DATE,
     Kind.TIMESTAMP: postgresql.TIMESTAMP,
     Kind.TIMESTAMPTZ: lambda: postgresql.TIMESTAMP(timezone=True),
+    Kind.TIME: types.TIME,
     Kind.INTERVAL: postgresql.INTERVAL,
     Kind.NULL: types.TEXT,
 }

@@ -309,6 +309,7 @@ def _may_read_null(column: Column) -> bool:
         Kind.DATE,
         Kind.TIMESTAMP,
         Kind.TIMESTAMPTZ,
+        Kind.TIME,
     ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",
