@@ -115,7 +115,7 @@ class Answering:
         turn, purchase = settled.turn, settled.purchase
         loss = priced.loss if purchase is None else purchase.loss
         if loss and purchase is None:
-            turn = held.enter_context(opened.turn(patience))
+            turn = held.enter_context(opened.turn(patience, asked.analyst))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         read = partial(reading.table, patience=patience, turn=turn)
         measured: dict[str, NoisyTable] = {}
@@ -136,7 +136,7 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            turn = held.enter_context(opened.turn(patience))
+            turn = held.enter_context(opened.turn(patience, asked.analyst))
             read = partial(self.reader.reading(()).table, patience=patience, turn=turn)
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             version = opened.policy.data_version  # as long as which bounds stand

@@ -74,6 +74,5 @@ class _Kept:
 
 def _cells(kept: _Kept) -> int:
     finished = kept.finished
-    return _STATEMENT + (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (
-        len(finished.rows) + 1
-    )
+    columns = len(finished.columns) + sum(bar is not None for bar in finished.bars)
+    return _STATEMENT + columns * (len(finished.rows) + 1)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, suggestion
+from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, match_table, suggestion
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_literals import typed, typed_range, typed_step
@@ -112,7 +112,9 @@ def fit(
     tables: dict[str, Table] = {}
     for real, spec in specs.items():
         if real in paths:
-            drafted = _Draft(policy, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems)
+            drafted = _Draft(
+                policy, real, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems
+            )
             tables[real] = drafted.table(
                 paths[real],
                 _named(real, unit, paths),
@@ -141,7 +143,7 @@ def _tables(policy: Policy, schema: Schema, problems: list[Problem]) -> dict[str
     """The declared tables that exist: the database's name of each to the policy's name of it."""
     names: dict[str, str] = {}
     for name in policy.tables:
-        real = match(name, schema.tables)
+        real = match_table(name, schema.tables)
         path = join("tables", name)
         if real is None:
             problems.append(Problem(path, f"the database has no table {name}: {suggestion(name, schema.tables)}"))
@@ -157,10 +159,10 @@ def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: li
     if policy.privacy_unit is None:
         return None
     name, column = policy.privacy_unit
-    table = match(name, names) or next((real for real, spelt in names.items() if spelt == name), None)
+    table = match_table(name, names) or next((real for real, spelt in names.items() if spelt == name), None)
     if table is None:
         message = f"the table {name} is not declared under tables: add it ('columns: {{}}' is enough)"
-        if match(name, schema.tables) is None:
+        if match_table(name, schema.tables) is None:
             message = f"the database has no table {name}: {suggestion(name, schema.tables)}"
         problems.append(Problem("privacy_unit", message))
         return None
@@ -225,6 +227,7 @@ class _Draft:
     """One declared table on its way into the catalog."""
 
     policy: Policy
+    name: str
     source: SchemaTable
     spec: declared.TableSection
     path: str
@@ -245,7 +248,7 @@ class _Draft:
         most = self.spec.max_rows
         rows = None if most is None else math.ceil(most.rows * (1 if spans is None else spans.count))
         return Table(
-            name=self.source.name,
+            name=self.name,
             columns=columns,
             public=self.spec.public,
             path=path,
@@ -259,6 +262,7 @@ class _Draft:
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
             spans=spans,
             closes=spans is not None and self.spec.closed_after is not None,
+            primary_key=self.source.primary_key if columns.keys() >= set(self.source.primary_key) else (),
         )
 
     def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
@@ -506,7 +510,7 @@ def _refers(source: SchemaTable, column: str, table: str, listed: str) -> bool:
 
 def _domain_source(column: Column, reference: tuple[str, str], tables: Mapping[str, Table]) -> tuple[str, str]:
     """The public column that ``reference`` names. Raises ValueError."""
-    source = tables.get(match(reference[0], tables) or "")
+    source = tables.get(match_table(reference[0], tables) or "")
     if source is None or not source.public:
         raise ValueError(f"{reference[0]} is not declared as a public table: declare it with 'public: true'")
     listed = source.columns.get(match(reference[1], source.columns) or "")

@@ -231,6 +231,8 @@ class LimitsSection(_Section):
     """How many statements run at once."""
     statements_per_analyst: Count = 16
     """How many statements of one analyst run at once."""
+    wait: Seconds = 30.0
+    """How long a statement beyond those waits for its turn; so long it waits for the database, too."""
     connections: Count = 2000
     """How many clients are connected at once."""
     connections_per_analyst: Count = 1500

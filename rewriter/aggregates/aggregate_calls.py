@@ -100,7 +100,8 @@ def check_measured(aggregate: Aggregate) -> None:
         word = aggregate.kind.word
         raise Refused(
             f"{word}(DISTINCT) is not answered over people",
-            hint=f"{word}(DISTINCT x) with GROUP BY the person is; over people COUNT(DISTINCT x), or {word}(x)",
+            hint=f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person; "
+            f"{word}(DISTINCT x) with GROUP BY the person is answered, and over people COUNT(DISTINCT x), or {word}(x)",
         )
     if aggregate.kind.measured_by is MeasuredBy.NOTHING:
         raise Refused(f"{aggregate.kind.word} is not answered over people", hint=_HINT)

@@ -267,7 +267,7 @@ def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) 
 def table_node(table: Table, dialect: Dialect) -> exp.Table:
     """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
     schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
-    return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+    return exp.Table(this=exp.to_identifier(table.own_name, quoted=True), db=schema)
 
 
 def _item(table: Table, dialect: Dialect) -> exp.Expr:

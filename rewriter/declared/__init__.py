@@ -1,6 +1,6 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
+from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
@@ -47,6 +47,7 @@ __all__ = [
     "BIGINT",
     "BOOLEAN",
     "DATE",
+    "DEFAULT_SCHEMAS",
     "DOUBLE",
     "HUGEINT",
     "INTEGER",

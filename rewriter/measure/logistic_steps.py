@@ -58,6 +58,7 @@ _FARTHEST = 30
 _NOTES = (
     f"a logistic regression takes {STEPS} steps, which are paid for together before the first; each reads a gradient at"
     " the coefficients that were released before it",
+    "its numbers have no interval where noise may be as large as the curvature that they follow from",
 )
 _STANDARD_ERROR = (
     "std_err is the standard error of the people in the data as a sample; what noise adds is not in it but in the"

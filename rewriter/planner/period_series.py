@@ -20,7 +20,7 @@ are missing: where the column can be NULL, or is not cut to periods, there is no
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -139,7 +139,10 @@ def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
     return (unit, node) if unit else None
 
 
-_BINS = {(Period.DAY, Fraction(1)): "day", (Period.HOUR, Fraction(1, 24)): "hour"}
+_BINS: Mapping[tuple[Period | None, Fraction | None], str] = {
+    (Period.DAY, Fraction(1)): "day",
+    (Period.HOUR, Fraction(1, 24)): "hour",
+}
 """Bins of one length that are days or hours of the calendar."""
 _PRINTS = {
     frozenset("Y"): "year", frozenset("Yq"): "quarter", frozenset("Ym"): "month", frozenset("Yb"): "month",

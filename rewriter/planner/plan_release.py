@@ -114,13 +114,13 @@ def plan(
         choices=tuple(moved.choice(one) for one in picked.choices),
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
-        partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
+    partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     if query.blocks:
-        return planned
+        return replace(planned, partials=partials)
 
     def named(over: Query) -> Plan:
         """With the families that the statistics have, or would have over other rows and keys."""
@@ -135,7 +135,7 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 
-    found = replace(named(query), drill_downs=ways)
+    found = replace(named(query), drill_downs=ways, partials=partials)
     return found if query.only is None else of_total(found, query.only)
 
 

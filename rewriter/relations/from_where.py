@@ -329,6 +329,11 @@ def _join(
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
     compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
+    if side == "LEFT" and _is_own_parent(equalities, tests, before, whole):
+        side = ""
+        state.sources[-1] = whole
+        scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+        compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     if side == "LEFT":
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
@@ -391,6 +396,24 @@ def _tie_units(equalities: Sequence[Equality], before: Sequence[Source], source:
     preserved = {(one.alias, name) for one in before for name, value in one.fields.items() if _is_unit(value)}
     inner = {(source.alias, name) for name, value in source.fields.items() if _is_unit(value)}
     return all({*pair} & preserved and {*pair} & inner for pair in equalities)
+
+
+def _is_own_parent(
+    equalities: Sequence[Equality], tests: Sequence[exp.Expr], before: Sequence[Source], source: Source
+) -> bool:
+    """Whether a LEFT JOIN only goes one step of the way from rows of people to their person: rows without a match have
+    no person, are nobody's and in no answer, so that the join is an inner one.
+    """
+    if source.table is None or len(equalities) != len(tests) or not all(map(is_equality, tests)):
+        return False
+    for child in before:
+        hop = child.table.path[0] if child.table is not None and child.table.path else None
+        if hop is None or child.table is None or child.optional or child.table.repeats_unit is not None:
+            continue
+        pairs = {tuple(sorted([(child.alias, ours), (source.alias, theirs)])) for ours, theirs in hop.pairs}
+        if hop.parent == source.table.name and pairs == set(equalities):
+            return True
+    return False
 
 
 def _is_unit(value: Value) -> bool:

@@ -29,8 +29,8 @@ def persons_of(catalog: Catalog) -> Persons:
     """How the people of each table are told apart."""
 
     def persons(item: exp.Table) -> frozenset[str] | None:
-        known = item.db.lower() in ("", "public", "main") and not item.catalog and isinstance(item.this, exp.Identifier)
-        table = catalog.find(item.name, bool(item.this.args.get("quoted"))) if known else None
+        known = not item.catalog and isinstance(item.this, exp.Identifier)
+        table = catalog.find(item.name, bool(item.this.args.get("quoted")), item.db) if known else None
         if table is None or table.public:
             return None
         own = {column.name.lower() for column in table.columns.values() if column.unique}

@@ -63,7 +63,7 @@ class NamedQueries:
             return found
         if schema == "dpsql" and name.lower() in _VIRTUAL and not item.catalog:
             return None
-        table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
+        table = None if item.catalog else self._catalog.find(name, quoted, schema)
         if table is None:
             known = ", ".join(sorted(self._catalog.tables)[:12])
             raise Refused(
@@ -96,7 +96,7 @@ class NamedQueries:
     def _is_of_people(self, item: exp.Table, names: Names) -> bool:
         """Whether a name means rows of people, here or in a subquery that may give it another meaning."""
         found = None if item.db else names.get(item.name, names.get(item.name.lower()))
-        table = self._catalog.find(item.name)
+        table = self._catalog.find(item.name, schema=item.db)
         return isinstance(found, Relation) or (table is not None and not table.public)
 
     def tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:

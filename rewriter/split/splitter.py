@@ -55,9 +55,11 @@ from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
+from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
+from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
     is_grouped,
@@ -96,9 +98,9 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    timed = plain_buckets(plain_series(without_unread_columns(tree, catalog), dialect))
+    timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
     worded = plain_conditions(
-        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
+        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database, catalog.schemas))))
     )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
@@ -235,9 +237,8 @@ class _Splitter:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
-            moved = joins_as_having(
-                select, {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}, answers
-            )
+            queries = {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}
+            moved = values_beside_groups(select, queries, answers) or joins_as_having(select, queries, answers)
             if moved is None:
                 moved = with_own_values(
                     select,

@@ -8,7 +8,7 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
-from rewriter.statement.coarser_keys import CoarserGroups, coarser_groups
+from rewriter.statement.coarser_statements import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name

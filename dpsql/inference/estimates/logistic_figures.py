@@ -21,6 +21,8 @@ from rewriter.regression import LogisticRegression, RegressionField
 _REMEMBERED = 256
 _ways: dict[object, Descent] = {}
 _LARGEST_ODDS = 700.0
+_LEAST_ROWS = 3
+"""The rows of a group that is answered, in standard deviations of their noise."""
 
 
 def points_after(plan: Plan, step: int, noisy: NoisyTable) -> Points:
@@ -45,7 +47,8 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         found = []
         for group in range(len(noisy.keys)):
             rows = noisy.statistics[one.cells[0][0]][group] * float(one.cells[0][1])
-            value, low, high = _figure(one, _way(one, noisy, group, len(one.gradients)), noisy) if rows >= 1 else _NONE
+            known = rows >= max(1.0, _LEAST_ROWS * math.sqrt(float(_spreads(one.cells[:1], noisy.noise)[0])))
+            value, low, high = _figure(one, _way(one, noisy, group, len(one.gradients)), noisy) if known else _NONE
             found.append((value, max(low, least), min(high, most)) if math.isfinite(value) else _NONE)
         values = tuple(None if math.isnan(value) else value for value, _, _ in found)
         reaches = tuple((0.0, 0.0) if math.isnan(value) else (value - low, high - value) for value, low, high in found)

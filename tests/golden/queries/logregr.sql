@@ -39,6 +39,7 @@ FROM patient WHERE sex = 'F';
 -- a2: dpsql.predict(LOGREGR(smoker, ARRAY[1, height_cm]), ARRAY[1, 170]) (double) = predict over [40, 220], [0, 1], of s0, s1, s2, s3, s4, s5; s6, s7; s8, s9; s10, s11; s15, s16; s17, s18; s19, s20; curvature s12, s13, s14
 -- note: height_cm is clipped into [40, 220]
 -- note: a logistic regression takes 6 steps, which are paid for together before the first; each reads a gradient at the coefficients that were released before it
+-- note: its numbers have no interval where noise may be as large as the curvature that they follow from
 WITH released AS (
   SELECT
     (

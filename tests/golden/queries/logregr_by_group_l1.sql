@@ -41,6 +41,7 @@ SELECT reason, (LOGREGR(cost > 100, ARRAY[cost]) FILTER (WHERE cost > 10)).odds_
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [10, 5000]
 -- note: a logistic regression takes 6 steps, which are paid for together before the first; each reads a gradient at the coefficients that were released before it
+-- note: its numbers have no interval where noise may be as large as the curvature that they follow from
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
   SELECT
