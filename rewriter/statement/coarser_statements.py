@@ -89,7 +89,7 @@ def _columns(tree: exp.Query, catalog: Catalog) -> Mapping[str, Column]:
     """The declared columns of the tables that are named, by their folded names."""
     found: dict[str, Column] = {}
     for named in tree.find_all(exp.Table):
-        table = catalog.find(named.name)
+        table = catalog.find(named.name, schema=named.db)
         if table is not None:
             found |= {name.lower(): column for name, column in table.columns.items()}
     return found
