@@ -35,6 +35,10 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.DATE: types.DATE,
     Kind.TIMESTAMP: postgresql.TIMESTAMP,
     Kind.TIMESTAMPTZ: lambda: postgresql.TIMESTAMP(timezone=True),
+    Kind.JSON: postgresql.JSON,
+    Kind.JSONB: postgresql.JSONB,
+    Kind.TEXTS: lambda: postgresql.ARRAY(types.TEXT),
+    Kind.INTEGERS: lambda: postgresql.ARRAY(types.BIGINT),
     Kind.INTERVAL: postgresql.INTERVAL,
     Kind.NULL: types.TEXT,
 }

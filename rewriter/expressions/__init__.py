@@ -3,13 +3,15 @@
 from rewriter.expressions.build import RISING, hull, is_literal, literal
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
-from rewriter.expressions.compile import compile_expression, read_column
+from rewriter.expressions.compile import compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
 from rewriter.expressions.literal_grain import moved_in
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
+from rewriter.expressions.stored_lists import PART, makes_rows
+from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
@@ -34,8 +36,10 @@ __all__ = [
     "CYCLES",
     "DOMAIN",
     "FUNCTIONS",
+    "LENGTHS",
     "LIMITS",
     "LITERAL",
+    "PART",
     "REPORTED",
     "RISING",
     "SHORTEST",
@@ -54,6 +58,7 @@ __all__ = [
     "common_type",
     "compared_as_doubles",
     "compile_expression",
+    "compile_list",
     "constant_point",
     "constant_span",
     "first_group",
@@ -67,6 +72,7 @@ __all__ = [
     "lattice",
     "limit_of",
     "literal",
+    "makes_rows",
     "moved_in",
     "position_of",
     "present",

@@ -19,6 +19,7 @@ _TYPES = {
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMPTZ: "timestamptz",
     Kind.NULL: "text",
+    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), "text"),
 }
 _INTEGERS = {16: "smallint", 32: "integer", 64: "bigint"}
 

@@ -22,6 +22,8 @@ SHOWN = [
     "full_join_per_person",
     "group_by_month",
     "group_by_selected_visits",
+    "json_path",
+    "list_items",
     "over_blocks",
     "per_person",
     "randomized_or",
@@ -35,7 +37,13 @@ SHOWN = [
     "where_everything",
     "window_range_distance",
 ]
-TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "FLOAT": "real"}
+TYPES = {
+    "VARCHAR": "text",
+    "DOUBLE": "double precision",
+    "FLOAT": "real",
+    "VARCHAR[]": "character varying[]",
+    "JSON": "json",
+}
 
 
 def known() -> Catalog:

@@ -32,6 +32,7 @@ _KINDS = {
     Kind.TIMESTAMPTZ: "timestamptz",
     Kind.INTERVAL: "interval",
     Kind.NULL: "text",
+    **{kind: kind.value for kind in (Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS)},
 }
 
 
