@@ -45,7 +45,7 @@ NO_FUNCTIONS = {
 """Words before a parenthesis that call nothing."""
 CLAUSES = {
     "duckdb": {"filter", "materialized"},
-    "postgresql": {"filter", "materialized"},
+    "postgresql": {"any", "filter", "materialized"},
     "toy": set[str](),
     "spark": {"filter"},
 }
