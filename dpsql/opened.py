@@ -100,8 +100,10 @@ class Opened:
 
     def closed(self, plan: Plan, at: datetime) -> Closing | None:
         """What says that no more rows come to the period that a plan reads; None where they do, or it reads more."""
-        closing = None if plan.period is None else self.policy.closing_of(plan.period.table)
-        known = closing is not None and plan.period is not None and closing.is_closed(plan.period.end, at)
+        if (period := plan.period) is None:
+            return None
+        closing = self.policy.closing_of(period.table)
+        known = closing is not None and closing.is_closed(period.end, at, period.zone)
         return closing if known else None
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:

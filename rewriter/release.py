@@ -205,6 +205,11 @@ class Aggregate:
         return self.argument
 
     @property
+    def is_logistic(self) -> bool:
+        """Whether it is a number of a logistic regression."""
+        return self.regression is not None and self.regression.logistic
+
+    @property
     def output_type(self) -> Type:
         return self.kind.output_type(self)
 

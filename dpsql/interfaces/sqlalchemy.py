@@ -39,6 +39,7 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.JSONB: postgresql.JSONB,
     Kind.TEXTS: lambda: postgresql.ARRAY(types.TEXT),
     Kind.INTEGERS: lambda: postgresql.ARRAY(types.BIGINT),
+    Kind.TIME: types.TIME,
     Kind.INTERVAL: postgresql.INTERVAL,
     Kind.NULL: types.TEXT,
 }

@@ -25,5 +25,6 @@ _PLAIN = {
     Kind.TIMESTAMP: pa.timestamp("us"),
     Kind.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
     **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), pa.string()),
+    Kind.TIME: pa.time64("us"),
     Kind.INTERVAL: pa.month_day_nano_interval(),
 }

@@ -8,7 +8,7 @@ those of large tables are an :class:`IntegerColumn` or a :class:`ValueColumn`, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,14 @@ class NoisyTable:
     chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
     picking: Mapping[str, Noise] = field(default_factory=dict)
     reports: ReportDraws | None = field(default=None, compare=False)
+
+    def beside(self, later: NoisyTable) -> NoisyTable:
+        """With what was measured of the same groups later."""
+        if not self.noise and not self.keys:
+            return later
+        if list(self.keys) != list(later.keys):
+            raise AssertionError("the groups of a step are those of the first")
+        return replace(self, statistics={**self.statistics, **later.statistics}, noise={**self.noise, **later.noise})
 
 
 @dataclass(frozen=True, slots=True)

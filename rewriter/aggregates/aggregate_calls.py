@@ -48,7 +48,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
 
 _HINT = (
     "over people, COUNT, SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, MODE, BOOL_OR, BOOL_AND, STDDEV, VARIANCE, CORR,"
-    " COVAR, REGR_* and LINREGR are answered"
+    " COVAR, REGR_*, LINREGR and LOGREGR are answered"
 )
 _LISTED = "values of people are not listed; use GROUP BY with COUNT(*)"
 _SOMEBODY = "it would be somebody's value; MODE() WITHIN GROUP (ORDER BY x) is the most common one, MAX(y) a large one"

@@ -313,6 +313,7 @@ def _may_read_null(column: Column) -> bool:
         Kind.TIMESTAMP,
         Kind.TIMESTAMPTZ,
         Kind.JSON,
+        Kind.TIME,
     ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",

@@ -11,6 +11,8 @@ from rewriter.declared import BIGINT, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.duckdb_nested import WORDS_OF_NESTED, DuckDBNested
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, named_table, number, text, wrap
+from rewriter.dialects.number_format import NumberFormat
+from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.strftime import printed
 
@@ -95,6 +97,10 @@ class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return printed(sql, pattern)
+
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        shown = self.cast(sql, TEXT) if exact else call("printf", text(f"%.{len(pattern.decimals)}f"), sql)
+        return number_printed(shown, pattern)
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch", sql)

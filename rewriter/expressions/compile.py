@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
-from rewriter.dialects import Dialect, is_fact, refuse, when
+from rewriter.dialects import Dialect, is_fact, refuse, text, when
 from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.documents import DOCUMENT_FUNCTIONS
 from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
@@ -73,6 +73,8 @@ def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     read = dialect.read(sql, column.type, column.engine_type)
     if column.type.kind is Kind.DOUBLE:
         return when(dialect.is_finite(read.copy()), read)
+    if column.type.kind is Kind.TIME:  # 24:00 is one of PostgreSQL's, and of no calendar's
+        return when(exp.LT(this=read.copy(), expression=dialect.cast(text("24:00"), column.type)), read)
     if column.type.temporal:
         return when(dialect.in_calendar(read.copy(), column.type), read)
     return read

@@ -21,6 +21,7 @@ from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
 from rewriter.measure.debiased_sums import debiased_sums, members_of
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
+from rewriter.measure.logistic_steps import logistic_regressions
 from rewriter.measure.mean_pairs import paired
 from rewriter.measure.moments import Moments
 from rewriter.measure.moments import MomentVector as Bernstein
@@ -74,7 +75,9 @@ def workload(
         elif (whole := moments.whole(aggregate)) is not None:
             found[number] = whole, (builder.part(whole, ONE),)
     randomized = {number for number, one in enumerate(asked) if one.debiasing is not None}
-    found |= regressions({number: one for number, one in enumerate(asked) if one.kind.regresses}, builder, norm)
+    regress = {number: one for number, one in enumerate(asked) if one.kind.regresses}
+    found |= regressions({number: one for number, one in regress.items() if not one.is_logistic}, builder, norm)
+    found |= logistic_regressions({number: one for number, one in regress.items() if one.is_logistic}, builder, norm)
 
     def rest() -> dict[int, Aggregate]:
         return {n: one for n, one in enumerate(asked) if n not in found and n not in randomized}
@@ -105,6 +108,7 @@ def workload(
         tuple(builder.orders),
         tuple(builder.derived.values()),
         builder.clips,
+        builder.steps,
     )
 
 

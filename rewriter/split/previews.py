@@ -18,6 +18,7 @@ _TYPES = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMPTZ: "timestamptz",
+    Kind.TIME: "time",
     Kind.NULL: "text",
     **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), "text"),
 }

@@ -234,7 +234,7 @@ class _Splitter:
         held = [self._names.holds_people(item, names, sources) for item in items]
         if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
             aggregated = with_people_aggregated(
-                select, held, partial(self._names.columns_of, names=names, sources=sources)
+                select, held, partial(self._names.columns_of, names=names, sources=sources), self._dialect
             )
             if aggregated is not None:
                 return self._select(aggregated, names, ctes)

@@ -8,6 +8,7 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.coarser_statements import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
@@ -39,15 +40,16 @@ from rewriter.statement.spell_blocks import plain_blocks
 from rewriter.statement.spell_conditions import plain_conditions
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
-from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
+from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
     "MAX_BYTES",
-    "REGRESSION",
+    "REGRESSIONS",
     "WATCHED_FORM",
+    "CoarserGroups",
     "Explain",
     "Parameters",
     "Select",
@@ -60,6 +62,7 @@ __all__ = [
     "at_instant",
     "branches",
     "children_of",
+    "coarser_groups",
     "conjuncts",
     "decided",
     "folded",

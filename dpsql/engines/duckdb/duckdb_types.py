@@ -15,6 +15,7 @@ from rewriter.declared import (
     SMALLINT,
     TEXT,
     TEXTS,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Kind,
@@ -49,6 +50,7 @@ _TYPES = {
     "SMALLINT[]": Type(Kind.INTEGERS, bits=16),
     "INTEGER[]": Type(Kind.INTEGERS, bits=32),
     "BIGINT[]": Type(Kind.INTEGERS, bits=64),
+    "TIME": TIME,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 

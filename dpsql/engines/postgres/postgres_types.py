@@ -15,6 +15,7 @@ from rewriter.declared import (
     SMALLINT,
     TEXT,
     TEXTS,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Kind,
@@ -48,6 +49,7 @@ _TYPES = {
     "smallint[]": Type(Kind.INTEGERS, bits=16),
     "integer[]": Type(Kind.INTEGERS, bits=32),
     "bigint[]": Type(Kind.INTEGERS, bits=64),
+    "time without time zone": TIME,
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
 _MODIFIER = re.compile(r"\(\d+\)")

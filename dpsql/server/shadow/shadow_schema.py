@@ -30,6 +30,7 @@ _KINDS = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMPTZ: "timestamptz",
+    Kind.TIME: "time",
     Kind.INTERVAL: "interval",
     Kind.NULL: "text",
     **{kind: kind.value for kind in (Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS)},
