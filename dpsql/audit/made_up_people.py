@@ -234,6 +234,8 @@ def _spelt(number: int, column: Column) -> Scalar:
     ('v3', datetime.date(2001, 1, 4))
     """
     kind = column.type.kind
+    if column.type.nested:
+        return "{}" if column.type.document else []  # type: ignore[return-value]
     if kind is Kind.TEXT:
         return f"v{number}"
     if kind is Kind.BOOLEAN:
