@@ -42,7 +42,7 @@ class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
         | WORDS_OF_NESTED
     )
 
-    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.Offset, exp.TryCast}
+    own_syntax = PostgresFamily.family_syntax | {exp.Array, exp.IntDiv, exp.Lambda, exp.Offset, exp.TryCast}
 
     # -- types ---------------------------------------------------------------------------------------------------
 

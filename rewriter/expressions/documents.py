@@ -18,7 +18,6 @@ from rewriter.dialects import DocumentStep, duplicate, refuse, when, wrap
 from rewriter.expressions.build import Context, Rule, derive, finite, rule
 from rewriter.expressions.casts import convert_to
 from rewriter.expressions.value import Value
-from rewriter.refused import TYPE_MISMATCH
 
 _MOST_ITEMS = (1 << 31) - 1
 _PLACE = re.compile(r"0|-?[1-9]\d{0,8}")
@@ -29,8 +28,7 @@ def document(node: object, context: Context, what: str) -> Value:
     """An operand that is a document."""
     value = context.held(node)
     if not value.type.document:
-        raise refuse(f"{what} needs a column of type json or jsonb, not {value.type}", "name such a column",
-                     TYPE_MISMATCH)  # fmt: skip
+        raise refuse(f"{what} needs a column of type json or jsonb, not {value.type}", "name such a column", "42883")
     return value
 
 

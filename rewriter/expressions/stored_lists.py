@@ -46,7 +46,7 @@ def compared(kind: type[exp.Expr]) -> Rule:
 
     def compiled(node: exp.Expr, context: Context) -> Value:
         among = node.args.get("expression")
-        if isinstance(among, exp.Any):
+        if isinstance(among, exp.Any) and not isinstance(among.this.unnest(), exp.Array):
             return _any(kind, node.this, among.this, context)
         if isinstance(among, exp.Anonymous) and among.name.upper() in ("ALL", "SOME") and len(among.expressions) == 1:
             if among.name.upper() == "SOME":

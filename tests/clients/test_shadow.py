@@ -165,8 +165,8 @@ def test_the_schema_is_the_policys_and_nothing_else(ward: Shadow) -> None:
     tables = texts(ward, "SELECT schemaname, tablename FROM pg_tables WHERE tableowner = 'dpsql_owner' ORDER BY 1, 2")
     assert [table for table in tables if table[0] in ("public", "dpsql")] == [
         ("dpsql", "budget"), ("dpsql", "charges"), ("dpsql", "columns"),
-        ("public", "patient"), ("public", "prescription"), ("public", "referral"),
-        ("public", "region"), ("public", "sample"), ("public", "visit"),
+        ("public", "diary"), ("public", "patient"), ("public", "prescription"), ("public", "referral"),
+        ("public", "region"), ("public", "sample"), ("public", "survey"), ("public", "visit"),
     ]  # fmt: skip
 
 
@@ -178,6 +178,7 @@ def test_keys_are_shown_where_clients_look_for_them(ward: Shadow) -> None:
         WHERE c.table_schema = 'public' ORDER BY 1, 2""",
     )
     assert found == [
+        ("diary", "FOREIGN KEY", "patient_id"),
         ("patient", "PRIMARY KEY", "id"),
         ("prescription", "FOREIGN KEY", "visit_id"),
         ("referral", "FOREIGN KEY", "patient_id"),
@@ -185,6 +186,8 @@ def test_keys_are_shown_where_clients_look_for_them(ward: Shadow) -> None:
         ("region", "PRIMARY KEY", "name"),
         ("sample", "FOREIGN KEY", "visit_id"),
         ("sample", "UNIQUE", "id"),
+        ("survey", "FOREIGN KEY", "patient_id"),
+        ("survey", "PRIMARY KEY", "patient_id"),
         ("visit", "FOREIGN KEY", "patient_id"),
         ("visit", "PRIMARY KEY", "id"),
     ]

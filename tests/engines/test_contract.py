@@ -34,8 +34,10 @@ from rewriter.declared.types import (
     INTEGER,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    Kind,
     Type,
     decimal,
 )
@@ -170,7 +172,10 @@ def with_keys(backend: Backend) -> Backend:
 class TestSchema:
     def test_tables_views_and_keys_are_read(self, with_keys: Backend) -> None:
         tables = with_keys.engine.schema().tables
-        assert set(tables) == {"patient", "visit", 'Odd "name"', "both_of_them", "parent", "child", "kinds", "region"}
+        own = {name for name in tables if "." not in name}
+        assert own == {"patient", "visit", 'Odd "name"', "both_of_them", "kinds", "region"}
+        others = {"other.patient", "other.parent", "other.child", "other.twice", "third.twice"}
+        assert set(tables) - own == others
         patient = tables["patient"]
         assert list(patient.columns) == ["id", "email", "region", "code"]
         assert patient.primary_key == ("id",)
@@ -187,14 +192,15 @@ class TestSchema:
     def test_the_default_schema_hides_others_and_foreign_keys_follow_their_own(self, with_keys: Backend) -> None:
         tables = with_keys.engine.schema().tables
         assert tables["patient"].schema is None
-        assert tables["child"].schema == "other"
-        assert tables["child"].foreign_keys == (ForeignKey(("x",), "parent", ("x",)),)
+        assert tables["other.patient"].schema == "other"
+        assert tables["other.child"].schema == "other"
+        assert tables["other.child"].foreign_keys == (ForeignKey(("x",), "other.parent", ("x",), schema="other"),)
 
     def test_types_are_mapped_to_types_that_hold_all_their_values(self, with_keys: Backend) -> None:
         columns = with_keys.engine.schema().tables["kinds"].columns
         assert [column.type for column in columns.values()] == [
             SMALLINT, INTEGER, BIGINT, DOUBLE, DOUBLE, decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ,
-            BOOLEAN, None, None, None, decimal(38, 10),
+            BOOLEAN, TIME, None, Type(Kind.INTEGERS, bits=32), decimal(38, 10),
         ]  # fmt: skip
         assert columns["h"].engine_type == "ENUM('sad', 'it''s (ok)')"
 

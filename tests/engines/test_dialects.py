@@ -85,6 +85,17 @@ def shape(found: list[Plan] | Refused) -> object:
                 for block in one.blocks
             ),
             choices=tuple(replace(choice, sql="") for choice in one.choices),
+            steps=tuple(
+                replace(
+                    step,
+                    sql="",
+                    blocks=tuple(
+                        replace(block, statistics=tuple(replace(each, family="") for each in block.statistics))
+                        for block in step.blocks
+                    ),
+                )
+                for step in one.steps
+            ),
         )
         for one in found
     ]

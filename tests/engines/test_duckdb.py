@@ -26,10 +26,13 @@ from rewriter.declared.types import (
     DOUBLE,
     HUGEINT,
     INTEGER,
+    JSON,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    Kind,
     Type,
     decimal,
 )
@@ -110,8 +113,8 @@ def test_types_are_mapped_to_types_that_hold_all_their_values(engine: DuckDBEngi
     found = [column.type for column in engine.schema().tables["kinds"].columns.values()]
     assert found == [
         SMALLINT, SMALLINT, INTEGER, BIGINT, HUGEINT, SMALLINT, INTEGER, BIGINT, HUGEINT, None, DOUBLE, DOUBLE,
-        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMPTZ, None, None, None,
-        None, BOOLEAN, None, None, None, None, None,
+        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMPTZ, TIME, None, None,
+        Type(Kind.INTEGERS, bits=32), BOOLEAN, None, JSON, None, None, None,
     ]  # fmt: skip
 
 

@@ -24,6 +24,8 @@ from rewriter.plan import Block, Plan, Statistic
 from tests.engines.test_same_answers import TABLES, Known, agreeing, fill
 from tests.golden.pairs import FOLDER, Pair, pairs
 
+ALL_TABLES = (*TABLES, "survey", "diary")
+
 POLICY = """
 database: files
 ledger: sqlite:clinic.ledger
@@ -341,10 +343,10 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
     folder = tmp_path_factory.mktemp("same-files")
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         fill(connection)
-        for name in TABLES:
+        for name in ALL_TABLES:
             connection.execute(f"COPY {name} TO '{folder}/{name}.parquet' (ROW_GROUP_SIZE 2048)")
     native = DuckDBEngine.open(folder / "clinic.duckdb")
-    files = DuckDBEngine.over({name: ListedFiles((f"{folder}/{name}.parquet",)) for name in TABLES})
+    files = DuckDBEngine.over({name: ListedFiles((f"{folder}/{name}.parquet",)) for name in ALL_TABLES})
     declared = agreeing(Policy.load(FOLDER / "clinic.yaml"), native)
     yield Known(native, declared), Known(files, declared)
     native.close()

@@ -32,6 +32,7 @@ from rewriter.statement.parser import Explain, Select, parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
+from tests.properties.step_by_step import read_in_steps
 
 TABLES = ("region", "patient", "visit", "prescription", "sample", "referral")
 SCANS: list[str] = []
@@ -122,7 +123,7 @@ class Known:
             plans = [plan(query, norm, dialect) for query in split(statement.tree, self.catalog, dialect).groupings]
         except Refused as refused:
             return f"{refused.sqlstate} {refused.message}"
-        tables = {one.identity: self.engine.run(one) for one in plans}
+        tables = {one.identity: read_in_steps(self.engine.run, one) for one in plans}
         for scan in one_scans(plans, dialect):
             # What is read together is what is read apart.
             assert self.engine.run_together(scan) == tuple(tables[one.identity] for one in scan.plans), sql

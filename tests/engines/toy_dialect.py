@@ -23,6 +23,7 @@ _TYPES = {
     Kind.TIMESTAMP: exp.DType.TIMESTAMP,
     Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
     Kind.INTERVAL: exp.DType.INTERVAL,
+    Kind.TIME: exp.DType.TIME,
 }
 _INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT}
 
@@ -40,7 +41,7 @@ class Toy(IeeeDoubles):
     own_words = frozenset(
         """date_format toy_begin toy_between toy_bits toy_bucket toy_bytes toy_capitals toy_character toy_days toy_digits toy_divide toy_double toy_epoch toy_even
         toy_field toy_find toy_first toy_instant toy_later toy_log2 toy_lower toy_match toy_matches toy_micros toy_over toy_pick toy_power toy_real toy_replace
-        toy_row toy_seconds toy_series toy_since toy_span toy_spread toy_upper toy_zone try_cast""".split()
+        number_format toy_row toy_seconds toy_series toy_since toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
 
     own_syntax = frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
 
@@ -27,6 +27,7 @@ from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Plan
 from tests.properties.picks import Ranks, most_moved
+from tests.properties.step_by_step import later_reads
 from tests.properties.world import Owner, World
 
 Table = dict[tuple[object, ...], dict[str, int]]
@@ -103,21 +104,19 @@ class Databases:
         if not plan.sql:
             return {(): {}}
         self.connection.execute(f"USE {schema}; SET threads = {threads}")
+        width, first = len(plan.keys), plan.first_read
+        rows = self._rows(first)
+        table = _table(first, rows)
+        for later in later_reads(plan, [row[:width] for row in rows]):
+            for key, cells in _table(later, self._rows(later)).items():
+                table[key] |= cells
+        return table
+
+    def _rows(self, plan: Plan) -> list[tuple[Any, ...]]:
         try:
-            rows = self.connection.execute(plan.sql).fetchall()
+            return self.connection.execute(plan.sql).fetchall()
         except duckdb.Error as error:
             raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
-        names = plan.columns
-        width = len(plan.keys)
-        table: Table = {}
-        for row in rows:
-            key, cells = tuple(_spelt(value) for value in row[:width]), row[width:]
-            if len(cells) != len(names) or any(type(cell) is not int for cell in cells):
-                raise Unsound(f"not integers: {cells} for {names}")
-            if key in table:
-                raise Unsound(f"the group {key} is answered twice")
-            table[key] = dict(zip(names, cells, strict=True))
-        return table
 
     def ranks(self, plan: Plan, schema: str = "memory", threads: int = 1) -> dict[str, Ranks]:
         """What the choices of a plan are made from."""
@@ -131,6 +130,19 @@ class Databases:
 
     def close(self) -> None:
         self.connection.close()
+
+
+def _table(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> Table:
+    names, width = plan.columns, len(plan.keys)
+    table: Table = {}
+    for row in rows:
+        key, cells = tuple(_spelt(value) for value in row[:width]), row[width:]
+        if len(cells) != len(names) or any(type(cell) is not int for cell in cells):
+            raise Unsound(f"not integers: {cells} for {names}")
+        if key in table:
+            raise Unsound(f"the group {key} is answered twice")
+        table[key] = dict(zip(names, cells, strict=True))
+    return table
 
 
 def _spelt(value: object) -> tuple[str, str]:

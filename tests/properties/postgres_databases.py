@@ -19,6 +19,7 @@ from tests.engines.postgres_server import copy_texts, shared_server
 from tests.properties.columns import Column
 from tests.properties.neighbours import Failed, Table, Unsound, _spelt, gone
 from tests.properties.picks import Ranks
+from tests.properties.step_by_step import read_in_steps
 from tests.properties.world import Owner, World, spelt
 
 TYPES = {
@@ -136,7 +137,10 @@ class PostgresDatabases:
             return {(): {}}
         self._prepare(schema, threads)
         try:
-            exact = exact_table(self.connection.cursor(binary=True).execute(plan.sql), plan)  # type: ignore[arg-type]
+            exact = read_in_steps(
+                lambda one: exact_table(self.connection.cursor(binary=True).execute(one.sql), one),  # type: ignore[arg-type]
+                plan,
+            )
         except psycopg.Error as error:
             raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
         except WrongShape:

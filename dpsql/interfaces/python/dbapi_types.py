@@ -31,7 +31,7 @@ class TypeObject:
     __hash__ = None  # type: ignore[assignment]
 
 
-STRING = TypeObject("STRING", frozenset({Kind.TEXT}))
+STRING = TypeObject("STRING", frozenset({Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS}))
 BINARY = TypeObject("BINARY", frozenset())
 NUMBER = TypeObject("NUMBER", frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}))
 DATETIME = TypeObject("DATETIME", frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME, Kind.INTERVAL}))

@@ -44,7 +44,12 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
     Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
     Kind.TIME: WireType(TIME, 8),
+    # Columns of these types are described, and no answer has one.
+    Kind.JSON: WireType(114),
+    Kind.JSONB: WireType(3802),
+    Kind.TEXTS: WireType(1009),
 }
+_LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016)}
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
 
@@ -59,6 +64,8 @@ def wire_type(type_: Type) -> WireType:
         return _INTEGERS[type_.bits]
     if type_.kind is Kind.DECIMAL:
         return WireType(NUMERIC, modifier=(type_.precision << 16 | type_.scale) + 4)
+    if type_.kind is Kind.INTEGERS:
+        return _LISTS[type_.bits]
     return _WIRE.get(type_.kind, WireType(TEXT))
 
 

@@ -36,11 +36,11 @@ SELECT COUNT(*) FROM member WHERE clock_timestamp() > seen
 SELECT COUNT(*) FROM member WHERE get_current_timestamp() > seen
 --- charged: a clock above the noise does not tell how long it took
 SELECT COUNT(*), clock_timestamp() FROM member
---- refused: an age until today
+--- charged: an age until today, which stands still
 SELECT COUNT(*) FROM member WHERE age(born) > INTERVAL '50 years'
 --- charged: a literal that means now, and it stands still
 SELECT COUNT(*) FROM member WHERE seen < 'now'::timestamp
---- refused: a literal that means today
+--- charged: a literal that means today, and it stands still
 SELECT COUNT(*) FROM member WHERE born < 'today'
 --- charged: a literal that means yesterday, as a date, and it stands still
 SELECT COUNT(*) FROM member WHERE born < DATE 'yesterday'
