@@ -111,18 +111,17 @@ class Answering:
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
-        read = {one.plan.identity: one.read for one in fresh if one is not None}
-        reading = self.reader.reading(read.values())
+        reading = self.reader.reading(one.read for one in fresh if one is not None)
         turn, purchase = settled.turn, settled.purchase
         loss = priced.loss if purchase is None else purchase.loss
         if loss and purchase is None:
-            turn = held.enter_context(opened.turn(patience))
+            turn = held.enter_context(opened.turn(patience, asked.analyst))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
+        read = partial(reading.table, patience=patience, turn=turn)
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
-                exact = reading.table(read[one.plan.identity], patience, turn)
-                measured[calibration.plan.identity] = self._measured(one, exact, *kept[one.plan.identity])
+                measured[calibration.plan.identity] = self._measured(one, read, *kept[one.plan.identity])
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
@@ -137,23 +136,31 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            reading, turn = self.reader.reading(()), held.enter_context(opened.turn(patience))
+            turn = held.enter_context(opened.turn(patience, asked.analyst))
+            read = partial(self.reader.reading(()).table, patience=patience, turn=turn)
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
-                missing: [self._measured(one, reading.table(one.plan, patience, turn), version) for one in some]
+                missing: [self._measured(one, read, version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
     def _measured(
-        self, calibration: Calibration, exact: ExactTable, version: str, facts: ReleaseFacts | None = None
+        self,
+        calibration: Calibration,
+        read: Callable[[Plan], ExactTable],
+        version: str,
+        facts: ReleaseFacts | None = None,
     ) -> NoisyTable:
-        """Perturbed and kept under the version from before it was read. It was charged before."""
-        opened, plan = self.opened, calibration.plan
-        noisy = perturb(exact, calibration, self._sampler)
+        """Read and perturbed, all of which was charged before: step by step, where one is read at what was released of
+        those before. Kept under the version from before it was read."""
+        noisy = NoisyTable((), {}, {})
+        for step in calibration.parts:
+            now = step(noisy)
+            noisy = noisy.beside(perturb(read(now.read), now, self._sampler))
         if calibration.loss:
-            opened.store.put(plan.identity, version, noisy, facts)
+            self.opened.store.put(calibration.plan.identity, version, noisy, facts)
         return noisy
 
     def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:

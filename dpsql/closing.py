@@ -20,12 +20,12 @@ class Closing:
     after: datetime.timedelta
     zone: str = "UTC"
 
-    def is_closed(self, end: datetime.datetime, now: datetime.datetime) -> bool:
-        """Whether a period that ended at a local time is closed."""
-        zone = ZoneInfo(self.zone)
+    def is_closed(self, end: datetime.datetime, now: datetime.datetime, zone: str | None = None) -> bool:
+        """Whether a period that ended at a local time is closed; ``zone`` is where, if not here."""
+        place = ZoneInfo(zone or self.zone)
         try:
             # Where clocks are put back, the later of two instants: rows may come until then.
-            ended = max(end.replace(tzinfo=zone, fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
+            ended = max(end.replace(tzinfo=place, fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
             return ended + self.after <= now
         except OverflowError:
             return False

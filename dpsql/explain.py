@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import Protocol
+
+from sqlglot import exp
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
@@ -13,7 +16,7 @@ from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, expected_errors, notices, suggestions
+from dpsql.price import Priced, beside_now, coarser, expected_errors, notices, suggestions
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
@@ -23,15 +26,21 @@ from rewriter.front_door import Shown
 from rewriter.refused import Refused
 
 
+class Planned(Protocol):
+    """The same query under another policy, or another query under the same; nothing of it is ever run."""
+
+    def __call__(self, catalog: Catalog | None = None, tree: exp.Query | None = None) -> Prepared: ...
+
+
 def explained(
     answering: Answering,
     prepared: Prepared,
     settings: Settings,
     budget_after: Callable[[PrivacyLoss], Budget],
-    planned: Callable[[Catalog], Prepared],
+    planned: Planned,
 ) -> Explanation:
     """The explanation of a query. ``budget_after`` says what a price would leave; ``planned`` is the same query under
-    another policy.
+    another policy, or another one.
 
     Raises :class:`dpsql.errors.Error`.
     """
@@ -85,7 +94,7 @@ def _better(
     prepared: Prepared,
     settings: Settings,
     price: PrivacyLoss,
-    planned: Callable[[Catalog], Prepared],
+    planned: Planned,
 ) -> tuple[Better, ...]:
     """What would make the answer more accurate. Nothing where it is free, or where its error is not foretold."""
     if not price or prepared.program.missing or settings.target_error is not None or prepared.program.shown:
@@ -109,10 +118,34 @@ def _better(
 
     tables = prepared.program.private_tables
     found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under)
+    if prepared.earlier is None:
+
+        def errors_of(tree: exp.Query) -> tuple[tuple[float | None, ...], int | None]:
+            try:
+                other = planned(tree=tree)
+                return pricing.errors_afresh(other, epsilon, settings.stages), _groups(other)
+            except Refused:
+                return (), None
+
+        found += coarser(prepared.tree, opened.catalog, (now, _groups(prepared)), errors_of)
+    found = [beside_now(now, one) for one in found]
     if not settings.intervals:
         return tuple(found)
     columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
-    return tuple(replace(one, errors=_beside_ends(columns, prepared, one.errors)) for one in found)
+    return tuple(
+        replace(
+            one,
+            errors=_beside_ends(columns, prepared, one.errors),
+            less=_beside_ends(columns, prepared, one.less),
+        )
+        for one in found
+    )
+
+
+def _groups(prepared: Prepared) -> int | None:
+    """How many groups there are, where the policy and the text say so."""
+    plans = prepared.program.plans
+    return plans[0].cells if len(plans) == 1 and plans[0].selection is None and plans[0].keys else None
 
 
 def _rendered(explanation: Explanation) -> list[str]:

@@ -40,9 +40,6 @@ from dpsql.sandbox import Sandbox
 from rewriter.declared import Catalog
 from rewriter.plan import Plan
 
-PATIENCE = 10.0
-"""Seconds that a statement waits for the engine before it is charged."""
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -67,12 +64,12 @@ class Opened:
         """What is declared now."""
         return self.declared.at(self.clock.now()).catalog
 
-    def turn(self, patience: Patience) -> Turn:
-        """A turn of the engine, taken right before a charge, which has to end when all is read.
+    def turn(self, patience: Patience, analyst: str) -> Turn:
+        """A turn of the engine, taken right before a charge, which has to end when all is read. Analysts take turns.
 
         Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
         """
-        taken = self.engine.load.take(min(PATIENCE, patience.left), patience.cancellation)
+        taken = self.engine.load.take(min(self.policy.limits.wait, patience.left), patience.cancellation, analyst)
         try:
             patience.check()
         except BaseException:
@@ -100,8 +97,10 @@ class Opened:
 
     def closed(self, plan: Plan, at: datetime) -> Closing | None:
         """What says that no more rows come to the period that a plan reads; None where they do, or it reads more."""
-        closing = None if plan.period is None else self.policy.closing_of(plan.period.table)
-        known = closing is not None and plan.period is not None and closing.is_closed(plan.period.end, at)
+        if (period := plan.period) is None:
+            return None
+        closing = self.policy.closing_of(period.table)
+        known = closing is not None and closing.is_closed(period.end, at, period.zone)
         return closing if known else None
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:

@@ -16,13 +16,13 @@ from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
-from dpsql.explain import answer_columns, explained
+from dpsql.explain import Planned, answer_columns, explained
 from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.policy import Policy
-from dpsql.prepare import Prepared, prepare_in_stages
+from dpsql.prepare import Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
 from dpsql.watched import WatchedStatement, Watching, watched_statement
@@ -151,6 +151,12 @@ class Proxy:
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+    ) -> _Understood:
+        with collecting_rarely():
+            return self._prepare_now(sql, given, others, zone, empty, instant)
+
+    def _prepare_now(
         self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> _Understood:
         statement = parse(sql, given.parameters)
@@ -304,16 +310,19 @@ class Session:
 
     def _explained(self, prepared: Prepared) -> Explanation:
         return explained(
-            self._proxy.answering, prepared, self.settings, self._budget, self._under_another_policy(prepared)
+            self._proxy.answering, prepared, self.settings, self._budget, self._planned_otherwise(prepared)
         )
 
-    def _under_another_policy(self, prepared: Prepared) -> Callable[[Catalog], Prepared]:
-        """The same query as if the policy declared something else. Nothing of it is remembered, and it is never run."""
+    def _planned_otherwise(self, prepared: Prepared) -> Planned:
+        """The same query as if the policy declared something else, or another one. Nothing of it is remembered, and it
+        is never run."""
         own, instant = self.settings, self._opened.clock.now()
-        select = Select(prepared.tree)
+        declared = self._opened.declared
 
-        def planned(catalog: Catalog) -> Prepared:
-            return self._proxy.planned(select, prepared.sql, catalog, own.other, own.zone, own.empty, instant)
+        def planned(catalog: Catalog | None = None, tree: exp.Query | None = None) -> Prepared:
+            select = Select(prepared.tree if tree is None else tree)
+            known = declared.at(instant).catalog if catalog is None else catalog
+            return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, instant)
 
         return planned
 

@@ -90,12 +90,18 @@ class ReleaseExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Better:
-    """What would make an answer more accurate: a line to write, and the errors that the columns would have then."""
+    """What would make an answer more accurate: a line to write, and the errors that the columns would have then.
+
+    ``less`` is the part of each column's error that goes: what a bound takes away is what comes from it. With coarser
+    groups one of them has ``larger`` times as many rows, and what goes is of the error beside a number.
+    """
 
     change: str
     errors: tuple[float | None, ...]
     by_owner: bool
     price: Fraction = Fraction(1)
+    less: tuple[float | None, ...] = ()
+    larger: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,8 @@ class Explanation:
                     "by_owner": one.by_owner,
                     "price": float(one.price),
                     "expected_errors": list(one.errors),
+                    "less_error": list(one.less),
+                    "larger_groups": one.larger,
                 }
                 for one in self.better
             ],

@@ -7,6 +7,7 @@ no statistic moves by more than it when one unit comes or goes.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from dpsql.opened import Opened, open_policy
 from dpsql.releases import Key
 from rewriter.declared import Norm, Sensitivity
 from rewriter.front_door import Parameters, Select, parse, rewrite
-from rewriter.plan import Plan, Selection
+from rewriter.plan import Plan, PlanStep, Points, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,16 @@ class Measurement:
         return self.plan.selection
 
 
+def _points(step: PlanStep, number: int, groups: int) -> Points:
+    """Numbers that a step might be asked at, the same whatever the data: neighbours are compared at the same ones."""
+    names = sorted(set(re.findall(r"\bdpsql_point_\d+\b", step.sql)))
+    places = [[place * 31 + number * 17 + group for group in range(groups)] for place in range(len(names))]
+    return {
+        name: [(one * 2654435761 % (1 << 35) - (1 << 34)) >> (one % 23) for one in some]
+        for name, some in zip(names, places, strict=True)
+    }
+
+
 def measure(
     sql: str, policy: str | os.PathLike[str], parameters: Parameters = (), norm: Norm | None = None
 ) -> tuple[Measurement, ...]:
@@ -72,9 +83,13 @@ def measured(
     chosen = norm or opened.accountant.accounting.norms[0]
     found = []
     for planned in rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=(chosen,)).plans:
-        exact = opened.engine.run(planned)
+        exact = opened.engine.run(planned.first_read)
         groups = {
             key: {name: column[row] for name, column in exact.statistics.items()} for row, key in enumerate(exact.keys)
         }
+        for number, step in enumerate(planned.steps):
+            later = opened.engine.run(planned.at_step(step, exact.keys, _points(step, number, len(exact.keys))))
+            for row, key in enumerate(later.keys):
+                groups[key] |= {name: column[row] for name, column in later.statistics.items()}
         found.append(Measurement(planned, groups))
     return tuple(found)

@@ -83,7 +83,7 @@ class Watching:
                 version, state = opened.version(plan), states.read(key)
                 if state is not None and state.answer is not None and state.version == version:
                     break
-                with opened.turn(patience) as turn:
+                with opened.turn(patience, asked.analyst) as turn:
                     if state is None or state.answer:
                         program, sql = watched.prepared.program, watched.shown.sql
                         charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)

@@ -39,7 +39,7 @@ CLASSES: Mapping[str, ListedFields] = {
     # What a plan measures.
     "Plan": ListedFields(
         "plan",
-        ("sql", "dialect", "keys", "blocks", "selection", "top", "choices"),
+        ("sql", "dialect", "keys", "blocks", "selection", "top", "choices", "steps"),
         (
             # How it is shown, and facts that follow from what is written.
             *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
@@ -48,6 +48,7 @@ CLASSES: Mapping[str, ListedFields] = {
     ),
     "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
+    "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
     "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight")),
     "Statistic": ListedFields("statistic", ("name", "granularity", "bound", "text"), ("family",)),
     "Sensitivity": ListedFields("sensitivity", ("l1", "l2_squared")),
@@ -72,7 +73,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
             *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit"),
         ),
-        ("closes",),
+        ("closes", "primary_key"),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
@@ -129,6 +130,8 @@ def canonical_form(value: object) -> str:
             return f"timestamp {value.isoformat()}"
         case datetime.date():
             return f"date {value.isoformat()}"
+        case datetime.time():
+            return f"time {value.isoformat()}"
     return _of_class(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -418,6 +418,24 @@ class Inhabited:
     tables: frozenset[tuple[str, str]]
 
 
+Points = Mapping[str, Sequence[int]]
+"""Released numbers that the SQL of a step reads, by their names in it: one for each group."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """What is measured after other statistics of the plan were released, at numbers that follow from these.
+
+    ``sql`` answers the keys and the statistics of its ``blocks``, with names in the place of these numbers. ``at`` is
+    the SQL with the numbers of each group, given its keys. Nothing else of it follows from them: the blocks have one
+    sensitivity whatever they are.
+    """
+
+    sql: str
+    blocks: tuple[Block, ...]
+    at: Callable[[Sequence[tuple[Scalar | None, ...]], Points], str] = field(repr=False, compare=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One release, planned. No I/O made it and no private row was seen: it depends on SQL text and policy alone.
@@ -436,7 +454,8 @@ class Plan:
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series.
+    rows it reads alone, as a part of a series. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
+    read one after another, each at numbers that follow from what was released of those before.
     """
 
     sql: str
@@ -461,6 +480,7 @@ class Plan:
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
+    steps: tuple[PlanStep, ...] = ()
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""
@@ -481,6 +501,16 @@ class Plan:
         """The names of the integers that ``sql`` answers, in order."""
         names = tuple(statistic.name for statistic in self.statistics)
         return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
+
+    @property
+    def first_read(self) -> Plan:
+        """What is read before the steps."""
+        later = sum(len(step.blocks) for step in self.steps)
+        return replace(self, blocks=self.blocks[: len(self.blocks) - later], outputs=(), steps=()) if later else self
+
+    def at_step(self, step: PlanStep, keys: Sequence[tuple[Scalar | None, ...]], points: Points) -> Plan:
+        """What is read of a step, at released numbers of each group."""
+        return replace(self.first_read, sql=step.at(keys, points), blocks=step.blocks, parts=(), orders=(), choices=())
 
     @property
     def in_blocks(self) -> bool:
@@ -528,11 +558,13 @@ class DrillDown:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SeriesPeriod:
-    """The times of a ``table`` from ``begin`` up to ``end``, by the clocks that the table has."""
+    """The times of a ``table`` from ``begin`` up to ``end``, by the clocks of a ``zone``; by those that the table has
+    where there is none."""
 
     begin: datetime.datetime
     end: datetime.datetime
     table: str
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _program(
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)
     options = _with_one_total(options, related, parted)
-    options = _with_series(options, related, of_all_spans, catalog, norms, dialect)
+    options = _without_partials(_with_series(options, related, of_all_spans, catalog, norms, dialect))
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
@@ -238,7 +238,7 @@ def _with_series(
     """The options, with the way period by period where no other measurement is to agree with them."""
     found = list(options)
     for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
-        if asked[place].bound.spans:
+        if asked[place].bound.spans and not options[place].first.steps:
             found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
     return tuple(found)
 
@@ -247,6 +247,16 @@ def _only_grows(planned: Plan) -> bool:
     """Whether the number that groups are picked by is not below 0, whatever the data."""
     top = planned.top
     return top is not None and any(top.reach == one.bound for one in planned.statistics if one.name == top.name)
+
+
+def _without_partials(options: tuple[Options, ...]) -> tuple[Options, ...]:
+    """A grouping that is read alone shares no scan: the tree of its partial sums is most of what a statement that is
+    remembered would hold."""
+    if len(options) != 1 or options[0].series is not None:
+        return options
+    [one] = options
+    by_norm, picks = (tuple(replace(planned, partials=None) for planned in some) for some in (one.by_norm, one.picks))
+    return (replace(one, by_norm=by_norm, picks=picks),)
 
 
 def _with_one_total(options: tuple[Options, ...], related: Sequence[Family], parted: Split) -> tuple[Options, ...]:

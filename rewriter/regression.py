@@ -1,4 +1,4 @@
-"""Linear regressions: what of them is asked for, and how it follows from the second moments that are measured."""
+"""Regressions: what of them is asked for, and how it follows from the sums that are measured."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from rewriter.plan import Estimator, Terms
 
 
 class RegressionField(StrEnum):
-    """A field of a regression, by the name that SQL has for it. The first two have a number for each regressor; the
-    last is what it predicts at a point."""
+    """A field of a regression, by the name that SQL has for it. Coefficients, their standard errors and odds ratios are
+    a number for each regressor; a prediction is made at a point."""
 
     COEFFICIENT = "coef"
     STANDARD_ERROR = "std_err"
     DETERMINATION = "r2"
     CONDITION = "condition_no"
+    ODDS = "odds_ratios"
     PREDICTION = "predict"
 
 
 @dataclass(frozen=True, slots=True)
 class RegressionPart:
-    """One number of a regression: number ``place`` of a ``field``, from 0 on. ``intercept`` is the place of the
-    constant 1 among the regressors, if it is one of them; the others are in their order. A prediction is made at a
-    ``point``, which has a number for each regressor."""
+    """One number of a regression, ``logistic`` or linear: number ``place`` of a ``field``, from 0 on. ``intercept`` is
+    the place of the constant 1 among the regressors, if it is one of them; the others are in their order. A prediction
+    is made at a ``point``, which has a number for each regressor."""
 
     field: RegressionField
     place: int
     intercept: int | None
     point: tuple[Fraction, ...] = ()
+    logistic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +79,70 @@ class Regression(Estimator):
 
     def finer(self, refinement: Mapping[str, int]) -> Regression:
         return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+
+
+POINT_BITS = 32
+"""A coefficient of a step of a variable, where a gradient is measured, is a multiple of 2⁻³²."""
+LARGEST_POINT = 1 << 39
+"""The most that such a coefficient times all steps of its variable may be, in these multiples: 128."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticRegression(Estimator):
+    """A number of the regression of the last of ``ranges``' variables, from 0 to 1, on the others, by most likelihood.
+
+    ``cells`` are those of a :class:`Regression` of the same variables. Then come steps: with u as there, p the chance
+    that the step's coefficients give to a row, and r = y - p, each of ``gradients`` has the weighted integers of Σr and
+    of Σr·u for each regressor. ``curvature`` has, at the place ``bent`` of the steps, those of Σw for w = 4p(1 - p), of
+    Σw·u for each regressor, and of Σw·u·v for each pair of regressors, one that is twice the same too.
+
+    ``points`` names, for each step, the numbers that its SQL has in the place of coefficients: that of 1, and that of
+    each regressor, of which the coefficient of u is so many times the number as the variable has ``most`` steps.
+    """
+
+    part: RegressionPart
+    ranges: tuple[tuple[Fraction, Fraction], ...]
+    cells: Terms
+    gradients: tuple[Terms, ...]
+    curvature: Terms
+    bent: int
+    points: tuple[tuple[str, ...], ...]
+    most: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        size = len(self.ranges)
+        if len(self.cells) != 1 + 2 * size + size * (size - 1) // 2 or len(self.curvature) != size * (size + 1) // 2:
+            raise ValueError("every second moment is measured once")
+        if len(self.gradients) != len(self.points) or {len(one) for one in (*self.gradients, *self.points)} != {size}:
+            raise ValueError("a gradient has a number for the constant and for each regressor")
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return tuple(name for terms in (self.cells, *self.gradients, self.curvature) for name, _ in terms)
+
+    @property
+    def is_quotient(self) -> bool:
+        """Other measurements of the same rows change nothing: steps were made from its own."""
+        return False
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.part.field is not RegressionField.COEFFICIENT
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        least = -math.inf if self.part.field is RegressionField.COEFFICIENT else 0.0
+        return least, 1.0 if self.part.field is RegressionField.PREDICTION else math.inf
+
+    @property
+    def squared(self) -> tuple[Fraction, ...]:
+        widths = [(high - low) ** 2 for low, high in self.ranges]
+        return (*widths, *(max(abs(low), abs(high)) ** 2 or Fraction(1) for low, high in self.ranges))
+
+    def finer(self, refinement: Mapping[str, int]) -> LogisticRegression:
+        def of(terms: Terms) -> Terms:
+            return tuple((name, weight / refinement.get(name, 1)) for name, weight in terms)
+
+        return replace(
+            self, cells=of(self.cells), gradients=tuple(map(of, self.gradients)), curvature=of(self.curvature)
+        )

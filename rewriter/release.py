@@ -23,10 +23,11 @@ RESERVED = "dpsql_"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A grouping expression; ``text`` is how it was written."""
+    """A grouping expression; ``text`` is how it was written. ``column``: it is a column that people randomized."""
 
     value: Value
     text: str
+    column: exp.Column | None = None
 
 
 class MeasuredBy(Enum):
@@ -38,6 +39,7 @@ class MeasuredBy(Enum):
     MEAN = "a mean"
     MOMENTS = "moments"
     REGRESSION = "a regression"
+    REPORTS = "what people reported"
     PICK = "a pick"
 
 
@@ -127,6 +129,35 @@ class OverBlocks:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportedPart:
+    """One argument and one further condition of a debiased aggregate. ``members`` are aggregates by reported values.
+
+    Their sum by ``weights`` has the wanted mean; by ``spread``, that of the variance of a person's weight, which is
+    from ``least`` to ``most``; by ``everyone``, that of all who reported. ``constant`` is the value of every row, where
+    the argument is one.
+    """
+
+    members: tuple[Aggregate, ...]
+    weights: tuple[Fraction, ...]
+    spread: tuple[Fraction, ...]
+    everyone: tuple[Fraction, ...]
+    least: Fraction
+    most: Fraction
+    constant: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Debiasing:
+    """How an aggregate over true values is a weighted sum of aggregates over reports. ``words`` say how people
+    randomized; ``divides``: it is a mean. ``once``: each person counts once."""
+
+    parts: tuple[ReportedPart, ...]
+    words: str
+    divides: bool = False
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """An aggregate over people, checked: ``argument`` is None for COUNT(*).
 
@@ -139,7 +170,7 @@ class Aggregate:
     (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
     the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them. Of a
     ``regression``, ``row`` are the regressors, and ``argument`` is what they explain. ``over_blocks`` is what is
-    asked of blocks of people.
+    asked of blocks of people. ``debiasing``: it is a sum of aggregates over what people reported.
     """
 
     kind: AggregateKind
@@ -159,6 +190,7 @@ class Aggregate:
     notes: tuple[str, ...] = ()
     regression: RegressionPart | None = None
     over_blocks: OverBlocks | None = None
+    debiasing: Debiasing | None = None
 
     @property
     def text(self) -> str:
@@ -171,6 +203,11 @@ class Aggregate:
         if self.argument is None:
             raise AssertionError(f"{self.kind.word} has an argument")
         return self.argument
+
+    @property
+    def is_logistic(self) -> bool:
+        """Whether it is a number of a logistic regression."""
+        return self.regression is not None and self.regression.logistic
 
     @property
     def output_type(self) -> Type:

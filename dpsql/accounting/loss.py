@@ -41,7 +41,7 @@ class PrivacyLoss:
         for part in self.parts:
             if not isinstance(part, Fraction):
                 raise TypeError("a privacy loss is made of exact fractions")
-            if part < 0:
+            if part.numerator < 0:
                 raise ValueError("a privacy loss is not negative")
         if len(self.curve) not in (0, len(ORDERS)):
             raise ValueError("a curve has one divergence for each order")
@@ -61,6 +61,8 @@ class PrivacyLoss:
         return zip_longest(self.parts, other.parts, fillvalue=_NOTHING)
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        if not (self and other):
+            return self or other
         return PrivacyLoss.of_parts(mine + more for mine, more in self._beside(other))
 
     def __sub__(self, other: PrivacyLoss) -> PrivacyLoss:

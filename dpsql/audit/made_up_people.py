@@ -213,6 +213,8 @@ def _spelt(number: int, column: Column) -> Scalar:
         return bool(number % 2)
     if kind is Kind.DATE:
         return datetime.date(2001, 1, 1) + number * _DAY
+    if kind is Kind.TIME:
+        return datetime.time(number % 24, number // 24 % 60)
     if column.type.temporal:
         return datetime.datetime(2001, 1, 1) + number * _DAY
     if kind is Kind.DECIMAL:

@@ -13,18 +13,19 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
-from dpsql.inference.estimates import estimate_of, group_noise
+from dpsql.inference.estimates import estimate_of, group_noise, points_after
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
-from dpsql.releases import Noise
+from dpsql.releases import Noise, NoisyTable
 from rewriter.front_door import EXTREME
 from rewriter.plan import Block, Choice, Plan, Selection, Top
 
@@ -78,10 +79,7 @@ class Peeled:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded.
-
-    ``ranking`` says how the groups are found where an answer shows only its largest ones.
-    """
+    """A plan with its noise. ``ranking`` says how the groups are found where an answer shows only its largest ones."""
 
     plan: Plan
     measured: tuple[CalibratedBlock, ...]
@@ -89,8 +87,13 @@ class Calibration:
     picked: tuple[Pick, ...] = ()
     peeled: Peeled | None = None
     ranking: str = ""
+    loss: PrivacyLoss = field(init=False, repr=False, compare=False)
+    """What is charged for it: the shares, none of them exceeded."""
 
     def __post_init__(self) -> None:
+        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
+        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
+        object.__setattr__(self, "loss", sum(shares, start=PrivacyLoss()))
         if tuple(one.choice for one in self.picked) != self.plan.choices:
             raise ValueError("every choice is made once")
         if tuple(one.block for one in self.measured) != self.plan.blocks:
@@ -111,10 +114,17 @@ class Calibration:
         )
 
     @property
-    def loss(self) -> PrivacyLoss:
-        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
-        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
-        return sum(shares, start=PrivacyLoss())
+    def parts(self) -> Sequence[Callable[[NoisyTable], Calibration]]:
+        """What is read and hidden, one after another, each at the numbers that were released before: of a plan without
+        steps, all of it at once. The noise of all of them, and its price, is what it is whatever is released."""
+        count = len(self.plan.first_read.blocks)
+        first = replace(self, plan=self.plan.first_read, measured=self.measured[:count]) if self.plan.steps else self
+        found: list[Callable[[NoisyTable], Calibration]] = [lambda _: first]
+        for number, step in enumerate(self.plan.steps):
+            own = self.measured[count : count + len(step.blocks)]
+            found.append(partial(_at_step, self.plan, number, own))
+            count += len(step.blocks)
+        return found
 
     @property
     def read(self) -> Plan:
@@ -160,6 +170,12 @@ class Calibration:
     def spreads_people(self) -> bool:
         """Whether that is not all to be said: people who are in several groups weigh less in each."""
         return self.selected is not None and self.selected.threshold.selection.max_groups > 1
+
+
+def _at_step(plan: Plan, number: int, own: tuple[CalibratedBlock, ...], before: NoisyTable) -> Calibration:
+    """A step at what was released before it."""
+    points = points_after(plan, number, before)
+    return Calibration(plan.at_step(plan.steps[number], before.keys, points), own, None)
 
 
 def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:

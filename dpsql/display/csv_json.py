@@ -67,4 +67,4 @@ def plain(value: Scalar | None) -> bool | int | float | str | None:
     """
     if isinstance(value, Decimal | float):
         return float(value) if math.isfinite(value) else None
-    return value.isoformat() if isinstance(value, datetime.date) else value
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else value

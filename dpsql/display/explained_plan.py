@@ -78,19 +78,32 @@ def _groups(told: Explanation) -> Iterator[str]:
 def _better(told: Explanation) -> Iterator[RenderableType]:
     """What would make it more accurate, with the errors that it would have."""
     yield grid(
-        ["what would make it more accurate", "expected 95 % error"],
+        ["what would make it more accurate", "expected 95 % error", "takes away"],
         [
             [f"the owner's policy, {one.change}" if one.by_owner else _at_price(one) for one in told.better],
             [_errors(told, one.errors) for one in told.better],
+            [_less(told, one.less) for one in told.better],
         ],
-        [False, False],
+        [False, False, False],
     )
+    if any(one.larger > 1 for one in told.better):
+        yield Text("Larger groups count more: what they take away is of the error beside a number.")
     if any(one.by_owner for one in told.better):
         yield Text("A tighter bound cuts more off: it is for people whose rows or values are beyond it seldom.")
 
 
 def _at_price(one: Better) -> str:
+    if one.larger > 1:
+        return f"{one.change}: groups {one.larger:.3g} times as large"
     return f"{one.change}, for {float(one.price):.3g} times the price"
+
+
+def _less(told: Explanation, less: Sequence[float | None]) -> str:
+    """The part of each error that goes; once where it is the same for all."""
+    known = [(column.name, f"{part:.0%}") for column, part in zip(told.columns, less, strict=True) if part is not None]
+    if len({part for _, part in known}) == 1:
+        return known[0][1]
+    return ", ".join(f"{name} {part}" for name, part in known)
 
 
 def _errors(told: Explanation, errors: Sequence[float | None]) -> str:
@@ -158,7 +171,13 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     for sql in (plan.sql, *(choice.sql for choice in plan.choices)):
         if sql:
             yield Padding(code(sql, plan.dialect), (0, 0, 1, 2))
+    steps = {id(step.blocks[0]): (number, step) for number, step in enumerate(plan.steps, start=1)}
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
+        if (found := steps.get(id(block))) is not None:
+            number, step = found
+            yield Text(f"Step {number} of {len(steps)}, at numbers that were released before it", style="italic")
+            if number == 1:
+                yield Padding(code(step.sql, plan.dialect), (0, 0, 1, 2))
         yield from _block(block, hidden_by)
     if plan.choices:
         yield from _choices(plan)

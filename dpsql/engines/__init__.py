@@ -4,8 +4,9 @@ from dpsql.engines.data_scan import owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
+from dpsql.engines.fair_line import FairLine, WaitingPlace
 from dpsql.engines.listed_files import KINDS, ListedFiles, WatchedFiles, kind_of
-from dpsql.engines.names import PEOPLE, match, suggestion
+from dpsql.engines.names import PEOPLE, match, match_table, suggestion
 from dpsql.engines.registry import ENGINES, FILES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.engines.turns import Load, Turn
@@ -24,6 +25,7 @@ __all__ = [
     "Concern",
     "Engine",
     "EngineKind",
+    "FairLine",
     "ForeignKey",
     "ListedFiles",
     "Load",
@@ -35,6 +37,7 @@ __all__ = [
     "SchemaColumn",
     "SchemaTable",
     "Turn",
+    "WaitingPlace",
     "WatchedFiles",
     "Way",
     "busy",
@@ -42,6 +45,7 @@ __all__ = [
     "enumerated",
     "kind_of",
     "match",
+    "match_table",
     "owned_rows_scan",
     "suggestion",
     "total_scan",

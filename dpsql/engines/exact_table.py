@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpsql.releases import (
@@ -230,6 +229,8 @@ def _order(keys: ColumnarRows) -> NDArray[np.int64]:
             raise WrongShape
         order = sorted(range(len(rows)), key=lambda row: [(value is None, value) for value in rows[row]])
         return np.array(order, dtype=np.int64)
+    import pyarrow.compute as pc  # Here and not above: most answers are short, and it takes 9 MB.
+
     names = [str(place) for place in range(len(keys.columns))]
     table = pa.table([column.arrow for column in keys.columns], names=names)
     found = pc.sort_indices(table, sort_keys=[(name, "ascending", "at_end") for name in names])
@@ -289,7 +290,7 @@ def _values(column: Any, type_: Type) -> ValueColumn:
     return ValueColumn(type_, _converted(column.to_pylist(), type_))
 
 
-_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP}
+_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.TIME}
 """Kinds of which every value of Arrow's type is one as the rewriter knows it."""
 
 
@@ -349,6 +350,12 @@ def _timestamp(value: object, type_: Type) -> datetime.datetime:
     return datetime.datetime.combine(_date(value, type_), datetime.time())
 
 
+def _time(value: object, type_: Type) -> datetime.time:
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return value
+    raise WrongShape
+
+
 def _null(value: object, type_: Type) -> Scalar:
     raise WrongShape
 
@@ -363,5 +370,6 @@ _KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
     Kind.TIMESTAMPTZ: _timestamp,
+    Kind.TIME: _time,
     Kind.INTERVAL: _null,
 }

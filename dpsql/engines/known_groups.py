@@ -19,7 +19,7 @@ from rewriter.plan import Plan
 MOST_GROUPS = 2048
 """Larger sets are joined by the engine."""
 _BATCH = 10_000
-_KINDS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP})
+_KINDS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.TIME})
 _ENDS = frozenset({datetime.date.min, datetime.date.max, datetime.datetime.min, datetime.datetime.max})
 """What infinite times are handed over as."""
 

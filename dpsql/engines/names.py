@@ -8,6 +8,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+DEFAULT_SCHEMAS = ("public", "main")
+"""What the schema is called whose tables are named without it."""
 PEOPLE = re.compile(
     r"patient|person|people|customer|client|user|member|employee|student|citizen|subscriber|respondent|household"
     r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger"
@@ -28,6 +30,24 @@ def match(name: str, names: Iterable[str]) -> str | None:
         return name
     folded = [other for other in known if other.lower() == name.lower()]
     return folded[0] if len(folded) == 1 else None
+
+
+def match_table(name: str, names: Iterable[str]) -> str | None:
+    """The same of a table, which may be named with its schema or without: ``analytics.orders`` is ``orders`` where no
+    other is called so, and a table of the default schema may be called ``public.orders``.
+
+    >>> known = ["orders", "analytics.orders", "analytics.visit"]
+    >>> [match_table(name, known) for name in ("orders", "public.orders", "Analytics.Orders", "visit", "a.visit")]
+    ['orders', 'orders', 'analytics.orders', 'analytics.visit', None]
+    """
+    known = list(names)
+    if (found := match(name, known)) is not None:
+        return found
+    schema, _, own = name.rpartition(".")
+    if schema.lower() in DEFAULT_SCHEMAS:
+        return match(own, [other for other in known if "." not in other])
+    alike = [other for other in known if "." in other and other.rpartition(".")[2].lower() == name.lower()]
+    return alike[0] if len(alike) == 1 else None
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

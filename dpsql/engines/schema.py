@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dpsql.engines.names import match
+from dpsql.engines.names import match, match_table
 from dpsql.errors import OperationalError
 from rewriter.declared import Type
 
@@ -52,8 +52,8 @@ class SchemaTable:
 
     ``loose_keys`` are foreign keys that are declared but not enforced for all rows, and the ends of foreign keys
     through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
-    engine's schema of the table where it is not the default one. A ``view`` has no constraints. Rows that are not
-    ``told_apart`` have no identity by which the engine knows one from another.
+    engine's schema of the table where it is not the default one, and ``name`` begins with it then. A ``view`` has no
+    constraints. Rows that are not ``told_apart`` have no identity by which the engine knows one from another.
     """
 
     name: str
@@ -65,6 +65,11 @@ class SchemaTable:
     schema: str | None = None
     view: bool = False
     told_apart: bool = True
+
+    @property
+    def own_name(self) -> str:
+        """What it is called in its schema."""
+        return self.name if self.schema is None else self.name.removeprefix(f"{self.schema}.")
 
     @property
     def references(self) -> tuple[ForeignKey, ...]:
@@ -99,7 +104,7 @@ class Schema:
 
     def table(self, name: str) -> SchemaTable:
         """A table by its name, in any case. Raises :class:`OperationalError`."""
-        found = self.tables.get(match(name, self.tables) or "")
+        found = self.tables.get(match_table(name, self.tables) or "")
         if found is None:
             known = ", ".join(sorted(self.tables)[:12])
             raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
@@ -107,35 +112,33 @@ class Schema:
 
     @classmethod
     def of(cls, tables: Mapping[QualifiedName, SchemaTable], default: str) -> Schema:
-        """Tables by their names alone. The ``default`` schema comes first; what two others share is nobody's.
-
-        A foreign key whose parent is not to be found is left out.
+        """Tables by their names: those of the ``default`` schema alone, the others after their schema's, as in
+        ``analytics.orders``. A foreign key whose parent is not to be found is left out.
         """
-        found: dict[str, QualifiedName] = {}
-        shared: set[str] = set()
-        for schema, name in sorted(tables, key=lambda table: (table[0] != default, table)):
-            # Within a schema, names that differ by case are two tables: the policy tells which of them it means.
-            before = found.get(name.lower())
-            if before is None or before[0] == schema:
-                found.setdefault(name.lower(), (schema, name))
-            elif before[0] != default:
-                shared.add(name.lower())
-        homes = {folded: home for folded, (home, _) in found.items() if folded not in shared}
-        kept = {full for full in tables if homes.get(full[1].lower()) == full[0]}
+
+        def called(full: QualifiedName) -> str:
+            return full[1] if full[0] == default else f"{full[0]}.{full[1]}"
+
         return cls(
             {
-                full[1]: replace(
+                called(full): replace(
                     tables[full],
-                    foreign_keys=tuple(_kept(tables[full].foreign_keys, full[0], kept)),
-                    loose_keys=tuple(_kept(tables[full].loose_keys, full[0], kept)),
+                    name=called(full),
+                    foreign_keys=tuple(_kept(tables[full].foreign_keys, full[0], tables, called)),
+                    loose_keys=tuple(_kept(tables[full].loose_keys, full[0], tables, called)),
                 )
-                for full in sorted(kept, key=lambda full: full[1])
+                for full in sorted(tables, key=lambda full: (full[0] != default, full))
             }
         )
 
 
-def _kept(keys: Iterable[ForeignKey], home: str, tables: Collection[QualifiedName]) -> Iterator[ForeignKey]:
-    return (key for key in keys if (key.schema or home, key.parent) in tables)
+def _kept(
+    keys: Iterable[ForeignKey], home: str, tables: Collection[QualifiedName], called: Callable[[QualifiedName], str]
+) -> Iterator[ForeignKey]:
+    for key in keys:
+        parent = (key.schema or home, key.parent)
+        if parent in tables:
+            yield replace(key, parent=called(parent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class SQLEngine(ABC, Generic[S]):
         return self._call(tried)
 
     def _from(self, table: SchemaTable) -> exp.Table:
-        return exp.table_(table.name, db=table.schema or self.dialect.default_schema, quoted=True)
+        return exp.table_(table.own_name, db=table.schema or self.dialect.default_schema, quoted=True)
 
     def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
         """Columns of a table as they are read, each under the name that the mapping gives."""

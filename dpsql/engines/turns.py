@@ -8,6 +8,7 @@ so that all reads of the statement are within it.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.fair_line import FairLine
 
 
 class Turn:
@@ -61,8 +63,8 @@ class Load:
 
     most: int
     _running: int = 0
-    _waiting: int = 0
-    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _line: FairLine[bool] = field(default_factory=FairLine)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def running(self) -> int:
@@ -70,30 +72,45 @@ class Load:
 
     @property
     def waiting(self) -> int:
-        return self._waiting
+        return len(self._line)
 
-    def take(self, timeout: float | None, cancellation: Cancellation | None = None) -> Turn | None:
-        """A turn; None where there is none in time. Who is cancelled stops waiting."""
+    def take(self, timeout: float | None, cancellation: Cancellation | None = None, name: str = "") -> Turn | None:
+        """A turn; None where there is none in time. Who is cancelled stops waiting. Those of one ``name`` wait for each
+        other, and for one of every other name at a time.
+        """
         wanted = cancellation or Cancellation()
-        with wanted.watching(self._wake), self._changed:
-            self._waiting += 1
-            try:
-                self._changed.wait_for(lambda: self._running < self.most or wanted.cancelled, timeout)
-                if wanted.cancelled or self._running >= self.most:
-                    return None
-            finally:
-                self._waiting -= 1
-            self._running += 1
-        return Turn(self._give_back)
+        with self._lock:
+            place = self._line.join(name)
+            self._line.serve(self._room)
+        end = None if timeout is None else time.monotonic() + timeout
+        with wanted.watching(place.bell.set):
+            while place.given is None and not wanted.cancelled:
+                left = None if end is None else end - time.monotonic()
+                if left is not None and left <= 0:
+                    break
+                place.bell.wait(left)
+                place.bell.clear()
+        with self._lock:
+            if place.given is None:
+                self._line.leave(place)
+                return None
+        turn = Turn(self._give_back)
+        if wanted.cancelled:
+            turn.end()
+            return None
+        return turn
 
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+    def _room(self, name: str) -> bool | None:
+        """Room for one more, taken; None where there is none."""
+        if self._running >= self.most:
+            return None
+        self._running += 1
+        return True
 
     def _give_back(self) -> None:
-        with self._changed:
+        with self._lock:
             self._running -= 1
-            self._changed.notify()
+            self._line.serve(self._room)
 
     @contextmanager
     def within(self, timeout: float | None, turn: Turn | None = None) -> Iterator[bool]:

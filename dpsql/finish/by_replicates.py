@@ -20,9 +20,10 @@ from dpsql.finish.propagate import Ends
 from dpsql.finish.replicates import FEWEST, replicate_ends
 from dpsql.releases import IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn, concatenated
 from dpsql.sandbox import Sandbox
+from rewriter.debiased import Debiased
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import REPLICATE, REPLICATES, Family, Question
-from rewriter.plan import Plan
+from rewriter.plan import Output, Plan
 
 MOST = 399
 """Replicates of a small table: the error of an end is a tenth of the interval's width."""
@@ -49,12 +50,18 @@ def effort(tables: Sequence[NoisyTable], plans: Sequence[Plan], families: Sequen
     total = 0
     for family in families:
         places = [place for place in family.measurements if plans[place].blocks]
-        cells = sum(len(tables[place].keys) * len(plans[place].outputs) for place in places)
+        cells = sum(len(tables[place].keys) * sum(map(_cost, plans[place].outputs)) for place in places)
         keys = sorted((set(one) for one in family.keys), key=len)
         crossing = any(not less <= more for less, more in pairwise(keys))
         decoded = any(block.prefix is not None for place in places for block in plans[place].blocks)
         total += cells * (40 if crossing else 10 if len(places) > 1 else 3 if decoded else 1)
     return total
+
+
+def _cost(output: Output) -> int:
+    """The cells that an output is worth: one of reports is computed of all reports."""
+    estimator = output.estimator
+    return 1 + sum(len(part.reports) for part in estimator.parts) // 4 if isinstance(estimator, Debiased) else 1
 
 
 def how_many(work: int, rows: int) -> int:

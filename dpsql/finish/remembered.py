@@ -45,6 +45,8 @@ def undefined_notes(rows: ColumnarRows, *, undefined: bool) -> tuple[str, ...]:
 
 MAX_CELLS = 2_000_000
 """Of all answers that are kept."""
+_STATEMENT = 4_000
+"""Cells that take as much memory as the statement of an answer, which is kept with it."""
 
 
 class FinishedAnswers:
@@ -72,4 +74,5 @@ class _Kept:
 
 def _cells(kept: _Kept) -> int:
     finished = kept.finished
-    return (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (len(finished.rows) + 1)
+    columns = len(finished.columns) + sum(bar is not None for bar in finished.bars)
+    return _STATEMENT + columns * (len(finished.rows) + 1)

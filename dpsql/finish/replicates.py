@@ -18,7 +18,8 @@ from dpsql.finish.propagate import Ends
 from dpsql.inference.estimates import released_picks
 from dpsql.inference.intervals import Z
 from dpsql.inference.numeric import FloatArray, IntArray
-from dpsql.releases import Additive, IntegerColumn, NoisyTable, weighted
+from dpsql.releases import Additive, IntegerColumn, NoisyTable, ReportDraws, weighted
+from rewriter.debiased import Debiased
 from rewriter.plan import Plan
 
 FEWEST = 39
@@ -54,6 +55,7 @@ def replicated(
             for name, column in table.statistics.items()
         }
         chosen = _repicked(table, plan, count, rng)
+        reported = any(isinstance(output.estimator, Debiased) for output in plan.outputs)
         found[plan.identity] = [
             replace(
                 table,
@@ -62,10 +64,23 @@ def replicated(
                     for name, column in table.statistics.items()
                 },
                 chosen=chosen[number],
+                reports=_report_draws(rng) if reported else None,
             )
             for number in range(count)
         ]
     return [[found[plan.identity][number] for plan in plans] for number in range(count)]
+
+
+def _report_draws(rng: np.random.Generator) -> ReportDraws:
+    """What people reported, once more: each report by its name, whoever asks for it."""
+    known: dict[tuple[object, int], FloatArray] = {}
+
+    def draws(report: object, groups: int) -> FloatArray:
+        if (report, groups) not in known:
+            known[report, groups] = rng.standard_normal(groups)
+        return known[report, groups]
+
+    return draws
 
 
 def _repicked(

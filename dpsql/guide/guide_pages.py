@@ -15,12 +15,12 @@ CONTENTS = "README"
 """The page that lists the others."""
 
 _COMMENT = re.compile(r"^<!--.*?-->\n+", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\]\(([a-z-]+)\.md[)#]")
+_LISTED = re.compile(r"^\| \[([a-z-]+)\]\(\1\.md\) \|", re.MULTILINE)
 
 
 def names() -> tuple[str, ...]:
     """Every page, in the order of the table of contents."""
-    return tuple(dict.fromkeys(_LINK.findall(_text(CONTENTS))))
+    return tuple(dict.fromkeys(_LISTED.findall(_text(CONTENTS))))
 
 
 def page(name: str) -> str:

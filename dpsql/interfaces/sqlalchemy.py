@@ -35,6 +35,7 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.DATE: types.DATE,
     Kind.TIMESTAMP: postgresql.TIMESTAMP,
     Kind.TIMESTAMPTZ: lambda: postgresql.TIMESTAMP(timezone=True),
+    Kind.TIME: types.TIME,
     Kind.INTERVAL: postgresql.INTERVAL,
     Kind.NULL: types.TEXT,
 }
@@ -219,7 +220,7 @@ class DPSQLDialect(default.DefaultDialect):
         key = None if table is None else primary_keys(catalog).get(table.name)
         if key is None:
             return {"constrained_columns": [], "name": None, "comment": None}
-        return {"constrained_columns": [key], "name": f"{table_name}_pkey", "comment": None}
+        return {"constrained_columns": list(key), "name": f"{table_name}_pkey", "comment": None}
 
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         table, catalog = _found(connection, table_name, schema)
@@ -245,7 +246,7 @@ class DPSQLDialect(default.DefaultDialect):
         return [
             {"name": f"{table_name}_{name}_key", "column_names": [name], "comment": None}
             for name, column in table.columns.items()
-            if column.unique and name != key
+            if column.unique and (name,) != key
         ]
 
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:

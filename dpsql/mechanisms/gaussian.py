@@ -10,8 +10,6 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from opendp.measurements import make_gaussian
-from opendp.metrics import l2_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
@@ -139,6 +137,9 @@ class Gaussian(Mechanism):
 
 @functools.lru_cache(maxsize=1024)
 def _noise(scale: Fraction) -> Vector:
+    from opendp.measurements import make_gaussian  # Here and not above: a server holds its 12 MB once it draws.
+    from opendp.metrics import l2_distance
+
     return opendp_noise(make_gaussian, l2_distance(T="i64"), scale)
 
 

@@ -9,8 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from opendp.measurements import make_laplace
-from opendp.metrics import l1_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
@@ -146,4 +144,7 @@ class Laplace(Mechanism):
 
 @functools.lru_cache(maxsize=1024)
 def _noise(scale: Fraction) -> Vector:
+    from opendp.measurements import make_laplace  # Here and not above: a server holds its 12 MB once it draws.
+    from opendp.metrics import l1_distance
+
     return opendp_noise(make_laplace, l1_distance(T="i64"), scale)

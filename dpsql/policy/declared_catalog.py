@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, suggestion
+from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, match_table, suggestion
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_literals import typed, typed_range, typed_step
@@ -21,7 +21,23 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Grain, Hop, Kind, Scalar, Spans, Table, measure
+from rewriter.declared import (
+    Catalog,
+    Column,
+    Grain,
+    Hop,
+    Kind,
+    Randomization,
+    Rappor,
+    Response,
+    Scalar,
+    Spans,
+    Table,
+    measure,
+)
+
+MOST_REPORTED = 100
+"""The most values of a randomized column: each is a conditional count of every statement over it."""
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -96,7 +112,9 @@ def fit(
     tables: dict[str, Table] = {}
     for real, spec in specs.items():
         if real in paths:
-            drafted = _Draft(policy, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems)
+            drafted = _Draft(
+                policy, real, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems
+            )
             tables[real] = drafted.table(
                 paths[real],
                 _named(real, unit, paths),
@@ -125,7 +143,7 @@ def _tables(policy: Policy, schema: Schema, problems: list[Problem]) -> dict[str
     """The declared tables that exist: the database's name of each to the policy's name of it."""
     names: dict[str, str] = {}
     for name in policy.tables:
-        real = match(name, schema.tables)
+        real = match_table(name, schema.tables)
         path = join("tables", name)
         if real is None:
             problems.append(Problem(path, f"the database has no table {name}: {suggestion(name, schema.tables)}"))
@@ -141,10 +159,10 @@ def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: li
     if policy.privacy_unit is None:
         return None
     name, column = policy.privacy_unit
-    table = match(name, names) or next((real for real, spelt in names.items() if spelt == name), None)
+    table = match_table(name, names) or next((real for real, spelt in names.items() if spelt == name), None)
     if table is None:
         message = f"the table {name} is not declared under tables: add it ('columns: {{}}' is enough)"
-        if match(name, schema.tables) is None:
+        if match_table(name, schema.tables) is None:
             message = f"the database has no table {name}: {suggestion(name, schema.tables)}"
         problems.append(Problem("privacy_unit", message))
         return None
@@ -209,6 +227,7 @@ class _Draft:
     """One declared table on its way into the catalog."""
 
     policy: Policy
+    name: str
     source: SchemaTable
     spec: declared.TableSection
     path: str
@@ -229,7 +248,7 @@ class _Draft:
         most = self.spec.max_rows
         rows = None if most is None else math.ceil(most.rows * (1 if spans is None else spans.count))
         return Table(
-            name=self.source.name,
+            name=self.name,
             columns=columns,
             public=self.spec.public,
             path=path,
@@ -243,6 +262,7 @@ class _Draft:
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
             spans=spans,
             closes=spans is not None and self.spec.closed_after is not None,
+            primary_key=self.source.primary_key if columns.keys() >= set(self.source.primary_key) else (),
         )
 
     def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
@@ -287,6 +307,9 @@ class _Draft:
             self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
             return None
         values = self._values(source, spec, path)
+        law = self._randomized(source, spec, values, path, entity=entity)
+        if isinstance(law, Rappor):
+            values = None  # Rows hold bits, and no value.
         return Column(
             name=real,
             type=source.type,
@@ -302,7 +325,56 @@ class _Draft:
             learns_total=not entity and self._learns_total(source, spec),
             grain=self._grain(source, spec, path),
             ahead=self._ahead(source, spec, path),
+            randomized=law,
         )
+
+    def _randomized(
+        self,
+        source: SchemaColumn,
+        spec: declared.ColumnSection,
+        values: tuple[Scalar | None, ...] | None,
+        path: str,
+        *,
+        entity: bool,
+    ) -> Randomization | None:
+        """The law of a column of reports, one report a person."""
+        if spec.randomized is None or values is None or source.type is None:
+            return None
+        told, path = spec.randomized, join(path, "randomized")
+        known = tuple(value for value in values if value is not None)
+        kinds = (Kind.TEXT,) if told.rappor is not None else (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER)
+        one_row = entity or self.policy.privacy_unit is None or self._one_row()
+        if source.type.kind not in kinds:
+            what = "texts cohort:bits" if told.rappor is not None else "texts, whole numbers or booleans"
+            self.problems.append(Problem(path, f"the reports are {what}, and {source.name} is {source.engine_type}"))
+        elif self.spec.public:
+            self.problems.append(Problem(path, "a public table holds no people: leave it out"))
+        elif not one_row:
+            text = "a person gives one report: move the column to the people's table, or declare max_rows: 1"
+            self.problems.append(Problem(path, text))
+        elif len(known) > MOST_REPORTED:
+            self.problems.append(Problem(path, f"{len(known)} values are too many: list at most {MOST_REPORTED}"))
+        else:
+            return self._law(told, known, path)
+        return None
+
+    def _law(self, told: declared.RandomizedSection, values: tuple[Scalar, ...], path: str) -> Randomization | None:
+        if told.response is not None:
+            return Response(values, told.response)
+        if (one := told.rappor) is None:
+            return None
+        law = Rappor(values, one.bits, one.hashes, one.f, one.p, one.q, one.cohorts)
+        try:
+            law.estimator([Fraction(1)] * len(values))
+        except ValueError as error:
+            self.problems.append(Problem(path, str(error)))
+            return None
+        return law
+
+    def _one_row(self) -> bool:
+        """Whether a person has one row, by the owner's word or a key."""
+        most = self.spec.max_rows
+        return most is not None and most.rows == 1 and most.per is None
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
         measured = self.spec.public and profile is not None and column in profile.unique
@@ -438,7 +510,7 @@ def _refers(source: SchemaTable, column: str, table: str, listed: str) -> bool:
 
 def _domain_source(column: Column, reference: tuple[str, str], tables: Mapping[str, Table]) -> tuple[str, str]:
     """The public column that ``reference`` names. Raises ValueError."""
-    source = tables.get(match(reference[0], tables) or "")
+    source = tables.get(match_table(reference[0], tables) or "")
     if source is None or not source.public:
         raise ValueError(f"{reference[0]} is not declared as a public table: declare it with 'public: true'")
     listed = source.columns.get(match(reference[1], source.columns) or "")

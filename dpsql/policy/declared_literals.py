@@ -43,7 +43,7 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
     ends = typed(low, type_), typed(high, type_)
     if type_.clocked and _is_date(high):
         last = datetime.timedelta(days=1) - datetime.timedelta(microseconds=1)
-        return ends[0], ends[1] + last  # type: ignore[operator]
+        return ends[0], ends[1] + last  # type: ignore[operator, return-value]
     return ends
 
 

@@ -397,6 +397,21 @@ def column_type(value: object) -> Type:
         raise wrong(f"{word[:40]!r} is not one of {known}") from None
 
 
+def probability(value: object) -> Fraction:
+    """A number from 0 to 1, exactly as written.
+
+    >>> probability("0.25"), probability("1/3")
+    (Fraction(1, 4), Fraction(1, 3))
+    """
+    try:
+        number = Fraction(single(value))
+    except (ValueError, ZeroDivisionError):
+        raise wrong("a probability is expected here, such as 0.25") from None
+    if not 0 <= number <= 1:
+        raise wrong("a probability is from 0 to 1")
+    return number
+
+
 def domain(value: object) -> tuple[Written | None, ...]:
     """A list of single values as written; None is NULL."""
     if not isinstance(value, list | tuple):

@@ -38,7 +38,7 @@ from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
 from dpsql.refresh import Refresh
-from rewriter.declared import Hop, Type
+from rewriter.declared import MOST_EPSILON, Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
@@ -64,6 +64,7 @@ Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
+Odds = Annotated[Fraction, BeforeValidator(fields.probability)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
@@ -230,6 +231,8 @@ class LimitsSection(_Section):
     """How many statements run at once."""
     statements_per_analyst: Count = 16
     """How many statements of one analyst run at once."""
+    wait: Seconds = 30.0
+    """How long a statement beyond those waits for its turn; so long it waits for the database, too."""
     connections: Count = 2000
     """How many clients are connected at once."""
     connections_per_analyst: Count = 1500
@@ -243,6 +246,49 @@ class ClockSection(_Section):
     """How long `now()` stays the same: what is asked again within a tick is the same statement, and free."""
     zone: Zone = "UTC"
     """By whose clocks ticks begin: with `tick: 1 day` at midnight there."""
+
+
+class RapporSection(_Section):
+    """The parameters of RAPPOR, as the people's own devices used them."""
+
+    bits: Count
+    """How many bits a report has."""
+    hashes: Count = 2
+    """How many of them a value sets."""
+    f: Odds = Fraction(1, 2)
+    """The probability that a bit is replaced by a fair coin, for good."""
+    p: Odds = Fraction(1, 4)
+    """The probability that a bit that is 0 is reported as 1."""
+    q: Odds = Fraction(3, 4)
+    """The probability that a bit that is 1 is reported as 1."""
+    cohorts: Count = 8
+    """How many groups of people have hash functions of their own."""
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> RapporSection:
+        if self.f >= 1 or self.p >= self.q:
+            raise wrong("these reports say nothing: f is below 1, and p below q")
+        if self.bits > 256 or self.hashes > 8 or self.cohorts > 64:
+            raise wrong("RAPPOR has at most 256 bits, 8 hashes and 64 cohorts here")
+        return self
+
+
+class RandomizedSection(_Section):
+    """How people randomized their own values before they came. `dpsql randomize` makes such columns."""
+
+    response: Epsilon | None = None
+    """The ε of k-ary randomized response over the declared values: the report is the true value with the odds e^ε
+    against each other one."""
+    rappor: RapporSection | None = None
+    """RAPPOR over the declared values, which are its dictionary: reports are texts `cohort:bits`."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> RandomizedSection:
+        if (self.response is None) is (self.rappor is None):
+            raise wrong("write one of response: 1.1 and rappor: {bits: 64}")
+        if self.response is not None and self.response > MOST_EPSILON:
+            raise wrong(f"a response at ε above {MOST_EPSILON} hides nothing: leave randomized out")
+        return self
 
 
 class ColumnSection(_Section):
@@ -269,6 +315,9 @@ class ColumnSection(_Section):
     type: ColumnType | None = None
     """What a column of CSV files holds, such as `date` or `decimal(12, 2)`. Without it: texts. What is no such value is
     NULL."""
+    randomized: RandomizedSection | None = None
+    """People randomized this column themselves, by a public law: its counts, shares and sums are freed of it. It needs
+    `values`, those that people truly have."""
     owner: Owner | None = None
     """The column names other people than the one whom the row belongs to, and these are nobody's secret."""
 
@@ -279,6 +328,8 @@ class ColumnSection(_Section):
             raise wrong(f"{' and '.join(given)} exclude each other: keep one")
         if self.step is not None and self.range is None:
             raise wrong("step needs a range: the low end is the first value, and step the distance to the next")
+        if self.randomized is not None and (self.values is None or len(self.values) < 2 or None in self.values):
+            raise wrong("randomized needs values, the two or more that people truly have: values: [yes, no]")
         return self
 
 
@@ -494,6 +545,8 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Analyst, "budget"): (AnalystSection, False),
     (AnalystSection, "lifetime"): (ShareLifetimeSection, False),
     (TableSection, "columns"): (ColumnSection, True),
+    (ColumnSection, "randomized"): (RandomizedSection, False),
+    (RandomizedSection, "rappor"): (RapporSection, False),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpsql.engines import ForeignKey, Schema, SchemaColumn, SchemaTable, Way, match, suggestion
+from dpsql.engines import ForeignKey, Schema, SchemaColumn, SchemaTable, Way, match, match_table, suggestion
 from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
 from rewriter.declared import Hop, Kind
@@ -116,10 +116,10 @@ class UnitPaths:
     def _step(self, table: str, current: str, step: Hop) -> Hop:
         """One step in the database's names, with what the database declares of it."""
         child = self.schema.tables[current]
-        parent_name = match(step.parent, self.declared) or self._declared_as(step.parent)
+        parent_name = match_table(step.parent, self.declared) or self._declared_as(step.parent)
         if parent_name is None:
             message = f"the table {step.parent} is not declared under tables: add it ('columns: {{}}' is enough)"
-            if match(step.parent, self.schema.tables) is None:
+            if match_table(step.parent, self.schema.tables) is None:
                 message = f"the database has no table {step.parent}: {suggestion(step.parent, self.schema.tables)}"
             raise self._report(table, message)
         if self.declared[parent_name].public:

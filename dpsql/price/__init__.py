@@ -1,8 +1,19 @@
 """The price of a statement, and the error to expect."""
 
-from dpsql.price.advice import suggestions
+from dpsql.price.advice import beside_now, coarser, suggestions
 from dpsql.price.expected_error import error_notes, expected_errors
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices
 
-__all__ = ["Bounds", "Priced", "Pricing", "Settled", "error_notes", "expected_errors", "notices", "suggestions"]
+__all__ = [
+    "Bounds",
+    "Priced",
+    "Pricing",
+    "Settled",
+    "beside_now",
+    "coarser",
+    "error_notes",
+    "expected_errors",
+    "notices",
+    "suggestions",
+]

@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from sqlglot import exp
+
 from dpsql.reply import Better
 from rewriter.declared import Catalog, Column, Table
+from rewriter.front_door import coarser_groups
 
 Errors = tuple[float | None, ...]
 
 MOST = 4
-"""Suggestions that are shown."""
-
+"""Suggestions to the owner that are shown."""
 _WORTH = 0.9
 """A suggestion has to bring some column's error down to this part of it."""
 
@@ -40,6 +42,44 @@ def suggestions(
     return tuple(found[:MOST])
 
 
+def coarser(
+    tree: exp.Query,
+    catalog: Catalog,
+    now: tuple[Errors, int | None],
+    errors_of: Callable[[exp.Query], tuple[Errors, int | None]],
+) -> tuple[Better, ...]:
+    """What the analyst could group by instead, the best first. ``errors_of`` a statement, and how many groups it has,
+    where that is known before.
+
+    A coarser group has more rows, and so a smaller error beside what it counts; that of its mean is smaller itself.
+    """
+    found = []
+    for one in coarser_groups(tree, catalog):
+        errors, groups = errors_of(one.tree)
+        larger = one.larger
+        if larger is None and groups and now[1]:
+            larger = Fraction(now[1], groups)
+        if one.without is not None:
+            errors = (*errors[: one.without], None, *errors[one.without :])
+        if larger is None or larger <= 1 or len(errors) != len(now[0]):
+            continue
+        part = _gain(now[0], errors) / float(larger)
+        if any(errors) and part <= _WORTH:
+            left_out = one.without is not None
+            found.append((part, left_out, Better(one.change, errors, by_owner=False, larger=float(larger))))
+    found.sort(key=lambda one: one[0])
+    # The best of each way: a key that is coarser, and one that is left out.
+    ways = {left_out: better for _, left_out, better in reversed(found)}
+    return tuple(better for _, _, better in found if better in ways.values())
+
+
+def beside_now(now: Errors, one: Better) -> Better:
+    """A suggestion with the part of each error that it takes away."""
+    pairs = zip(now, one.errors, strict=True)
+    less = tuple(1 - new / old / one.larger if old and new is not None else None for old, new in pairs)
+    return replace(one, less=less)
+
+
 def _gain(now: Errors, then: Errors) -> float:
     """The smallest part that an error would come down to; 1 where nothing is known."""
     parts = [new / old for old, new in zip(now, then, strict=True) if old and new is not None]
@@ -50,6 +90,7 @@ def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterato
     words = {word.lower() for word in re.findall(r"\w+", statement)}
     for name in tables:
         table = catalog.tables[name]
+        yield from _of_key(catalog, table)
         for change, changed in _of_rows(table):
             yield f"{name}: {change}", _with(catalog, changed)
         for column in table.columns.values():
@@ -57,6 +98,17 @@ def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterato
                 for change, tighter in _of_column(column):
                     columns = {**table.columns, column.name: tighter}
                     yield f"{name}.{column.name}: {change}", _with(catalog, replace(table, columns=columns))
+
+
+def _of_key(catalog: Catalog, table: Table) -> Iterator[tuple[str, Catalog]]:
+    """The key of the people's table, where nothing says that a person has one row of it."""
+    if catalog.unit is None or not catalog.is_entity(table):
+        return
+    column = table.columns.get(catalog.unit[1])
+    key = frozenset({catalog.unit[1]})
+    if (column is None or not column.unique) and key not in table.claimed and table.max_rows != 1:
+        changed = replace(table, claimed=(*table.claimed, key))
+        yield f"{table.name}: key: [{catalog.unit[1]}]", _with(catalog, changed)
 
 
 def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:

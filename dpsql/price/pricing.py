@@ -332,7 +332,7 @@ class Pricing:
         relative = relative_price(best, _total_variance(joint), opened.accountant.accounting)
         living = Living(closing, policy.refresh_of(table), policy.horizon)
         if not is_cheaper(series, relative, living, now):
-            closed = [period for period in series.periods if closing.is_closed(period.end, now)]
+            closed = [period for period in series.periods if closing.is_closed(period.end, now, period.zone)]
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
             if all(self._stored_before(plan) is None for plan in latest):
                 return None
@@ -362,7 +362,7 @@ class Pricing:
                 calibration.plan,
                 closing,
                 tuple(self._calibrated(series.of(place, period), each) for period in series.periods),
-                tuple(closing.is_closed(period.end, now) for period in series.periods),
+                tuple(closing.is_closed(period.end, now, period.zone) for period in series.periods),
             )
         return found
 

@@ -62,7 +62,7 @@ def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime
     >>> [is_cheaper(series, Fraction(1, part), living, begins[-1].replace(tzinfo=datetime.UTC)) for part in (1, 2, 4)]
     [False, False, True]
     """
-    closed = sum(living.closing.is_closed(period.end, now) for period in series.periods)
+    closed = sum(living.closing.is_closed(period.end, now, period.zone) for period in series.periods)
     whole = series.periods[-1].end - series.periods[0].begin
     length = whole / len(series.periods)
     asked = max(1, living.horizon // (length if living.refresh is None else living.refresh.length))

@@ -6,7 +6,7 @@ from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, places, up
 from dpsql.releases.rank_columns import RankColumns
 from dpsql.releases.store import Entry, ReleaseFacts, ReleaseStore
-from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
+from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable, ReportDraws
 from dpsql.releases.value_column import (
     ColumnarRows,
     ValueColumn,
@@ -33,6 +33,7 @@ __all__ = [
     "ReleaseStore",
     "ReleasedColumn",
     "ReleasedTable",
+    "ReportDraws",
     "Stored",
     "ValueColumn",
     "arrow_type",

@@ -24,5 +24,6 @@ _PLAIN = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
     Kind.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
+    Kind.TIME: pa.time64("us"),
     Kind.INTERVAL: pa.month_day_nano_interval(),
 }

@@ -413,6 +413,8 @@ def _tagged(value: Scalar | None) -> object:
             return ["timestamp", value.isoformat()]
         case datetime.date():
             return ["date", value.isoformat()]
+        case datetime.time():
+            return ["time", value.isoformat()]
     raise TypeError(f"{type(value).__name__} is no scalar of SQL")
 
 
@@ -421,6 +423,7 @@ _UNTAG: Mapping[str, Callable[[str], Scalar]] = {
     "decimal": Decimal,
     "timestamp": datetime.datetime.fromisoformat,
     "date": datetime.date.fromisoformat,
+    "time": datetime.time.fromisoformat,
 }
 
 

@@ -7,8 +7,11 @@ those of large tables are an :class:`IntegerColumn` or a :class:`ValueColumn`, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsql.releases.noise import Additive, Noise
 from dpsql.releases.value_column import ValueColumn
@@ -18,6 +21,10 @@ Key = tuple[Scalar | None, ...]
 
 Rank = tuple[int, int, int, int]
 """A lattice value, the weight at it, the weight below it, the weight of the whole group."""
+
+
+ReportDraws = Callable[[object, int], NDArray[np.float64]]
+"""Of what people reported, by what names it, standard normal numbers for so many groups: always the same ones."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,7 +51,8 @@ class NoisyTable:
 
     ``chosen`` are the lattice values that were picked for each choice: a column for each fraction, then two for each of
     them, of values below and above it. None where there are too few people, or nothing was picked. ``picking`` says how
-    far each choice is off, and the picks of groups.
+    far each choice is off, and the picks of groups. ``reports``, of a replicate, draws what
+    people reported once more.
     """
 
     keys: Sequence[Key]
@@ -52,6 +60,15 @@ class NoisyTable:
     noise: Mapping[str, Additive]
     chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
     picking: Mapping[str, Noise] = field(default_factory=dict)
+    reports: ReportDraws | None = field(default=None, compare=False)
+
+    def beside(self, later: NoisyTable) -> NoisyTable:
+        """With what was measured of the same groups later."""
+        if not self.noise and not self.keys:
+            return later
+        if list(self.keys) != list(later.keys):
+            raise AssertionError("the groups of a step are those of the first")
+        return replace(self, statistics={**self.statistics, **later.statistics}, noise={**self.noise, **later.noise})
 
 
 @dataclass(frozen=True, slots=True)

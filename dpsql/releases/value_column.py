@@ -13,7 +13,6 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpsql.releases.arrow_types import arrow_type
@@ -135,6 +134,8 @@ class ValueColumn(Sequence[Any]):
         """The values of some places, and NULL in the others."""
         if known.all():
             return self
+        import pyarrow.compute as pc  # Here and not above: it takes 9 MB, and few answers need it.
+
         return ValueColumn(self.type, arrow=pc.if_else(pa.array(known), self.arrow, pa.scalar(None, self.arrow.type)))
 
     def spread_out(self, known: NDArray[np.bool_]) -> ValueColumn:
@@ -309,7 +310,7 @@ def _for_arrow(values: Sequence[Scalar | None], type_: Type) -> Iterable[Scalar 
 
 def rounded(value: Scalar, type_: Type) -> Decimal:
     """A number with the digits of its type."""
-    if isinstance(value, datetime.date | str):
+    if isinstance(value, datetime.date | datetime.time | str):
         raise TypeError("not a number")
     return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
 

@@ -42,7 +42,7 @@ class Reuse:
 
     def facts(self, plan: Plan) -> ReleaseFacts | None:
         """What a release of the plan is to be stored with."""
-        return facts(plan, self._scope)
+        return None if plan.steps else facts(plan, self._scope)
 
     def offer(self, wanted: Calibration, turn: Turn | None = None) -> Offer | None:
         """The cheapest way to a release with what is stored; None where a release of its own is as good.
@@ -52,7 +52,7 @@ class Reuse:
         plan, opened = wanted.plan, self._opened
         families = {statistic.family for statistic in plan.statistics} - {""}
         running = any(block.prefix is not None for block in plan.blocks)
-        if not wanted.loss or not families or running or plan.choices or (plan.keys and not plan.groups):
+        if plan.steps or not wanted.loss or not families or running or plan.choices or (plan.keys and not plan.groups):
             return None
         version = opened.version(plan)
         entries = opened.store.related(sorted(families), version, self._scope, most=MOST_SOURCES)

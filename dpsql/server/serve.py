@@ -21,14 +21,16 @@ from dpsql.errors import Error
 from dpsql.server.certificate import Certificate
 from dpsql.server.collector import settled
 from dpsql.server.door import Entrance, is_loopback
-from dpsql.server.operations import LoggedOut, logs, short_turns
+from dpsql.server.operations import WAITING, LoggedOut, logs, short_turns
 from dpsql.server.run_until_told import RunUntilTold
 from dpsql.server.session import Backend, Gate, Peer, Protocol, Upgrade, Watch
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0
 SPARE = 16
-"""Threads beside those of statements that run: they wait for a turn, say no, and let others in."""
+"""Threads beside those of statements that run or wait for a turn: they say no, and let others in."""
+MOST_THREADS = 1024
+"""A policy with very many analysts has no more."""
 _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
@@ -56,7 +58,11 @@ class Server(RunUntilTold):
         self._grace = grace
         self._context = certificate.context() if certificate is not None else None
         self._der = certificate.der() if certificate is not None else None
-        self._threads = ThreadPoolExecutor(self._watch.turns.all + SPARE, thread_name_prefix="dpsql-session")
+        turns, analysts = self._watch.turns, len(backend.proxy.policy.analysts or ()) or 1
+        most = min(turns.all + SPARE + analysts * WAITING, max(MOST_THREADS, turns.all + SPARE))
+        self._threads = ThreadPoolExecutor(most, thread_name_prefix="dpsql-session")
+        self._rows: dict[str, asyncio.Semaphore] = {}
+        """By analyst: one whose statements fill many threads takes none from the others."""
         self._protocols: dict[int, Protocol] = {}
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
@@ -249,9 +255,14 @@ class Server(RunUntilTold):
 
     async def _next(self, protocol: Protocol, answers: Iterator[bytes]) -> bytes | None:
         """What is to be written next. Strangers are answered one after the other: however many knock at once, those who
-        have logged in wait for one of them."""
-        async with contextlib.nullcontext() if protocol.ready else self._door:
+        have logged in wait for one of them. Those who have wait behind others of the same analyst alone."""
+        async with self._door if protocol.session is None else self._row(protocol.session.analyst):
             return await asyncio.get_running_loop().run_in_executor(self._threads, _gathered, answers)
+
+    def _row(self, analyst: str) -> asyncio.Semaphore:
+        if analyst not in self._rows:
+            self._rows[analyst] = asyncio.Semaphore(self._watch.turns.each + WAITING)
+        return self._rows[analyst]
 
     async def _encrypted(self, protocol: Protocol, streams: _Streams, context: ssl.SSLContext) -> _Streams:
         """The same connection with TLS. What was sent in clear before the handshake is not read as if it had come

@@ -143,7 +143,7 @@ def made(
     if audit is not None:
         stack.callback(audit.close)
         observers.append(audit)
-    watch = Watch(turns or Turns(limits.statements, limits.statements_per_analyst), observers)
+    watch = Watch(turns or Turns(limits.statements, limits.statements_per_analyst, limits.wait), observers)
     proxy.ledger.on_charge = watch.charged
     server = Server(
         Backend(proxy, shadow),

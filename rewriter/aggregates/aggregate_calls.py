@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
+from rewriter.aggregates.debiased_calls import debiased
 from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
 from rewriter.aggregates.over_blocks import OVER_BLOCKS
@@ -18,7 +19,7 @@ from rewriter.aggregates.sums import AVG, SUM
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, word_of
 from rewriter.refused import Refused
-from rewriter.relations import BlockScope, condition
+from rewriter.relations import BlockScope, condition, reports_in
 from rewriter.release import Aggregate, MeasuredBy
 from rewriter.statement import function_name, only, written
 
@@ -47,7 +48,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
 
 _HINT = (
     "over people, COUNT, SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, MODE, BOOL_OR, BOOL_AND, STDDEV, VARIANCE, CORR,"
-    " COVAR, REGR_* and LINREGR are answered"
+    " COVAR, REGR_*, LINREGR and LOGREGR are answered"
 )
 _LISTED = "values of people are not listed; use GROUP BY with COUNT(*)"
 _SOMEBODY = "it would be somebody's value; MODE() WITHIN GROUP (ORDER BY x) is the most common one, MAX(y) a large one"
@@ -75,6 +76,8 @@ def function_of(node: exp.Expr) -> AggregateFunction | None:
 
 def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Aggregate:
     """Check one aggregate call. Raises :class:`Refused` for what is not an aggregate we know."""
+    if reports := reports_in(node, scope):
+        return debiased(node, reports, scope, dialect, compile_aggregate)
     test: Value | None = None
     text = written(node)
     if isinstance(node, exp.Filter):
@@ -97,7 +100,8 @@ def check_measured(aggregate: Aggregate) -> None:
         word = aggregate.kind.word
         raise Refused(
             f"{word}(DISTINCT) is not answered over people",
-            hint=f"{word}(DISTINCT x) with GROUP BY the person is; over people COUNT(DISTINCT x), or {word}(x)",
+            hint=f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person; "
+            f"{word}(DISTINCT x) with GROUP BY the person is answered, and over people COUNT(DISTINCT x), or {word}(x)",
         )
     if aggregate.kind.measured_by is MeasuredBy.NOTHING:
         raise Refused(f"{aggregate.kind.word} is not answered over people", hint=_HINT)

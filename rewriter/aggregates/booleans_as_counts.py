@@ -47,7 +47,7 @@ def plain_every(tree: exp.Query) -> exp.Query:
         plain: exp.Expr = exp.LogicalAnd(this=node.expressions[0])
         outermost = node.parent if isinstance(node.parent, exp.Filter | exp.Window) else node
         if isinstance(outermost.parent, exp.Select) and outermost.arg_key == "expressions":
-            outermost.replace(exp.alias_(outermost.copy(), "every", quoted=True))
+            outermost.replace(exp.alias_(outermost.copy(), "every", quoted=True, copy=False))
             node = next(found for found in copy.find_all(exp.Anonymous) if _is_every(found))
         node.replace(plain)
     return copy

@@ -14,10 +14,11 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.aggregates.aggregate_calls import compile_aggregate
+from rewriter.aggregates.debiased_calls import with_filter
 from rewriter.dialects import Dialect, named_table
 from rewriter.expressions import compile_expression, position_of
 from rewriter.refused import TOO_COMPLEX, Refused
-from rewriter.relations import BlockScope, resolved
+from rewriter.relations import BlockScope, reports_in, resolved
 from rewriter.release import Aggregate, Key, aggregate_name, key_name, mark_name
 from rewriter.statement import (
     children_of,
@@ -94,10 +95,12 @@ def take_apart(
     output_names: Sequence[str],
     *,
     marked: bool = False,
+    reported: Sequence[exp.Expr] = (),
 ) -> Grouped:
     """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``, in a copy of ``select``.
 
-    ``marked``: the table says of each row what it adds up over, though there is one grouping set.
+    ``marked``: the table says of each row what it adds up over, though there is one grouping set. ``reported`` are
+    conditions over what people randomized: each aggregate asks them.
     """
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
@@ -117,7 +120,7 @@ def take_apart(
         grouping = [[*grouping[0], *_determined(grouping[0], parts, scope)]]
     keys = list(dict.fromkeys(key for one in grouping for key in one))
     several = len(grouping) > 1
-    replacer = _Replacer(keys, scope, dialect, table, several or marked)
+    replacer = _Replacer(keys, scope, dialect, table, several or marked, [canonical(one, scope) for one in reported])
     expressions = [
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(bare, output_names, strict=True)
@@ -139,12 +142,19 @@ def take_apart(
         if (value := select.args.get(part)) is not None:
             outer.set(part, value.copy())
     return Grouped(
-        tuple(Key(compile_expression(key, scope, dialect), written(key)) for key in keys),
+        tuple(_key(key, scope, dialect) for key in keys),
         replacer.aggregates(),
         outer,
         replacer.calls(),
         tuple(tuple(sorted({keys.index(key) for key in one})) for one in grouping) if several else (),
     )
+
+
+def _key(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Key:
+    """A grouping expression; a column that people randomized is one only as it is."""
+    if isinstance(node, exp.Column) and reports_in(node, scope):
+        return Key(scope.column(node), written(node), node)
+    return Key(compile_expression(node, scope, dialect), written(node))
 
 
 def _determined(keys: Sequence[exp.Expr], parts: Sequence[exp.Expr], scope: BlockScope) -> list[exp.Expr]:
@@ -337,7 +347,13 @@ class _Replacer:
     """Swaps keys and aggregates for columns of the release, and collects the aggregates."""
 
     def __init__(
-        self, keys: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect, table: str, several: bool
+        self,
+        keys: Sequence[exp.Expr],
+        scope: BlockScope,
+        dialect: Dialect,
+        table: str,
+        several: bool,
+        reported: Sequence[exp.Expr],
     ) -> None:
         self._places = {key: place for place, key in enumerate(keys)}
         self._several = several
@@ -345,6 +361,7 @@ class _Replacer:
         self._scope = scope
         self._dialect = dialect
         self._table = table
+        self._reported = reported
 
     def aggregates(self) -> tuple[Aggregate, ...]:
         if len(self._found) > MAX_AGGREGATES:
@@ -353,10 +370,10 @@ class _Replacer:
                 hint="use GROUP BY, or several statements",
                 sqlstate=TOO_COMPLEX,
             )
-        return tuple(compile_aggregate(node, self._scope, self._dialect) for node in self._found)
+        return tuple(compile_aggregate(node, self._scope, self._dialect) for node in self.calls())
 
     def calls(self) -> tuple[exp.Expr, ...]:
-        return tuple(self._found)
+        return tuple(with_filter(node, self._reported) for node in self._found)
 
     def replace(self, node: exp.Expr) -> exp.Expr:
         """``node`` over the release's columns. Raises :class:`Refused` where a column is neither key nor aggregated."""

@@ -242,9 +242,20 @@ def rows_of(people: PersonRows, dialect: Dialect) -> exp.Select:
     rows = dialect.fence(exp.Select(**{**people.source.args, "expressions": shown}))
     if not people.derived:
         return rows
-    derived = [exp.alias_(sql.copy(), name, copy=False) for name, sql in people.derived]
-    inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
-    return exp.Select(expressions=[*_columns(["u", *(name for name, _ in columns)]), *derived]).from_(inner, copy=False)
+    known, rest = ["u", *(name for name, _ in columns)], dict(people.derived)
+    while rest:
+        # What is computed of a computed column stands one query further out.
+        found = {
+            name: sql for name, sql in rest.items() if all(one.name not in rest for one in sql.find_all(exp.Column))
+        }
+        rest = {name: sql for name, sql in rest.items() if name not in found}
+        derived = [exp.alias_(sql.copy(), name, copy=False) for name, sql in found.items()]
+        inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
+        rows = exp.Select(expressions=[*_columns(known), *derived]).from_(inner, copy=False)
+        known += found
+        if rest:
+            rows = dialect.fence(rows)
+    return rows
 
 
 def grouping_key(value: Value) -> exp.Expr:

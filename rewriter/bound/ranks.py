@@ -262,7 +262,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     if aggregate.condition is not None:
         rows.where(aggregate.condition.sql.copy(), copy=False)
     steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
-    expressions = [exp.alias_(query.unit.copy(), "u")]
+    expressions = [exp.alias_(query.unit.copy(), "u", copy=False)]
     expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
     present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
@@ -474,7 +474,7 @@ def _histogram(weighed: exp.Select, keys: Sequence[str], value: exp.Expr, name: 
     source = exp.Subquery(this=weighed, alias=exp.TableAlias(this=exp.to_identifier("h")))
     expressions = [
         *_columns(keys),
-        exp.alias_(value.copy(), name),
+        exp.alias_(value.copy(), name, copy=False),
         exp.alias_(dialect.sum(exp.column("w"), BIGINT), "w"),
     ]
     select = exp.Select(expressions=expressions).from_(source, copy=False)

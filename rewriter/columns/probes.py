@@ -17,6 +17,7 @@ _USUAL: dict[Kind, Scalar] = {
     Kind.DATE: datetime.date(2000, 1, 1),
     Kind.TIMESTAMP: datetime.datetime(2000, 1, 1),
     Kind.TIMESTAMPTZ: datetime.datetime(2000, 1, 1),
+    Kind.TIME: datetime.time(12),
 }
 
 

@@ -192,6 +192,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
             keys=own,
             ways=way,
+            randomized=column.randomized,
         )
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
@@ -266,7 +267,7 @@ def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) 
 def table_node(table: Table, dialect: Dialect) -> exp.Table:
     """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
     schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
-    return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+    return exp.Table(this=exp.to_identifier(table.own_name, quoted=True), db=schema)
 
 
 def _item(table: Table, dialect: Dialect) -> exp.Expr:
@@ -308,6 +309,7 @@ def _may_read_null(column: Column) -> bool:
         Kind.DATE,
         Kind.TIMESTAMP,
         Kind.TIMESTAMPTZ,
+        Kind.TIME,
     ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",

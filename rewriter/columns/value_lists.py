@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewriter.columns.regions import Probe
 from rewriter.columns.source import Variable, table_node
-from rewriter.declared import BIGINT, DATE, TIMESTAMP, Interval, Kind, Scalar, Type, measure
+from rewriter.declared import BIGINT, DATE, TIME, TIMESTAMP, Interval, Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect, TimeStep, ZonedDays, double, number, zoned_days
 from rewriter.expressions import Domain, IntegerRange
 
@@ -26,7 +26,7 @@ def lattice_of(kind: Type) -> Fraction:
     """All values of a type are multiples of it; 0 where there is no such number."""
     if kind.kind is Kind.DECIMAL:
         return Fraction(1, 10**kind.scale)
-    if kind.clocked:
+    if kind.clocked or kind.kind is Kind.TIME:
         return MICROSECOND
     return Fraction(1) if kind.kind in (Kind.INTEGER, Kind.DATE) else Fraction(0)
 
@@ -46,6 +46,8 @@ def scalar_at(point: Fraction, kind: Type) -> Scalar | None:
         digits = point * 10**kind.scale
         fits = digits.denominator == 1 and abs(digits) < 10**kind.precision
         return Decimal(int(digits)).scaleb(-kind.scale) if fits else None
+    if kind.kind is Kind.TIME and 0 <= point < 1:
+        return (datetime.datetime.min + datetime.timedelta(microseconds=int(point / MICROSECOND))).time()
     if kind.temporal and point in _CALENDAR:
         if kind.kind is Kind.DATE:
             return datetime.date.fromordinal(math.floor(point))
@@ -198,6 +200,8 @@ def literal_of(value: Scalar | None, kind: Type | None, dialect: Dialect) -> exp
         node = dialect.cast(exp.Literal.string(value.isoformat(" ")), TIMESTAMP)
     elif isinstance(value, datetime.date):
         node = dialect.cast(exp.Literal.string(value.isoformat()), DATE)
+    elif isinstance(value, datetime.time):
+        node = dialect.cast(exp.Literal.string(value.isoformat()), TIME)
     else:
         node = exp.Literal.string(value)
     return node if kind is None else dialect.cast(node, kind)

@@ -1,10 +1,11 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
+from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
+from rewriter.declared.randomization import MOST_EPSILON, Randomization, Rappor, Response
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
@@ -31,6 +32,7 @@ from rewriter.declared.types import (
     NULL,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Kind,
@@ -45,15 +47,18 @@ __all__ = [
     "BIGINT",
     "BOOLEAN",
     "DATE",
+    "DEFAULT_SCHEMAS",
     "DOUBLE",
     "HUGEINT",
     "INTEGER",
     "INTERVAL",
+    "MOST_EPSILON",
     "NULL",
     "ONE",
     "SMALLINT",
     "SPANS",
     "TEXT",
+    "TIME",
     "TIMESTAMP",
     "TIMESTAMPTZ",
     "UTC",
@@ -71,7 +76,10 @@ __all__ = [
     "Missing",
     "Norm",
     "OwnerKey",
+    "Randomization",
+    "Rappor",
     "Repeated",
+    "Response",
     "Scalar",
     "Sensitivity",
     "Spans",

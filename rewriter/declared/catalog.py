@@ -14,9 +14,13 @@ from fractions import Fraction
 from rewriter.declared.earlier_answer import EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain, end_at
+from rewriter.declared.randomization import Randomization
 from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
 from rewriter.declared.undeclared import Learned
+
+DEFAULT_SCHEMAS = frozenset({"public", "main"})
+"""What the schema is called whose tables are named without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Column:
     ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
     ``grain``: literal instants that are compared with it are moved outward to such steps. ``ahead``: the range's end
     follows the clock, so many days after the present; it is what :meth:`Catalog.at` says, and the low end before.
+    ``randomized``: rows hold reports of people's values, by this law, and no values.
     """
 
     name: str
@@ -56,6 +61,7 @@ class Column:
     learns_total: bool = False
     grain: Grain | None = None
     ahead: Fraction | None = None
+    randomized: Randomization | None = None
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):
@@ -159,6 +165,7 @@ class Table:
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
     ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
+    ``primary_key``: what the database calls so, for those who ask what there is; nothing rests on it.
     ``closes``: the owner says when the rows of a period of the spans' column no longer change.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
@@ -184,10 +191,26 @@ class Table:
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
     closes: bool = False
+    primary_key: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:
             raise ValueError(f"{self.name} holds people, and whose row is read must not depend on others")
+
+    @property
+    def own_name(self) -> str:
+        """What it is called in its schema.
+
+        >>> Table("analytics.orders", {}, schema="analytics").own_name, Table("a.b", {}).own_name
+        ('orders', 'a.b')
+        """
+        return self.name if self.schema is None else self.name.removeprefix(f"{self.schema}.")
+
+    def stands_in(self, schema: str, quoted: bool = False) -> bool:
+        """Whether this is what its schema is called."""
+        if self.schema is None:
+            return (schema if quoted else schema.lower()) in DEFAULT_SCHEMAS
+        return self.schema == schema if quoted else self.schema.lower() == schema.lower()
 
     @property
     def moves(self) -> bool:
@@ -231,8 +254,25 @@ class Catalog:
             raise ValueError("two tables differ only by the case of their names")
         object.__setattr__(self, "_folded", folded)
 
-    def find(self, name: str, quoted: bool = False) -> Table | None:
-        return self.tables.get(name) if quoted else self._folded.get(name.lower())
+    def find(self, name: str, quoted: bool = False, schema: str = "") -> Table | None:
+        """A table by its name, in a schema where one is given. Without one the default schema comes first, then the
+        only other table of that name."""
+        if not schema:
+            found = self.tables.get(name) if quoted else self._folded.get(name.lower())
+            if found is not None:
+                return found
+        alike = [
+            table
+            for table in self.tables.values()
+            if (table.own_name == name if quoted else table.own_name.lower() == name.lower())
+            and (table.stands_in(schema) if schema else table.schema is not None)
+        ]
+        return alike[0] if len(alike) == 1 else None
+
+    @property
+    def schemas(self) -> frozenset[str]:
+        """Those that tables stand in, in lower case."""
+        return DEFAULT_SCHEMAS | {table.schema.lower() for table in self.tables.values() if table.schema is not None}
 
     def at(self, present: Callable[[str], datetime.datetime], zone: str) -> Catalog:
         """What is declared at an instant, in UTC, that may be another one for each table; by the clocks of a zone."""

@@ -18,14 +18,16 @@ from rewriter.declared.types import Scalar
 
 
 def measure(value: Scalar) -> Fraction:
-    """A literal as an exact number; dates and timestamps in days.
+    """A literal as an exact number; dates and timestamps in days, a time of day as its part of one.
 
     >>> measure(datetime.datetime(1, 1, 1, 12))
     Fraction(3, 2)
     """
     if isinstance(value, datetime.datetime):
+        return value.toordinal() + measure(value.time())
+    if isinstance(value, datetime.time):
         micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
-        return value.toordinal() + Fraction(micros, 86_400_000_000)
+        return Fraction(micros, 86_400_000_000)
     if isinstance(value, datetime.date):
         return Fraction(value.toordinal())
     if isinstance(value, bool | int | float | Decimal):

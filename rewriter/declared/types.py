@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-Scalar = bool | int | float | Decimal | str | datetime.date | datetime.datetime
+Scalar = bool | int | float | Decimal | str | datetime.date | datetime.datetime | datetime.time
 """A literal: of a policy, of a query's text, or of a key set. ``None`` is SQL's NULL."""
 
 
@@ -26,6 +26,7 @@ class Kind(StrEnum):
     DATE = "date"
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
+    TIME = "time"
     INTERVAL = "interval"
 
 
@@ -91,6 +92,8 @@ DATE = Type(Kind.DATE)
 TIMESTAMP = Type(Kind.TIMESTAMP)
 TIMESTAMPTZ = Type(Kind.TIMESTAMPTZ)
 """An instant: a plain timestamp of UTC wherever it is computed with, see :mod:`rewriter.declared.time_zones`."""
+TIME = Type(Kind.TIME)
+"""A time of day, from 00:00 to the microsecond before 24:00; it has no zone and no date."""
 INTERVAL = Type(Kind.INTERVAL)
 
 

@@ -1,6 +1,14 @@
 """How each engine spells what a checked expression needs."""
 
-from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
+from rewriter.dialects.calendar_nodes import (
+    CalendarReading,
+    Read,
+    field_of,
+    number_print_of,
+    print_of,
+    reading_of,
+    start_of,
+)
 from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
@@ -8,10 +16,12 @@ from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.grammar import plain_text, tokens_of
 from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
+from rewriter.dialects.number_format import NumberFormat, format_of
+from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.spark import SPARK
 from rewriter.dialects.strftime import printed
-from rewriter.dialects.time_format import most_texts, pattern_of
+from rewriter.dialects.time_format import is_of_clock, letters_of, most_texts, pattern_of
 from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
@@ -25,6 +35,7 @@ __all__ = [
     "Double",
     "Fact",
     "Magnitude",
+    "NumberFormat",
     "Period",
     "Read",
     "TimeStep",
@@ -34,10 +45,15 @@ __all__ = [
     "double",
     "duplicate",
     "field_of",
+    "format_of",
     "is_fact",
+    "is_of_clock",
+    "letters_of",
     "most_texts",
     "named_table",
     "number",
+    "number_print_of",
+    "number_printed",
     "pattern_of",
     "plain_text",
     "print_of",

@@ -1,4 +1,4 @@
-"""Truncations, fields and prints of times as nodes of our own, which name their unit; the engine's spelling comes last.
+"""Truncations, fields and prints of times, and prints of numbers: nodes of our own, which engines spell last.
 
 Why last: the key set, the ranges that conditions leave and the length of a series all follow from the unit by which an
 expression reads a time. They ask it here, of :func:`reading_of`, and so find the same whatever the engine's words are.
@@ -22,13 +22,15 @@ class Read(Enum):
     START = "dpsql.start"
     FIELD = "dpsql.field"
     PRINT = "dpsql.print"
+    NUMBER = "dpsql.number"
+    DOUBLE = "dpsql.double"
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarReading:
     """A reading of ``moment``: the start of the ``unit`` around it, its field of that name, or its print.
 
-    A print has the ``unit`` that is the finest of its pattern's.
+    A print has the ``unit`` that is the finest of its pattern's; one of a number, exact or a double, has none.
     """
 
     read: Read
@@ -56,6 +58,12 @@ def print_of(pattern: str, moment: exp.Expr) -> exp.Expr:
     return call(Read.PRINT.value, text(pattern), moment)
 
 
+def number_print_of(written: str, amount: exp.Expr, *, exact: bool) -> exp.Expr:
+    """A number as a text, by a format of :mod:`rewriter.dialects.number_format`. An exact one has no more decimals than
+    the format; a double is rounded by its exact value."""
+    return call((Read.NUMBER if exact else Read.DOUBLE).value, text(written), amount)
+
+
 def reading_of(node: exp.Expr | None) -> CalendarReading | None:
     """The calendar reading that a node stands for; None for any other node.
 
@@ -68,6 +76,8 @@ def reading_of(node: exp.Expr | None) -> CalendarReading | None:
     word, moment = node.expressions
     if read is Read.PRINT:
         return CalendarReading(read, finest_unit(word.name), moment, word.name)
+    if read in (Read.NUMBER, Read.DOUBLE):
+        return CalendarReading(read, "", moment, word.name)
     return CalendarReading(read, word.name, moment)
 
 

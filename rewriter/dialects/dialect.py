@@ -24,6 +24,7 @@ from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.grammar import plain_text
 from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.plain_syntax import PLAIN
 from rewriter.once import once
 
@@ -108,11 +109,19 @@ class Dialect(ABC):
                 spelt = self.date_trunc(reading.unit, reading.moment)
             elif reading.read is Read.FIELD:
                 spelt = self.date_part(reading.unit, reading.moment)
-            else:
+            elif reading.read is Read.PRINT:
                 spelt = self.format_time(reading.moment, reading.pattern)
+            else:
+                spelt = self._number_printed(reading.moment, reading.pattern, exact=reading.read is Read.NUMBER)
             copy = spelt if node is copy else copy
             node.replace(spelt)
         return copy
+
+    def _number_printed(self, sql: exp.Expr, written: str, *, exact: bool) -> exp.Expr:
+        pattern = format_of(written)
+        if pattern is None:
+            raise ValueError(f"{written!r} is no format of numbers")
+        return self.format_number(sql, pattern, exact=exact)
 
     def call(self, word: str, *arguments: exp.Expr) -> exp.Expr:
         """A function of :data:`WORDS`."""
@@ -263,6 +272,11 @@ class Dialect(ABC):
     @abstractmethod
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         """A date or timestamp as a text, by a pattern of :mod:`rewriter.dialects.time_format`."""
+
+    @abstractmethod
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        """A number as a text, by a format. An exact number has as many decimals as the format; a double is rounded by
+        its exact value."""
 
     @abstractmethod
     def epoch(self, sql: exp.Expr) -> exp.Expr:

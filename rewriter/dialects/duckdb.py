@@ -10,6 +10,8 @@ from sqlglot import exp
 from rewriter.declared import BIGINT, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, named_table, number, text, wrap
+from rewriter.dialects.number_format import NumberFormat
+from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.strftime import printed
 
@@ -91,6 +93,10 @@ class DuckDB(IeeeDoubles, PostgresFamily):
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return printed(sql, pattern)
+
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        shown = self.cast(sql, TEXT) if exact else call("printf", text(f"%.{len(pattern.decimals)}f"), sql)
+        return number_printed(shown, pattern)
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch", sql)

@@ -57,6 +57,10 @@ class _Noted:
     def __hash__(self) -> int:
         return 0
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Noted:
+        """Itself: facts are values, which nobody changes."""
+        return self
+
 
 def without_facts(tree: N) -> N:
     """The tree itself, without facts, to be spelt: a generator may take any argument of a node for words.

@@ -18,6 +18,7 @@ from sqlglot import exp
 from rewriter.declared import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.guarded_doubles import GuardedDoubles
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.number_format import NumberFormat
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.time_format import in_letters
 
@@ -238,6 +239,9 @@ class Postgres(GuardedDoubles, PostgresFamily):
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return _by_code_point(call("to_char", self.cast(sql, TIMESTAMP), text(in_letters(pattern))))
+
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        return _by_code_point(call("to_char", sql, text(pattern.written)))
 
     # -- text ----------------------------------------------------------------------------------------------------
 

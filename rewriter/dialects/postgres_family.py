@@ -19,6 +19,7 @@ _TYPES = {
     Kind.DATE: exp.DType.DATE,
     Kind.TIMESTAMP: exp.DType.TIMESTAMP,
     Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
+    Kind.TIME: exp.DType.TIME,
     Kind.INTERVAL: exp.DType.INTERVAL,
 }
 

@@ -24,6 +24,7 @@ from rewriter.dialects.double_operand import ANY, Double
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.java_patterns import java_pattern
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.number_format import NumberFormat
 from rewriter.refused import Refused
 
 _INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT}
@@ -123,6 +124,8 @@ class Spark(IeeeDoubles):
             sizes = (type_.precision, type_.scale) if type_.kind is Kind.DECIMAL else (38, 0)
             digits = [exp.DataTypeParam(this=number(size)) for size in sizes]
             return exp.DataType(this=exp.DType.DECIMAL, expressions=digits)
+        if type_.kind is Kind.TIME:
+            raise _not_yet("TIME")
         return exp.DataType(this=_INTEGERS[type_.bits] if type_.kind is Kind.INTEGER else _TYPES[type_.kind])
 
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
@@ -279,6 +282,9 @@ class Spark(IeeeDoubles):
             spelt += field or ("''" if pattern[0] == "'" else f"'{pattern[0]}'" if pattern[0].isalpha() else pattern[0])
             pattern = pattern[2:] if field else pattern[1:]
         return call("date_format", self.cast(sql, TIMESTAMP), text(spelt))
+
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        raise _not_yet("TO_CHAR of a number")
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return self.divide(self.cast(self.epoch_microseconds(sql), DOUBLE), double(1e6))

@@ -100,6 +100,24 @@ def fields(pattern: str) -> Iterator[FormatField]:
         yield FormatField(text=pattern[position:])
 
 
+def is_of_clock(pattern: str) -> bool:
+    """Whether all that a pattern prints is the time of day.
+
+    >>> is_of_clock("%H:%M"), is_of_clock("%d %H")
+    (True, False)
+    """
+    return letters_of(pattern) <= set("HIMSLfp")
+
+
+def letters_of(pattern: str) -> frozenset[str]:
+    """The fields that a pattern prints.
+
+    >>> sorted(letters_of("%Y-%m, %b"))
+    ['Y', 'b', 'm']
+    """
+    return frozenset(one.letter for one in fields(pattern) if one.letter)
+
+
 def in_letters(pattern: str) -> str:
     """A pattern as PostgreSQL writes it.
 

@@ -3,9 +3,12 @@
 from rewriter.expressions.build import RISING, hull, is_literal, literal
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
+from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
+from rewriter.expressions.interval_length import DAY
+from rewriter.expressions.interval_length import whole as length_of
 from rewriter.expressions.literal_grain import moved_in
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
@@ -13,11 +16,12 @@ from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
-from rewriter.expressions.time_bins import WIDTH
+from rewriter.expressions.time_bins import BINNED, WIDTH
 from rewriter.expressions.value import (
     DOMAIN,
     LIMITS,
     LITERAL,
+    REPORTED,
     Domain,
     IntegerRange,
     Scope,
@@ -29,17 +33,22 @@ from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held
 
 __all__ = [
     "ANY_NUMBER",
+    "BINNED",
+    "CLOCK_WORD",
     "CUT",
     "CYCLES",
+    "DAY",
     "DOMAIN",
     "FUNCTIONS",
     "LIMITS",
     "LITERAL",
+    "REPORTED",
     "RISING",
     "SHORTEST",
     "TEXTS",
     "WIDTH",
     "ZONE",
+    "ClockWord",
     "Domain",
     "IntegerRange",
     "Scope",
@@ -63,6 +72,7 @@ __all__ = [
     "is_literal",
     "keep_places",
     "lattice",
+    "length_of",
     "limit_of",
     "literal",
     "moved_in",

@@ -22,6 +22,7 @@ from rewriter.declared import (
     INTEGER,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Interval,
@@ -45,6 +46,7 @@ from rewriter.expressions.build import (
     one_zero,
     scalar_of,
 )
+from rewriter.expressions.clock_word import CLOCK_WORD
 from rewriter.expressions.doubles import magnitude_of, operand
 from rewriter.expressions.interval_length import microseconds
 from rewriter.expressions.literals import (
@@ -161,7 +163,9 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     if is_literal(value):
         scalar = scalar_of(value)
         if is_unknown(value) and isinstance(scalar, str):
-            scalar = parse_text(scalar, type_, dialect.zone)
+            word = CLOCK_WORD.of(value.sql)
+            told = None if word is None else word.of_type(type_)
+            scalar = parse_text(scalar, type_, dialect.zone) if told is None else told
         elif type_.kind is Kind.TIMESTAMPTZ and scalar is not None and value.type != type_:
             return to_instant(widen(value, TIMESTAMP, dialect), dialect.zone, dialect)
         return replace(literal(convert(scalar, type_), type_, dialect), halves_away=type_ == DOUBLE and value.exact)
@@ -208,9 +212,11 @@ _DTYPES: dict[exp.DType, Type] = {
     exp.DType.TIMESTAMP: TIMESTAMP,
     exp.DType.TIMESTAMPTZ: TIMESTAMPTZ,
     exp.DType.TIMESTAMPLTZ: TIMESTAMPTZ,
+    exp.DType.TIME: TIME,
 }
 _TYPES_HINT = (
-    "types are smallint, integer, bigint, numeric(p,s), double precision, text, boolean, date, timestamp, timestamptz"
+    "types are smallint, integer, bigint, numeric(p,s), double precision, text, boolean, date, time, timestamp, "
+    "timestamptz"
 )
 
 
@@ -439,6 +445,10 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
     return derive(dialect.cast(value.sql, type_), type_, value, interval=interval)
 
 
+def _time_of_day(value: Value, type_: Type, dialect: Dialect) -> Value:
+    return derive(dialect.cast(value.sql, type_), type_, value)
+
+
 def _from_instant(value: Value, type_: Type, dialect: Dialect) -> Value:
     """The time that clocks of the session's zone show."""
     return convert_to(to_local(value, dialect.zone, dialect), type_, dialect)
@@ -473,6 +483,8 @@ _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] =
     (Kind.TIMESTAMP, Kind.DATE): _between_times,
     (Kind.DATE, Kind.TIMESTAMPTZ): widen,
     (Kind.TIMESTAMP, Kind.TIMESTAMPTZ): widen,
+    (Kind.TIMESTAMP, Kind.TIME): _time_of_day,
+    (Kind.TIMESTAMPTZ, Kind.TIME): _from_instant,
     (Kind.TIMESTAMPTZ, Kind.DATE): _from_instant,
     (Kind.TIMESTAMPTZ, Kind.TIMESTAMP): _from_instant,
     **{(kind, Kind.TEXT): to_text for kind in Kind if kind not in (Kind.NULL, Kind.INTERVAL, Kind.TEXT)},

@@ -8,16 +8,18 @@ raise. Totality rests on types alone, never on declared ranges: rows may break a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
-from rewriter.dialects import Dialect, is_fact, refuse, when
+from rewriter.dialects import Dialect, is_fact, refuse, text, when
 from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
 from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
 from rewriter.expressions.syntax import SYNTAX
 from rewriter.expressions.text_positions import position_of, word_of
-from rewriter.expressions.value import Scope, Value
+from rewriter.expressions.value import REPORTED, Scope, Value
 from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 
 _LONGEST_CHAIN = 100
@@ -61,6 +63,8 @@ def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     read = dialect.read(sql, column.type, column.engine_type)
     if column.type.kind is Kind.DOUBLE:
         return when(dialect.is_finite(read.copy()), read)
+    if column.type.kind is Kind.TIME:  # 24:00 is one of PostgreSQL's, and of no calendar's
+        return when(exp.LT(this=read.copy(), expression=dialect.cast(text("24:00"), column.type)), read)
     if column.type.temporal:
         return when(dialect.in_calendar(read.copy(), column.type), read)
     return read
@@ -71,7 +75,7 @@ def _compile(node: exp.Expr, context: Context) -> Value:
     if kind in OPERATORS:
         return _chain(node, context)
     if kind is exp.Column and isinstance(node.this, exp.Identifier):
-        return context.scope.column(node)  # type: ignore[arg-type]
+        return _column(node, context)  # type: ignore[arg-type]
     try:
         found = SYNTAX.get(kind) or RULES.get(kind) or _named(node)
         _check_parts(node, found.parts)
@@ -80,6 +84,21 @@ def _compile(node: exp.Expr, context: Context) -> Value:
         if refusal.position is None:
             refusal.position = position_of(node)
         raise
+
+
+def _column(node: exp.Column, context: Context) -> Value:
+    """A column; of one that people randomized, only our own references are values."""
+    value = context.scope.column(node)
+    if value.randomized is None:
+        return value
+    if REPORTED.is_on(node):
+        return replace(value, randomized=None)
+    raise Refused(
+        f"{node.name} was randomized by the people themselves, and this use of it cannot be freed of that",
+        hint=f"ask for COUNT, SUM or AVG with GROUP BY {node.name}, WHERE {node.name} = … or"
+        f" FILTER (WHERE {node.name} = …); CASE over its values goes above such a query",
+        position=position_of(node.this),
+    )
 
 
 def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:

@@ -68,6 +68,7 @@ def difference(later: Value, earlier: Value, context: Context) -> Value:
 
 def added(one: Value, other: Value, sign: int, context: Context) -> Value:
     """A sum or a difference of intervals."""
+    _no_ages(one, other)
     if any(value.span is not None and value.span[0] for value in (one, other)):
         raise refuse("months have no fixed length", "add them to a date first, or write days")
     combine = arithmetic.add if sign > 0 else arithmetic.subtract
@@ -78,6 +79,7 @@ def added(one: Value, other: Value, sign: int, context: Context) -> Value:
 
 def scaled(length: Value, by: Value, context: Context, *, divides: bool = False) -> Value:
     """An interval times a number, or over one."""
+    _no_ages(length)
     if length.span is not None and length.span[0]:
         raise refuse("months are multiplied by constants alone", "write days, or 3 * INTERVAL '1 month'")
     combine = arithmetic.divide if divides else arithmetic.multiply
@@ -92,6 +94,7 @@ def scaled(length: Value, by: Value, context: Context, *, divides: bool = False)
 
 def shifted(moment: Value, by: Value, sign: int, context: Context) -> Value:
     """A time plus an interval of microseconds. Days of an instant go by the calendar of the session's zone."""
+    _no_ages(by)
     dialect, zone = context.dialect, context.dialect.zone
     zoned = moment.type.kind is Kind.TIMESTAMPTZ
     if zoned and zone != UTC and by.times is None:
@@ -107,6 +110,11 @@ def shifted(moment: Value, by: Value, sign: int, context: Context) -> Value:
     if local:
         return to_instant(found, zone, dialect)
     return replace(found, type=TIMESTAMPTZ) if zoned else found
+
+
+def _no_ages(*values: Value) -> None:
+    if any(value.times == "age" for value in values):
+        raise refuse("AGE(a, b) is compared, and no interval to compute with", "write a - b")
 
 
 _LENGTHS = {"day": (1, DAY), "hour": (24, 3_600_000_000), "minute": (60, 60_000_000)}

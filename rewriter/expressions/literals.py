@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -28,6 +29,7 @@ from rewriter.declared import (
 )
 from rewriter.dialects import Dialect, refuse, text
 from rewriter.expressions.build import Context, integer_type, literal
+from rewriter.expressions.clock_word import CLOCK_WORD
 from rewriter.expressions.value import Span, Value
 from rewriter.refused import NOT_ANSWERED, TYPE_MISMATCH
 
@@ -71,7 +73,10 @@ def text_literal(node: exp.Expr, context: Context) -> Value:
     """A quoted text, of whatever quotes: its type follows from its surroundings."""
     if "\x00" in node.this:
         raise refuse("a text cannot hold the character NUL", "leave it out", "22021")
-    return literal(node.this, TEXT, context.dialect, text(node.this))
+    spelt = text(node.this)
+    if (word := CLOCK_WORD.of(node)) is not None:
+        CLOCK_WORD.on(spelt, word)
+    return literal(node.this, TEXT, context.dialect, spelt)
 
 
 def boolean_literal(node: exp.Expr, context: Context) -> Value:
@@ -185,6 +190,8 @@ def _date(spelt: str, _: Type) -> Scalar:
 
 
 def _timestamp(spelt: str, _: Type) -> Scalar:
+    if spelt.strip().lower() == "epoch":
+        return datetime.datetime(1970, 1, 1)
     found = _timed(TIMESTAMP_TEXT, spelt) or _timed(TIMESTAMP_TEXT, _other_date(spelt))
     if found is not None:
         day, _sep, clock = found.group(1).replace("T", " ").partition(" ")
@@ -233,7 +240,29 @@ def _instant(spelt: str, zone: str) -> Scalar:
     raise refuse(f"{spelt!r} lies outside of the years 1 to 9999 in UTC", "write another time", _OUT_OF_TIME)
 
 
+_TIME_TEXT = re.compile(r"\s*(?:\d{4}-\d{1,2}-\d{1,2}[ T])?T?(" + _CLOCK + r")\s*([AaPp][Mm])?\s*", re.ASCII)
+
+
+def _time(spelt: str, _: Type) -> Scalar:
+    """A time of day; a date before it and a zone behind it are left out, as PostgreSQL does.
+
+    >>> from rewriter.declared.types import TIME
+    >>> str(_time("9:30 PM", TIME)), str(_time("2024-12-31 08:00:00.5+02", TIME))
+    ('21:30:00', '08:00:00.500000')
+    """
+    found = _TIME_TEXT.fullmatch(spelt) or _TIME_TEXT.fullmatch(_ZONE.sub("", spelt))
+    if found is not None:
+        hour, minute, second = [*found[1].split(":"), "0"][:3]
+        whole, _sep, fraction = second.partition(".")
+        half = (found[2] or "").lower()
+        if not half or 1 <= int(hour) <= 12:
+            hours = int(hour) if not half else int(hour) % 12 + 12 * (half == "pm")
+            return datetime.time(hours, int(minute), int(whole), int(fraction.ljust(6, "0")))
+    raise refuse(f"{spelt!r} is not a time of day", "write it as '23:59:59'", _INVALID_DATE)
+
+
 _READERS = {
+    Kind.TIME: _time,
     Kind.INTEGER: _integer,
     Kind.DECIMAL: _decimal,
     Kind.DOUBLE: _float,
@@ -309,7 +338,7 @@ def fixed_zone(spelt: str) -> str | None:
 
 def _span(spelt: str) -> Span:
     span = [0, 0, 0]
-    rest = spelt.strip().lower()
+    rest = _without_iso(spelt.strip().lower())
     if not rest:
         raise refuse("the interval is empty", _HINT, _INVALID_DATE)
     while rest:
@@ -320,14 +349,49 @@ def _span(spelt: str) -> Span:
             micros = total * 1_000_000 + int(fraction.ljust(6, "0"))
             span[2] += -micros if sign == "-" else micros
             break
-        part = re.match(r"([+-]?\d{1,18})\s*([a-z]+)(?:\s+|$)", rest, re.ASCII)
+        part = re.match(r"([+-]?\d{1,18}(?:\.\d{1,9})?)\s*([a-z]+)(?:\s+|$)", rest, re.ASCII)
         unit = _UNITS.get(part.group(2)) or _UNITS.get(part.group(2).removesuffix("s")) if part else None
         if part is None or unit is None:
             raise refuse(f"{spelt!r} is not an interval of whole units", _HINT, _INVALID_DATE)
-        for index in range(3):
-            span[index] += int(part.group(1)) * unit[index]
+        for index, size in enumerate(_sized(Fraction(part.group(1)), unit)):
+            span[index] += size
         rest = rest[part.end() :]
     return span[0], span[1], span[2]
+
+
+def _sized(count: Fraction, unit: tuple[int, int, int]) -> Span:
+    """So many units: a part of a month is days of thirty, a part of a day is hours, as PostgreSQL has them."""
+    months, month = divmod(count * unit[0], 1) if count >= 0 else _toward_zero(count * unit[0])
+    if unit[0] == 12:
+        months, month = Fraction(round(count * 12)), Fraction(0)
+    days, day = _toward_zero(count * unit[1] + month * 30)
+    return int(months), int(days), round(count * unit[2] + day * 86_400_000_000)
+
+
+def _toward_zero(value: Fraction) -> tuple[Fraction, Fraction]:
+    whole = Fraction(math.trunc(value))
+    return whole, value - whole
+
+
+_ISO = re.compile(r"p(?=.)((?:[-+]?\d+(?:\.\d+)?[ymwd])*)(?:t((?:[-+]?\d+(?:\.\d+)?[hms])+))?", re.ASCII)
+_ISO_UNITS = {"y": "year", "m": "month", "w": "week", "d": "day"}
+_ISO_CLOCK = {"h": "hour", "m": "minute", "s": "second"}
+
+
+def _without_iso(spelt: str) -> str:
+    """An interval of ISO 8601 in words.
+
+    >>> _without_iso("p1y2m3dt4h"), _without_iso("pt90s"), _without_iso("3 days")
+    ('1 year 2 month 3 day 4 hour', '90 second', '3 days')
+    """
+    if (found := _ISO.fullmatch(spelt)) is None:
+        return spelt
+    parts = [
+        f"{part[:-1]} {units[part[-1]]}"
+        for text_, units in ((found[1], _ISO_UNITS), (found[2] or "", _ISO_CLOCK))
+        for part in re.findall(r"[^a-z]+[a-z]", text_)
+    ]
+    return " ".join(parts)
 
 
 def span_of(value: Value) -> Span:

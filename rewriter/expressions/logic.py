@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN, DOUBLE, TEXT, Interval, Kind, Type
+from rewriter.declared import BOOLEAN, DOUBLE, TEXT, TIME, Interval, Kind, Type
 from rewriter.dialects import duplicate, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
@@ -317,7 +317,7 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
 
     def function(node: exp.Expr, context: Context) -> Value:
         type_, values = unify([context.finite(item) for item in (node.this, *node.expressions)], context)
-        if not (type_.numeric or type_.temporal or type_ == TEXT):
+        if not (type_.numeric or type_.temporal or type_ in (TEXT, TIME)):
             raise refuse(f"{name.upper()} of {type_}", "compare numbers, texts or dates", TYPE_MISMATCH)
         sql = context.dialect.call(name, *(value.sql for value in values))
         chosen = _chosen(sql, type_, values, values, False)

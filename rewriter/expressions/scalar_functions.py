@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.expressions import ages, bits, casts, logic, made_times, text, text_forms, text_matches, time, time_bins
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import bits, casts, logic, made_times, text, text_forms, text_matches, time, time_bins
 from rewriter.expressions import mathematics as reals
 from rewriter.expressions.build import Rule, rule
 from rewriter.expressions.operators import OPERATORS, Operator
@@ -227,7 +227,6 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(time_bins.date_bin, "this", "expression", "unit", "zone"),
         "DATE_BIN('15 minutes', p, TIMESTAMP '2001-01-01'); DATE_BIN('7 days', d, TIMESTAMP '2001-01-01'); "
         "DATE_BIN('90 seconds', q, TIMESTAMPTZ '1970-01-01 00:00:07+00'); DATE_BIN('36500 days', p, '9000-01-01')",
-        above=False,
     ),
     _function(
         "to_timestamp",
@@ -265,7 +264,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "TO_CHAR(p, 'HH12:MI:SS.US AM %')",
     ),
     _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
-    _named("age", 2, None, "EXTRACT(EPOCH FROM AGE(p, p))"),
+    _named("age", 2, rule(ages.age, "this", "expressions"), "EXTRACT(DAY FROM AGE(p, d)); AGE(d, p) > '40 days'"),
     _named("isfinite", 1, None, "ISFINITE(d)"),
     # lists and JSON
     _function("unnest", exp.Explode, None, "UNNEST(ARRAY[i])"),

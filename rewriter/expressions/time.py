@@ -18,6 +18,7 @@ from rewriter.declared import (
     DOUBLE,
     INTEGER,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UTC,
@@ -33,6 +34,7 @@ from rewriter.dialects import (
     Period,
     duplicate,
     field_of,
+    is_of_clock,
     most_texts,
     number,
     pattern_of,
@@ -44,7 +46,7 @@ from rewriter.dialects import (
     when,
     wrap,
 )
-from rewriter.expressions import elapsed
+from rewriter.expressions import arithmetic, elapsed, number_texts, time_of_day
 from rewriter.expressions.ages import age_part
 from rewriter.expressions.build import (
     Context,
@@ -54,6 +56,7 @@ from rewriter.expressions.build import (
     is_null,
     is_unknown,
     limits_of,
+    literal,
 )
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
@@ -99,13 +102,15 @@ def local_time(value: Value, context: Context) -> Value:
 
 
 def involves_time(left: Value, right: Value) -> bool:
-    return any(value.type.temporal or value.type.kind is Kind.INTERVAL for value in (left, right))
+    return any(value.type.temporal or value.type.kind in (Kind.INTERVAL, Kind.TIME) for value in (left, right))
 
 
 def plus(left: Value, right: Value, context: Context) -> Value:
-    """date + integer, date or timestamp + interval."""
+    """date + integer, date or timestamp + interval, date + time, time + interval."""
     if left.type.kind is right.type.kind is Kind.INTERVAL:
         return elapsed.added(left, right, 1, context)
+    if (of_day := time_of_day.plus(left, right, context)) is not None:
+        return of_day
     if not left.type.temporal:
         left, right = right, left
     return _shift(left, right, 1, context)
@@ -117,6 +122,8 @@ def minus(left: Value, right: Value, context: Context) -> Value:
         right = widen(right, left.type, context.dialect)
     if is_unknown(left) and right.type.temporal:
         left = widen(left, right.type, context.dialect)
+    if (of_day := time_of_day.minus(left, right, context)) is not None:
+        return of_day
     if left.type == right.type == DATE:
         interval = left.interval - right.interval if left.interval and right.interval else None
         sql = context.dialect.days_between(wrap(left.sql), wrap(right.sql))
@@ -250,7 +257,10 @@ def date_trunc(node: exp.Expr, context: Context) -> Value:
     unit = _unit(node.args.get("unit"))
     if unit not in _TRUNCATIONS:
         raise refuse(f"DATE_TRUNC to {unit} is not answered", "units: " + ", ".join(_TRUNCATIONS[4:]), "22023")
-    value = temporal(node.this, context, "DATE_TRUNC")
+    value = context.finite(node.this)
+    if value.type == TIME:
+        raise refuse("DATE_TRUNC of a time of day is an interval", "write DATE_TRUNC('hour', x)::time")
+    value = _temporal(value, context, "DATE_TRUNC")
     place = node.args.get("zone")
     if value.type.kind is Kind.TIMESTAMPTZ:
         return _trunc_instant(unit, value, _zone(place) if place is not None else context.dialect.zone, context)
@@ -376,6 +386,8 @@ def extract(node: exp.Expr, context: Context) -> Value:
     if (age := age_part(unit, inner, context)) is not None:
         return age
     value = context.finite(inner)
+    if value.type == TIME:
+        return _of_day(unit, value, context)
     if value.type.kind is Kind.INTERVAL:
         return elapsed.part(unit, value, context)
     value = _temporal(value, context, "EXTRACT")
@@ -383,7 +395,21 @@ def extract(node: exp.Expr, context: Context) -> Value:
         raise refuse(f"a date has no {unit}", "extract year, month, week, day, dow or epoch", "0A000")
     if unit == "epoch":
         return _epoch(value, context)
-    value = local_time(value, context)
+    return _field(unit, local_time(value, context), context)
+
+
+def _of_day(unit: str, value: Value, context: Context) -> Value:
+    """A field of a time of day."""
+    if unit == "epoch":
+        micros = time_of_day.microseconds(value, context)
+        million = literal(1_000_000.0, DOUBLE, context.dialect)
+        return arithmetic.divide(widen(micros, DOUBLE, context.dialect), million, context)
+    if unit not in _OF_CLOCK:
+        raise refuse(f"a time of day has no {unit}", "extract HOUR, MINUTE, SECOND or EPOCH", "0A000")
+    return _field(unit, time_of_day.on_a_day(value, context), context)
+
+
+def _field(unit: str, value: Value, context: Context) -> Value:
     if unit == "second":
         micros = context.dialect.cast(field_of("microsecond", value.sql), decimal(8, 0))
         seconds = exp.Mul(this=micros, expression=context.dialect.cast(number("0.000001"), decimal(6, 6)))
@@ -489,12 +515,17 @@ TEXTS: Fact[int] = Fact("texts")
 
 def to_char(node: exp.Expr, context: Context) -> Value:
     """TO_CHAR(x, format) of a time."""
+    written = node.args.get("format")
+    spelt = written.this if isinstance(written, exp.Literal) and written.is_string else ""
     value = context.finite(node.this)
     if value.type.numeric:
-        raise refuse("TO_CHAR of a number is not answered over people", "write x::text, or ROUND(x, 2)::text")
+        return number_texts.printed(value, spelt, context)
+    pattern = pattern_of(spelt)
+    if value.type == TIME:
+        if pattern is None or not is_of_clock(pattern):
+            raise refuse("this format of a time of day is not answered", "write TO_CHAR(x::time, 'HH24:MI:SS')")
+        value = time_of_day.on_a_day(value, context)
     value = local_time(_temporal(value, context, "TO_CHAR"), context)
-    written = node.args.get("format")
-    pattern = pattern_of(written.this) if isinstance(written, exp.Literal) and written.is_string else None
     if pattern is None:
         raise refuse(
             "this format of TO_CHAR is not answered", """write TO_CHAR(day, 'YYYY-MM'), 'Dy', 'Mon' or 'IYYY-"W"IW'"""

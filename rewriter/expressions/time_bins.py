@@ -24,6 +24,8 @@ from rewriter.expressions.value import Value
 
 WIDTH: Fact[Fraction] = Fact("width")
 """The days from the beginning of one bin to that of the next."""
+BINNED: Fact[exp.Expr] = Fact("binned")
+"""The time that a bin is around, as it was before it was cut."""
 _ORIGIN = Fraction(719_163)
 
 
@@ -96,6 +98,7 @@ def _binned(value: Value, width: int, origin: int, context: Context) -> Value:
     limits = (first, CALENDAR[1])
     found = at_microsecond(derive(start, BIGINT, value, interval=interval, limits=limits), context)
     sql = WIDTH.on(CUT.on(exp.Paren(this=found.sql), Period.within(width, first)), Fraction(width, DAY))
+    BINNED.on(sql, value.sql)
     return replace(found.carried_by(sql), type=value.type, nullable=found.nullable)
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN, Grain, Interval, Kind, OwnerKey, Scalar, Type
+from rewriter.declared import BOOLEAN, Grain, Interval, Kind, OwnerKey, Randomization, Scalar, Type
 from rewriter.dialects import Fact, Magnitude
 
 Limits = tuple[int, int]
@@ -84,6 +84,8 @@ DOMAIN: Fact[Domain] = Fact("domain")
 """The finite domain of an expression, where one follows from the expression itself."""
 LIMITS: Fact[Limits] = Fact("limits")
 LITERAL: Fact[Constant] = Fact("literal")
+REPORTED: Fact[bool] = Fact("reported")
+"""Of a reference of ours to a column of reports, that reads them as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class Value:
     ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows. ``limits`` (INTEGER) and
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
     a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
+
+    ``randomized``: it is a column of reports, which no expression reads as if it were what people have.
 
     The facts that bounds and keys follow from have no defaults: whoever makes a value says what is known of it. The
     same values by another expression are :meth:`carried_by` it.
@@ -127,6 +131,7 @@ class Value:
     magnitude: Magnitude | None = None
     raw: bool = False
     size: TextSize | None = None
+    randomized: Randomization | None = None
 
     @property
     def identifies(self) -> bool:

@@ -3,6 +3,6 @@
 from rewriter.measure.conditions import signatures
 from rewriter.measure.measurements import workload
 from rewriter.measure.summand import clipping_note
-from rewriter.measure.vectors import Addend, Cell, Credit, Vector, Workload
+from rewriter.measure.vectors import POINT, Addend, Cell, Credit, Vector, Workload
 
-__all__ = ["Addend", "Cell", "Credit", "Vector", "Workload", "clipping_note", "signatures", "workload"]
+__all__ = ["POINT", "Addend", "Cell", "Credit", "Vector", "Workload", "clipping_note", "signatures", "workload"]

@@ -19,7 +19,9 @@ from sqlglot import exp
 from rewriter.declared import Interval, Kind, Norm, least
 from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
+from rewriter.measure.debiased_sums import debiased_sums, members_of
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
+from rewriter.measure.logistic_steps import logistic_regressions
 from rewriter.measure.mean_pairs import paired
 from rewriter.measure.moments import Moments
 from rewriter.measure.moments import MomentVector as Bernstein
@@ -62,7 +64,7 @@ def workload(
     aggregates at ``alone`` have cells of their own.
     """
     builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
-    asked = [aggregate.within or aggregate for aggregate in aggregates]
+    asked = [aggregate.within or aggregate for aggregate in (*aggregates, *members_of(aggregates))]
     _require_ranges(asked, filters)
     second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.kind.figure is not None}
     moments = Moments(asked, builder, norm)
@@ -72,16 +74,20 @@ def workload(
             found[number] = _beside(aggregate, measured, builder)
         elif (whole := moments.whole(aggregate)) is not None:
             found[number] = whole, (builder.part(whole, ONE),)
-    found |= regressions({number: one for number, one in enumerate(asked) if one.kind.regresses}, builder, norm)
+    randomized = {number for number, one in enumerate(asked) if one.debiasing is not None}
+    regress = {number: one for number, one in enumerate(asked) if one.kind.regresses}
+    found |= regressions({number: one for number, one in regress.items() if not one.is_logistic}, builder, norm)
+    found |= logistic_regressions({number: one for number, one in regress.items() if one.is_logistic}, builder, norm)
 
     def rest() -> dict[int, Aggregate]:
-        return {number: one for number, one in enumerate(asked) if number not in found}
+        return {n: one for n, one in enumerate(asked) if n not in found and n not in randomized}
 
     found |= paired(rest(), builder, norm, alone)
     found |= _sums({number: one for number, one in rest().items() if one.kind.sums}, norm, builder)
     counted = rest()
     found |= _counts({number: counted[number] for number in alone & set(counted)}, norm, builder, one_row=one_row)
     found |= _counts(rest(), norm, builder, one_row=one_row)
+    found |= debiased_sums(aggregates, found, builder)
     outputs = tuple(
         Output(
             aggregate_name(number),
@@ -102,6 +108,7 @@ def workload(
         tuple(builder.orders),
         tuple(builder.derived.values()),
         builder.clips,
+        builder.steps,
     )
 
 

@@ -54,7 +54,7 @@ _STANDARD_ERROR = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Variable:
+class CentredVariable:
     """``steps`` is the row column with u in steps, from -``most`` to ``most``."""
 
     low: Fraction
@@ -66,14 +66,14 @@ class _Variable:
 def regressions(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm) -> dict[int, Found]:
     """The numbers of regressions: those of the same variables over the same rows are made of one vector."""
     found: dict[int, Found] = {}
-    vectors: dict[tuple[str, ...], tuple[list[_Variable], Terms]] = {}
+    vectors: dict[tuple[str, ...], tuple[list[CentredVariable], Terms]] = {}
     for place, aggregate in asked.items():
         values = (*aggregate.row, aggregate.value)
         test = every([aggregate.condition, *map(present, values)])
         key = ("" if test is None else builder.spelt(test.sql), *(builder.spelt(one.sql) for one in values))
         if key not in vectors:
             names = (*aggregate.wording.arguments[1:], aggregate.wording.arguments[0])
-            vectors[key] = _measured(values, names, test, builder, norm)
+            vectors[key] = measured_moments(values, names, test, builder, norm)
         if (part := aggregate.regression) is None:
             raise AssertionError("a regression says what is asked of it")
         variables, cells = vectors[key]
@@ -83,14 +83,21 @@ def regressions(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm) ->
     return found
 
 
-def _measured(
-    values: Sequence[Value], names: Sequence[str], test: Value | None, builder: Builder, norm: Norm
-) -> tuple[list[_Variable], Terms]:
+def measured_moments(
+    values: Sequence[Value],
+    names: Sequence[str],
+    test: Value | None,
+    builder: Builder,
+    norm: Norm,
+    most_bits: int = _MOST_BITS,
+) -> tuple[list[CentredVariable], Terms]:
+    """The cells of one vector of the second moments of ``values``, of which the last is explained: each in at most
+    2^``most_bits`` steps."""
     size = len(values)
     largest = 1 + size * (size + 1) // 2
-    bits = max(_PERSON_BITS - builder.rows.bit_length() - largest.bit_length(), 2 + _SPARE_BITS)
+    bits = unit_bits(builder, largest)
     unit = 1 << bits
-    variables = [_variable(value, test, builder, min((bits - _SPARE_BITS) // 2, _MOST_BITS)) for value in values]
+    variables = [_variable(value, test, builder, min((bits - _SPARE_BITS) // 2, most_bits)) for value in values]
     square = _finer_squares(size, norm)
     where = builder.condition(test)
     rows = Addend(unit, test=where)
@@ -120,10 +127,15 @@ def _measured(
     return variables, tuple((cell.name, cell.granularity) for cell in cells)
 
 
-def _cell(text: str, of: tuple[_Variable, ...], times: int, builder: Builder, where: str | None) -> Cell:
+def _cell(text: str, of: tuple[CentredVariable, ...], times: int, builder: Builder, where: str | None) -> Cell:
     most = math.prod(one.most for one in of)
     addend = addend_of(builder, tuple(one.steps for one in of), times, where)
     return Cell(builder.cell(), text, Fraction(1, times * most), (addend,))
+
+
+def unit_bits(builder: Builder, largest: int) -> int:
+    """The bits of the unit of a row whose norm may be as large, so that all that a person adds has 40."""
+    return max(_PERSON_BITS - builder.rows.bit_length() - largest.bit_length(), 2 + _SPARE_BITS)
 
 
 def _finer_squares(size: int, norm: Norm) -> Fraction:
@@ -137,7 +149,7 @@ def _finer_squares(size: int, norm: Norm) -> Fraction:
     return Fraction(math.isqrt(32 * 32 * (size + 1) // 2), 32)
 
 
-def _variable(value: Value, test: Value | None, builder: Builder, bits: int) -> _Variable:
+def _variable(value: Value, test: Value | None, builder: Builder, bits: int) -> CentredVariable:
     declared = narrowed(value, [*builder.filters, *([] if test is None else [test])])
     if declared is None:
         raise AssertionError("a variable without a range was refused")
@@ -146,4 +158,6 @@ def _variable(value: Value, test: Value | None, builder: Builder, bits: int) -> 
     column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))
     doubled = exp.Mul(this=number(2), expression=exp.column(column))
     steps = exp.Paren(this=exp.Sub(this=doubled, expression=number(2 * low + most)))
-    return _Variable(interval.low, interval.high, builder.derive(f"2x - {2 * low + most}", steps, (column,)), most)
+    return CentredVariable(
+        interval.low, interval.high, builder.derive(f"2x - {2 * low + most}", steps, (column,)), most
+    )

@@ -13,6 +13,9 @@ from rewriter.expressions import Value
 from rewriter.plan import Linear, Output, Part
 from rewriter.strategies import Prefix
 
+POINT = "dpsql_point_"
+"""Begins the names that stand for released numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Addend:
@@ -81,7 +84,8 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class ComputedColumn:
-    """A row column that is computed of others: ``sql`` over the row columns ``of``; ``how`` says it without names."""
+    """A row column that is computed of others: ``sql`` over the row columns ``of``, which may be computed ones; ``how``
+    says it without names."""
 
     name: str
     sql: exp.Expr
@@ -94,7 +98,8 @@ class Workload:
     """``columns`` are row columns by name (values in steps, conditions, atoms), ``vectors`` what is measured.
 
     ``clips``: values may be moved into a range. ``derived`` are more row columns. ``parts`` and ``orders`` are as in
-    the plan; a part that is not additive is when a unit has one group.
+    the plan; a part that is not additive is when a unit has one group. ``steps`` are vectors that are measured later,
+    one step after another, by SQL that has released numbers in the place of columns.
     """
 
     columns: tuple[tuple[str, exp.Expr], ...]
@@ -105,6 +110,7 @@ class Workload:
     orders: tuple[tuple[int, int], ...] = ()
     derived: tuple[ComputedColumn, ...] = ()
     clips: bool = False
+    steps: tuple[tuple[Vector, ...], ...] = ()
 
 
 class Builder:
@@ -130,6 +136,8 @@ class Builder:
         self.orders: list[tuple[int, int]] = []
         self.derived: dict[tuple[str, tuple[str, ...]], ComputedColumn] = {}
         self._cells = 0
+        self._steps: list[list[Vector]] = []
+        self._points = 0
 
     def column(self, prefix: str, sql: exp.Expr) -> str:
         key = self.spelt(sql)
@@ -153,6 +161,21 @@ class Builder:
     def cell(self) -> str:
         self._cells += 1
         return f"s{self._cells - 1}"
+
+    def points(self, count: int) -> tuple[str, ...]:
+        """New names that stand in the SQL of a step for so many released numbers."""
+        first, self._points = self._points, self._points + count
+        return tuple(f"{POINT}{place}" for place in range(first, self._points))
+
+    def measure_later(self, step: int, vector: Vector) -> None:
+        """A vector that is measured in a step; they are counted from 0."""
+        while len(self._steps) <= step:
+            self._steps.append([])
+        self._steps[step].append(vector)
+
+    @property
+    def steps(self) -> tuple[tuple[Vector, ...], ...]:
+        return tuple(map(tuple, self._steps))
 
     def part(self, estimator: Linear, unit: Fraction, *, additive: bool = True) -> int:
         """The place of a part."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewriter.dialects import Fact, call
+from rewriter.dialects import Fact, NumberFormat, call, number_printed
 from rewriter.outer.construct import ConstructTable, Spelling, Trait
 
 _STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
@@ -63,6 +63,18 @@ def rounded(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     if node.args.get("decimals") is not None or not is_double(node.this, spelling.constructs):
         return node
     return call(EVEN, node.this, exp.Literal.number(0))
+
+
+def printed(node: exp.Expr, pattern: NumberFormat, spelling: Spelling) -> exp.Expr:
+    """A number by a format: a double by its exact value, any other with halves rounded away from zero."""
+    decimals = len(pattern.decimals)
+    if is_double(node, spelling.constructs):
+        digits = call("PRINTF", exp.Literal.string(f"%.{decimals}f"), node)
+    else:
+        rounded_off = call("ROUND", node, exp.Literal.number(decimals))
+        exact = exp.TryCast(this=rounded_off, to=exp.DataType.build(f"decimal(38, {decimals})"))
+        digits = exp.Cast(this=exact, to=exp.DataType.build("text"))
+    return number_printed(digits, pattern)
 
 
 def put_under(node: exp.Expr, wrapper: exp.Expr) -> None:

@@ -5,13 +5,25 @@ What could make one value grow without bound (REPEAT, LPAD, REPLACE) takes liter
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.dialects import DUCKDB, call, pattern_of, printed, when
-from rewriter.expressions import FUNCTIONS, check_capture, first_group, replacement_of
+from rewriter.declared import Type, measure
+from rewriter.dialects import DUCKDB, call, format_of, number, pattern_of, printed, when
+from rewriter.expressions import (
+    DAY,
+    FUNCTIONS,
+    check_capture,
+    constant_point,
+    constant_span,
+    first_group,
+    length_of,
+    replacement_of,
+)
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
@@ -62,11 +74,31 @@ def _check_format(node: exp.Expr) -> None:
         raise Refused("this format is not answered", hint="use YYYY, MM, DD, HH24, MI and SS, e.g. 'YYYY-MM'")
 
 
+def _check_bin(node: exp.Expr) -> None:
+    """Bins are whole microseconds, counted from a constant."""
+    span, origin = constant_span(node.this, DUCKDB), _origin(node)
+    if span is None or span[0] or length_of(span) <= 0:
+        raise Refused("the stride of DATE_BIN is a constant without months", hint="write DATE_BIN('15 minutes', x, …)")
+    if node.args.get("zone") is None and (origin is None or not origin[0].temporal):
+        raise Refused("the origin of DATE_BIN is a constant", hint="write TIMESTAMP '2001-01-01' last")
+
+
+def _origin(node: exp.Expr) -> tuple[Type, Fraction] | None:
+    origin = node.args.get("unit")
+    if isinstance(origin, exp.Var):  # what the parser makes of a text there
+        origin = exp.Literal.string(origin.name)
+    if isinstance(origin, exp.Literal):
+        origin = exp.cast(origin.copy(), "timestamp")
+    return None if origin is None else constant_point(origin, DUCKDB)
+
+
 def _check_printed(node: exp.Expr) -> None:
     written = node.args.get("format")
-    if not isinstance(written, exp.Literal) or not written.is_string or pattern_of(written.name) is None:
+    known = isinstance(written, exp.Literal) and written.is_string
+    if written is None or not known or (pattern_of(written.name) is None and format_of(written.name) is None):
         raise Refused(
-            "this format is not answered", hint="write 'YYYY-MM', 'Dy', 'Mon' or 'IYYY-\"W\"IW'; numbers as x::text"
+            "this format is not answered",
+            hint="write 'YYYY-MM', 'Dy', 'Mon' or 'IYYY-\"W\"IW' of times, and 'FM999,990.00' of numbers",
         )
 
 
@@ -223,7 +255,26 @@ def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     return call("MAKE_TIMESTAMP", *(node.args[part] for part in _MOMENT))
 
 
+def _bin(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """The time less what it is beyond the beginning of its bin: bins before the origin begin, too."""
+    spelt: exp.Expr | None = node.args.get("zone")
+    if spelt is not None:
+        return spelt
+    span, origin = constant_span(node.this, DUCKDB), _origin(node)
+    if span is None or origin is None:
+        raise AssertionError("a bin was checked")
+    width = exp.Literal.number(length_of(span))
+    begins = number(int((origin[1] - measure(datetime.date(1970, 1, 1))) * DAY))
+    since = exp.Paren(this=exp.Sub(this=call("EPOCH_US", node.expression.copy()), expression=begins))
+    rest = exp.Mod(this=since, expression=width)
+    beyond = exp.Mod(this=exp.Paren(this=exp.Add(this=exp.Paren(this=rest), expression=width)), expression=width)
+    return exp.Paren(this=exp.Sub(this=node.expression, expression=call("TO_MICROSECONDS", beyond)))
+
+
 def _printed(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """A time, or a number where the format can be one of numbers: ``D`` is a day and a point."""
+    if (pattern := format_of(node.args["format"].name)) is not None:
+        return numbers.printed(node.this, pattern, spelling)
     return printed(node.this, pattern_of(node.args["format"].name) or "")
 
 
@@ -280,6 +331,9 @@ PARTICULAR: Mapping[str, Construct] = {
     "lpad": _PADDED,
     "repeat": Construct(check=_check_repeat),
     "date_trunc": Construct(frozenset({"this", "unit"}), _check_trunc),
+    "date_bin": Construct(
+        frozenset({"this", "expression", "unit", "zone"}), _check_bin, spelling=_bin, repeated=frozenset({"expression"})
+    ),
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
     "to_char": Construct(frozenset({"this", "format"}), _check_printed, spelling=_printed),
     "to_date": Construct(check=_check_format),

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from rewriter.declared import UTC, zone_at
+from rewriter.dialects import DUCKDB
+from rewriter.expressions import constant_span
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, Spelling, Trait
@@ -20,7 +22,7 @@ CASTS = frozenset(
     {
         exp.DType.BOOLEAN, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT,
         exp.DType.DOUBLE, exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.BPCHAR, exp.DType.DATE, exp.DType.TIMESTAMP,
-        exp.DType.TIMESTAMPTZ, exp.DType.INTERVAL,
+        exp.DType.TIMESTAMPTZ, exp.DType.TIME, exp.DType.INTERVAL,
     }
 )  # fmt: skip
 """Types that may be cast to; BPCHAR is PostgreSQL's name for text without a length."""
@@ -55,6 +57,12 @@ def _check_join(node: exp.Expr) -> None:
 
 def _check_cast(node: exp.Expr) -> None:
     to = node.args["to"]
+    if (
+        to.this is exp.DType.INTERVAL
+        and isinstance(node.this, exp.Literal)
+        and constant_span(node.this, DUCKDB) is None
+    ):
+        raise Refused(f"{node.this.name[:40]!r} is not an interval", hint="write INTERVAL '1 day'", sqlstate="22007")
     sizes = to.expressions
     if to.this not in CASTS or to.args.get("nested"):
         raise Refused(
@@ -105,6 +113,8 @@ def _check_zone(node: exp.Expr) -> None:
 
 
 def _cast(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    if node.args["to"].this is exp.DType.INTERVAL and (span := constant_span(node.this, DUCKDB)) is not None:
+        return DUCKDB.interval(*span)
     printed_texts.cast_text(node, spelling)
     return numbers.cast(node, spelling)
 

@@ -32,7 +32,17 @@ def concatenated(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 def cast_text(node: exp.Expr, spelling: Spelling) -> None:
     """The operand of a cast to text, as it is printed."""
     if node.args["to"].this in _TEXTS:
-        node.set("this", _printed(node.this, spelling))
+        node.set("this", _with_mons(_printed(node.this, spelling)))
+
+
+def _with_mons(node: exp.Expr) -> exp.Expr:
+    """An age, whose months are called mons."""
+    bare = node
+    while isinstance(bare, exp.Paren):
+        bare = bare.this
+    if not (isinstance(bare, exp.Anonymous) and bare.name.upper() == "AGE"):
+        return node
+    return call("REPLACE", _as_text(node), exp.Literal.string("month"), exp.Literal.string("mon"))
 
 
 def limited(node: exp.Expr, spelling: Spelling) -> exp.Expr:

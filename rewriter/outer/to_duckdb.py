@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Columns, Spelling, Trait
-from rewriter.outer.summed_types import summed_types
+from rewriter.outer.found_types import read_clock_words, summed_types
 
 
 def spelled(tree: exp.Query, columns: Columns) -> exp.Query:
     """A copy that DuckDB understands as PostgreSQL understands ``tree``."""
     copy: exp.Query = tree.copy()
+    read_clock_words(copy, columns)
     nodes = list(copy.walk())
     for node in nodes:
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):

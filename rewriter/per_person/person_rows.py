@@ -13,7 +13,7 @@ from rewriter.declared import ONE, Catalog, ContributionBound, OwnerKey
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
-from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, resolved
+from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, reports_in, resolved
 from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
 
@@ -33,7 +33,9 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
         bare = item.this if isinstance(item, exp.Alias) else item
         if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
             numbered.add(len(columns))
-        columns.append((output_name(item), compile_expression(bare, block.scope, dialect)))
+        reported = isinstance(bare, exp.Column) and bool(reports_in(bare, block.scope))
+        value = block.scope.column(bare) if reported else compile_expression(bare, block.scope, dialect)
+        columns.append((output_name(item), value))
     kept = frozenset(numbered)
     unique = unique_places(columns, block.scope)
     return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, kept, unique, block.said)
@@ -72,11 +74,11 @@ def of_units(
     ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
     """
     rows, owner = exp.Select(**block.rows.args), block.unit  # FROM and WHERE are shared, since trees are not changed
-    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
+    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT, copy=False)]
     group: list[exp.Expr] = [] if owner is None else [owner.copy()]
     columns: list[tuple[str, Value]] = []
     for number, key in enumerate(grouped.keys):
-        expressions.append(exp.alias_(key.value.sql.copy(), key_name(number)))
+        expressions.append(exp.alias_(key.value.sql.copy(), key_name(number), copy=False))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
         column, behind = exp.column(key_name(number), alias), Origin(key.value.sql)

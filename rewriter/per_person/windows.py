@@ -14,6 +14,7 @@ windows fall back on, makes the answer a function of the data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -361,7 +362,8 @@ def _partitioned(unit: exp.Expr, keys: Sequence[Value]) -> tuple[exp.Expr, ...]:
 
 def _across(block: SelectRows, node: exp.Window) -> Refused:
     fields = [(name, value) for source in block.scope.sources for name, value in source.fields.items()]
-    key = next((name for name, value in fields if value.unit), "the key of the person")
+    # Groups of one person have names of ours, which nobody wrote.
+    key = next((name for name, value in fields if value.unit and not _OURS.fullmatch(name)), "the key of the person")
     if _OF_DISTINCT_ON.is_on(node):
         return Refused(
             "this DISTINCT ON would pick rows from several people",
@@ -369,9 +371,21 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
         )
     return Refused(
         "this window would compare people with each other",
-        hint=f"add PARTITION BY {key}, so that it runs over the rows of one person",
+        hint=f"add PARTITION BY {key}, so that it runs over the rows of one person{_or_percentile(node)}",
         position=position_of(node),
     )
+
+
+_OURS = re.compile(r"[ak]\d+")
+
+
+def _or_percentile(node: exp.Window) -> str:
+    """What else is asked by numbers of rows in the order of a value."""
+    order = node.args.get("order")
+    value = None if order is None else order.expressions[0].this
+    if not isinstance(value, exp.Column) or _OURS.fullmatch(value.name):
+        return ""
+    return f"; for the value in the middle ask for PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {value.sql('postgres')})"
 
 
 def _column(value: Value, column: exp.Column, alias: str) -> Value:

@@ -123,7 +123,7 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
     found = []
     for size, negative in sizes:
         rows = block.rows.copy()
-        rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT), exp.alias_(size, "m")])
+        rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT, copy=False), exp.alias_(size, "m")])
         rows.set("group", exp.Group(expressions=[block.unit.copy()]))
         people = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
         # Who is in no bin, as a person without a value of this sign, is left out: NULL would be one group more.

@@ -11,6 +11,8 @@ from rewriter.dialects import plain_text, without_facts
 from rewriter.once import once
 
 _OURS = re.compile(r"t\d+")
+_MARK = "\0"
+_MARKED = re.compile(f"{_MARK}(t\\d+){_MARK}")
 
 
 def canonical(rows: Sequence[exp.Expr], trees: Sequence[exp.Expr]) -> tuple[str, list[str]]:
@@ -47,12 +49,17 @@ def _own_name(identifier: exp.Identifier) -> str | None:
     return None if identifier.args.get("quoted") or not _OURS.fullmatch(name) else name
 
 
-@once
 def _text(tree: exp.Expr, *numbered: str) -> str:
     """The text with such names in the place of our own."""
     names = dict(zip(_own_names(tree), numbered, strict=True))
+    return _MARKED.sub(lambda found: names[found[1]], _marked_text(tree))
+
+
+@once
+def _marked_text(tree: exp.Expr) -> str:
+    """The text, with each of our own names between two characters that no text, no name and no literal has."""
     copy = without_facts(tree.copy())
-    for identifier in copy.find_all(exp.Identifier) if names else ():
+    for identifier in list(copy.find_all(exp.Identifier)):
         if (name := _own_name(identifier)) is not None:
-            identifier.args["this"] = names[name]
+            identifier.args["this"] = f"{_MARK}{name}{_MARK}"
     return plain_text(copy, "duckdb")

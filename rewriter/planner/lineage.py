@@ -51,7 +51,8 @@ def measured_by(query: Query) -> MeasuredRows:
     rows, spelt = canonical([query.rows, query.unit], every)
     texts = iter(spelt)
     aggregates = [
-        f"{one.kind.node.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
+        f"{one.kind.node.__name__} {one.distinct} {one.fraction} {one.regression or ''}"
+        + "\n".join(islice(texts, len(trees)))
         for one, trees in zip(query.aggregates, arguments, strict=True)
     ]
     return MeasuredRows("\n\n".join((rows, *aggregates)), tuple(tuple(islice(texts, len(trees))) for trees in keys))

@@ -12,8 +12,10 @@ What plans share is computed from their trees alone; nothing about who is read, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -24,6 +26,9 @@ from rewriter.dialects import Dialect, number
 from rewriter.partial_sums import Named, PartialSums, PersonRows
 from rewriter.plan import Plan
 
+_Tree = TypeVar("_Tree", bound=exp.Expr)
+
+_OURS = re.compile("t[0-9]+")
 _MOST = 32
 """Plans that share a scan: trees of more are deep."""
 
@@ -66,6 +71,7 @@ class _Level:
 
     @classmethod
     def of(cls, plan: Plan, partials: PartialSums) -> _Level:
+        partials = _renumbered(partials)
         rows = partials.rows
         having = "" if partials.having is None else partials.having.sql()
         source = rows.source.copy()
@@ -77,6 +83,38 @@ class _Level:
     def agrees(self, other: _Level) -> bool:
         """Whether columns of one name are the same."""
         return all(other.columns.get(name, sql) == sql for name, sql in self.columns.items())
+
+
+def _renumbered(partials: PartialSums) -> PartialSums:
+    """The same, with our own names of tables numbered by themselves: ``t1``, ``t2`` and so on are numbers in a whole
+    statement, where each part of a UNION ALL has other ones for the same rows."""
+    rows, own = partials.rows, [partials.rows.source, *([] if partials.having is None else [partials.having])]
+    names: dict[str, str] = {}
+    for tree in own:
+        for alias in tree.find_all(exp.TableAlias):
+            if _OURS.fullmatch(alias.name):
+                names.setdefault(alias.name, f"t{len(names) + 1}")
+    if all(name == number for name, number in names.items()):
+        return partials
+
+    def renamed(tree: _Tree) -> _Tree:
+        found = tree.copy()
+        for node in list(found.find_all(exp.Column, exp.TableAlias)):
+            named = node.args.get("table" if isinstance(node, exp.Column) else "this")
+            if isinstance(named, exp.Identifier) and named.name in names:
+                named.set("this", names[named.name])
+        return found
+
+    def columns(some: Named) -> Named:
+        return tuple((name, renamed(sql)) for name, sql in some)
+
+    return replace(
+        partials,
+        rows=PersonRows(
+            renamed(rows.source), renamed(rows.unit), columns(rows.keys), columns(rows.columns), columns(rows.derived)
+        ),
+        having=None if partials.having is None else renamed(partials.having),
+    )
 
 
 def _shares(levels: Sequence[_Level]) -> Iterator[list[_Level]]:

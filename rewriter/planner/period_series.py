@@ -20,16 +20,16 @@ are missing: where the column can be NULL, or is not cut to periods, there is no
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.columns import BEHIND, Facts, Variable, column_of, lattice_of
-from rewriter.declared import SPANS, Catalog, Kind, Norm, Spans, measure
-from rewriter.dialects import Dialect, Read, reading_of
-from rewriter.expressions import Value, floor_to, literal
+from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
+from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
+from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
 from rewriter.plan import Plan, Series, SeriesPeriod
 from rewriter.planner.plan_release import plan
 from rewriter.planner.touched_spans import touched_by
@@ -110,12 +110,21 @@ def _keys_in_periods(query: Query, catalog: Catalog) -> Iterator[tuple[int, str,
 
 
 def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
-    """The unit that a key cuts a time to, and the time: DATE_TRUNC, a cast to a date, a date as it is."""
+    """The unit that a key cuts a time to, and the time: DATE_TRUNC, DATE_BIN, TO_CHAR, a cast to a date, a date as it
+    is."""
     node, unit = key.value.sql, ""
     while BEHIND.of(node) is None:
         reading = reading_of(node)
-        if isinstance(node, exp.Paren):
+        if (binned := BINNED.of(node)) is not None:
+            if not (width := _BINS.get((CUT.of(node), WIDTH.of(node)))):
+                return None
+            unit, node = _coarser(unit, width), binned
+        elif isinstance(node, exp.Paren):
             node = node.this
+        elif reading is not None and reading.read is Read.PRINT and not unit:
+            unit, node = _PRINTS.get(frozenset(letters_of(reading.pattern)), ""), reading.moment
+            if not unit:
+                return None
         elif type(node) is exp.Cast and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
             unit, node = _coarser(unit, "day") if node.to.this == exp.DType.DATE else unit, node.this
         elif reading is not None and reading.read is Read.START and reading.unit in SPANS and unit in ("", "day"):
@@ -123,11 +132,24 @@ def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
         else:
             return None
     behind = BEHIND.of(node)
-    if not isinstance(behind, Variable) or behind.column.type.kind not in (Kind.DATE, Kind.TIMESTAMP):
+    if not isinstance(behind, Variable) or not behind.column.type.temporal:
         return None
     if behind.column.type.kind is Kind.DATE:
         unit = _coarser(unit, "day")
     return (unit, node) if unit else None
+
+
+_BINS: Mapping[tuple[Period | None, Fraction | None], str] = {
+    (Period.DAY, Fraction(1)): "day",
+    (Period.HOUR, Fraction(1, 24)): "hour",
+}
+"""Bins of one length that are days or hours of the calendar."""
+_PRINTS = {
+    frozenset("Y"): "year", frozenset("Yq"): "quarter", frozenset("Ym"): "month", frozenset("Yb"): "month",
+    frozenset("YB"): "month", frozenset("GV"): "week", frozenset("Ymd"): "day", frozenset("Ybd"): "day",
+    frozenset("Yj"): "day", frozenset("YmdH"): "hour",
+}  # fmt: skip
+"""The fields of a print that is another one in each period, and the same in all of it."""
 
 
 def _coarser(one: str, other: str) -> str:
@@ -143,6 +165,8 @@ def _periods(query: Query, unit: str, variable: Variable, spans: Spans) -> tuple
     low = spans.low if limits.low is None else max(limits.low, spans.low)
     high = spans.high if limits.high is None else min(limits.high, spans.high)
     found: list[SeriesPeriod] = []
+    # What reads an instant as it is reads the clocks of UTC; any other zone's clock would stand around it.
+    zone = UTC if variable.column.type.kind is Kind.TIMESTAMPTZ else None
     begin = floor_to(unit, datetime.datetime.fromordinal(max(1, int(low)))) if unit != "hour" else _hour(low)
     while measure(begin) <= high:
         if len(found) == MOST_PERIODS:
@@ -151,7 +175,7 @@ def _periods(query: Query, unit: str, variable: Variable, spans: Spans) -> tuple
             end = floor_to(unit, begin + datetime.timedelta(days=_LONGEST[unit]))
         except OverflowError:
             return ()
-        found.append(SeriesPeriod(begin, end, variable.table.name))
+        found.append(SeriesPeriod(begin, end, variable.table.name, zone))
         begin = end
     return tuple(found)
 

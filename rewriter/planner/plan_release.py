@@ -17,6 +17,7 @@ from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, renamed, without_filter
 from rewriter.planner.inhabited import inhabited
+from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
@@ -61,6 +62,8 @@ def plan(
         ),
         summed,
     )
+    if work.steps:
+        check_steps(query, cells)
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
@@ -68,6 +71,8 @@ def plan(
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
+    later = steps_of(query, work, norm, contribution, public, dialect, one_group=one_group)
+    work = without_steps(work)
     shortened = alike(query, work.vectors, norm)
     work = work if shortened is None else replace(work, vectors=shortened)
     # Where groupings are clipped alike, rows of no group count too: one public group is not all that a person has.
@@ -75,7 +80,8 @@ def plan(
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     tree = dialect.spelt(bounded.tree)
     check_expanded(tree)
-    refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
+    finer = {**bounded.refinement, **later.refinement}
+    refined = (replace(output, estimator=output.estimator.finer(finer)) for output in work.outputs)
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
     what = "rows" if ranked_by is None else "rows in a group"
@@ -108,17 +114,20 @@ def plan(
         choices=tuple(moved.choice(one) for one in picked.choices),
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
-        partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
+    partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     if query.blocks:
-        return planned
+        return replace(planned, partials=partials)
 
     def named(over: Query) -> Plan:
         """With the families that the statistics have, or would have over other rows and keys."""
         return with_families(planned, over, work, dialect, one_group=one_group, alike=shortening)
+
+    if later.steps:
+        return with_steps(named(query), later)
 
     def ways() -> tuple[DrillDown, ...]:
         if (narrower := without_filter(query)) is None:
@@ -126,7 +135,7 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 
-    found = replace(named(query), drill_downs=ways)
+    found = replace(named(query), drill_downs=ways, partials=partials)
     return found if query.only is None else of_total(found, query.only)
 
 

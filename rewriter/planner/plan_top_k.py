@@ -43,7 +43,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
     base = plan(alone, norm, dialect, ranked_by=ranked.aggregate, declared=declared)
-    if base.choices or any(block.prefix is not None for block in base.blocks):
+    if base.choices or base.steps or any(block.prefix is not None for block in base.blocks):
         return None
     ordered = base.outputs[ranked.aggregate]
     total = ordered.estimator.as_sum

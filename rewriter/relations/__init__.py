@@ -1,6 +1,14 @@
 """Rows, each owned by exactly one privacy unit."""
 
-from rewriter.relations.from_where import FIELD, BlockScope, SelectRows, build_block, condition, resolved
+from rewriter.relations.from_where import (
+    FIELD,
+    BlockScope,
+    SelectRows,
+    build_block,
+    condition,
+    reports_in,
+    resolved,
+)
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
 from rewriter.relations.relation import UNIT, Relation, kept_of, outside, renamed, union_all
@@ -21,6 +29,7 @@ __all__ = [
     "missing_ranges",
     "outside",
     "renamed",
+    "reports_in",
     "resolved",
     "unbounded_rows",
     "union_all",

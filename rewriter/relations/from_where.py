@@ -13,11 +13,11 @@ from sqlglot import exp
 from rewriter.columns import Source, find_field, may_be_missing, narrowed_sources
 from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression
+from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Equality, OuterCondition, Ownership, own, own_both
 from rewriter.relations.row_number_bounds import limited
-from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised
+from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
 
 FIELD: Fact[tuple[str, str]] = Fact("field")
 """Of a resolved column reference: our alias and the column's name."""
@@ -78,7 +78,8 @@ class SelectRows:
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
     the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
-    ``said``: how many rows there are hangs on a statement's word about whose its groups are.
+    ``said``: how many rows there are hangs on a statement's word about whose its groups are. ``reported`` are conjuncts
+    of WHERE that read what people randomized: they are no filter of rows, and whoever aggregates has to ask them.
     """
 
     scope: BlockScope
@@ -90,6 +91,7 @@ class SelectRows:
     owned: tuple[exp.Expr, ...] = ()
     everybody: exp.Expr | None = None
     said: str = ""
+    reported: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,8 +115,11 @@ def build_block(
     membership: Membership,
     catalog: Catalog,
     dialect: Dialect,
+    *,
+    reports: bool = False,
 ) -> SelectRows:
-    """Read FROM, joins and WHERE. ``resolve`` makes a source of a FROM item. Raises :class:`Refused`."""
+    """Read FROM, joins and WHERE. ``resolve`` makes a source of a FROM item; with ``reports``, conjuncts over columns
+    that people randomized are left to the caller. Raises :class:`Refused`."""
     first = select.args["from_"].this
     joins = list(select.args.get("joins") or ())
     if len(joins) == 1 and joins[0].side == "RIGHT":
@@ -133,7 +138,8 @@ def build_block(
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
     conditions: list[Value] = []
-    for conjunct in asked:
+    reported = tuple(one for one in asked if reports and reports_in(one, scope))
+    for conjunct in (one for one in asked if one not in reported):
         conditions.append(condition(conjunct, scope, dialect, "WHERE"))
         state.equalities += _equalities(conjunct, scope)
         state.tests.append(conjunct)
@@ -167,8 +173,24 @@ def build_block(
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
     said = next((source.said for source in sources if source.said and not source.optional), "")
     return SelectRows(
-        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said
+        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said, reported
     )
+
+
+def reports_in(node: exp.Expr, scope: BlockScope) -> tuple[tuple[Source, str], ...]:
+    """The columns that people randomized among those that an expression reads, each once."""
+    if not any(value.randomized for source in scope.sources for value in source.fields.values()):
+        return ()
+    found: dict[tuple[str, str], tuple[Source, str]] = {}
+    for column in walk(node):
+        if isinstance(column, exp.Column) and not REPORTED.is_on(column):
+            try:
+                source, name = scope.resolve(column)
+            except Refused:
+                continue
+            if source.fields[name].randomized is not None:
+                found[source.alias, name] = source, name
+    return tuple(found.values())
 
 
 def _of_owner(test: Value, same: frozenset[str]) -> Value:
@@ -307,6 +329,11 @@ def _join(
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
     compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
+    if side == "LEFT" and _is_own_parent(equalities, tests, before, whole):
+        side = ""
+        state.sources[-1] = whole
+        scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+        compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     if side == "LEFT":
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
@@ -369,6 +396,24 @@ def _tie_units(equalities: Sequence[Equality], before: Sequence[Source], source:
     preserved = {(one.alias, name) for one in before for name, value in one.fields.items() if _is_unit(value)}
     inner = {(source.alias, name) for name, value in source.fields.items() if _is_unit(value)}
     return all({*pair} & preserved and {*pair} & inner for pair in equalities)
+
+
+def _is_own_parent(
+    equalities: Sequence[Equality], tests: Sequence[exp.Expr], before: Sequence[Source], source: Source
+) -> bool:
+    """Whether a LEFT JOIN only goes one step of the way from rows of people to their person: rows without a match have
+    no person, are nobody's and in no answer, so that the join is an inner one.
+    """
+    if source.table is None or len(equalities) != len(tests) or not all(map(is_equality, tests)):
+        return False
+    for child in before:
+        hop = child.table.path[0] if child.table is not None and child.table.path else None
+        if hop is None or child.table is None or child.optional or child.table.repeats_unit is not None:
+            continue
+        pairs = {tuple(sorted([(child.alias, ours), (source.alias, theirs)])) for ours, theirs in hop.pairs}
+        if hop.parent == source.table.name and pairs == set(equalities):
+            return True
+    return False
 
 
 def _is_unit(value: Value) -> bool:

@@ -40,10 +40,10 @@ class Relation:
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
         expressions: list[exp.Expr] = [
-            exp.alias_(value.sql.copy(), f"c{index}") for index, (_, value) in enumerate(self.columns)
+            exp.alias_(value.sql.copy(), f"c{index}", copy=False) for index, (_, value) in enumerate(self.columns)
         ]
         if self.unit is not None:
-            expressions.append(exp.alias_(self.unit.copy(), UNIT))
+            expressions.append(exp.alias_(self.unit.copy(), UNIT, copy=False))
         # What is below is shared, since trees are not changed: a copy at each level would be one of all levels below.
         return exp.Select(**{**self.rows.args, "expressions": expressions})
 
@@ -135,6 +135,9 @@ def _combined(
     sides = [_cast(side, types, dialect).select() for side in (one, other)]
     both = kind(this=sides[0], expression=sides[1], distinct=distinct)
     columns = []
+    if any(value.randomized for side in (one, other) for _, value in side.columns):
+        hint = "aggregate each side, and add the numbers up"
+        raise Refused(f"{word} over a column that people randomized is not answered", hint=hint)
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
         column = BEHIND.on(exp.column(f"c{index}", alias), Computed(range_lacks(a.sql) | range_lacks(b.sql)))

@@ -111,8 +111,8 @@ class _Levels:
         return True
 
     def _inner(self) -> exp.Select:
-        named = [exp.alias_(key.copy(), f"c{n}") for n, key in enumerate(self._keys)]
-        named += [exp.alias_(one.copy(), f"s{n}") for n, one in enumerate(self._sums)]
+        named = [exp.alias_(key.copy(), f"c{n}", copy=False) for n, key in enumerate(self._keys)]
+        named += [exp.alias_(one.copy(), f"s{n}", copy=False) for n, one in enumerate(self._sums)]
         inner = exp.Select(expressions=named)
         for name in ("from_", "where"):
             if (part := self._select.args.get(name)) is not None:

@@ -103,7 +103,10 @@ class _Correlated:
         groups = self.query.copy()
         groups.set(
             "expressions",
-            [*(exp.alias_(key, f"k{place}") for place, key in enumerate(keys)), exp.alias_(self.item.copy(), "a")],
+            [
+                *(exp.alias_(key, f"k{place}") for place, key in enumerate(keys)),
+                exp.alias_(self.item.copy(), "a", copy=False),
+            ],
         )
         groups.set("where", exp.Where(this=exp.and_(*(test.copy() for test in tests), copy=False)) if tests else None)
         groups.set("group", exp.Group(expressions=[key.copy() for key in keys]))

@@ -29,8 +29,8 @@ def persons_of(catalog: Catalog) -> Persons:
     """How the people of each table are told apart."""
 
     def persons(item: exp.Table) -> frozenset[str] | None:
-        known = item.db.lower() in ("", "public", "main") and not item.catalog and isinstance(item.this, exp.Identifier)
-        table = catalog.find(item.name, bool(item.this.args.get("quoted"))) if known else None
+        known = not item.catalog and isinstance(item.this, exp.Identifier)
+        table = catalog.find(item.name, bool(item.this.args.get("quoted")), item.db) if known else None
         if table is None or table.public:
             return None
         own = {column.name.lower() for column in table.columns.values() if column.unique}
@@ -69,10 +69,10 @@ def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
     for with_ in list(root.find_all(exp.With)):
         for cte in list(with_.expressions):
             alias = cte.args["alias"]
-            if named[alias.name.lower()] != 1 and not changed:
+            if (named[alias.name.lower()] != 1 and not changed) or not _lists_groups(cte.this, persons):
                 continue
             read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
-            if len(read) != 1 or alias.args.get("columns") or not _lists_groups(cte.this, persons):
+            if len(read) != 1 or alias.args.get("columns"):
                 continue
             item = exp.Subquery(
                 this=cte.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(read[0].alias_or_name))

@@ -121,7 +121,7 @@ def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
     copy: exp.Select = select.copy()
     for item in [*copy.expressions]:
         if isinstance(item, exp.Column) and (item.table.lower(), folded(item)) in same:
-            item.replace(exp.alias_(item.copy(), item.name, quoted=True))
+            item.replace(exp.alias_(item.copy(), item.name, quoted=True, copy=False))
     parts = [*copy.expressions, *(copy.args[name] for name in ("group", "having", "order") if copy.args.get(name))]
     for column in [node for part in parts for node in walk(part) if isinstance(node, exp.Column)]:
         if (found := same.get((column.table.lower(), folded(column)))) is not None:

@@ -48,6 +48,7 @@ class NamedQueries:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._expanded = 0
+        self._sizes: dict[int, tuple[exp.Expr, int]] = {}
 
     def named(self, item: exp.Table, names: Names) -> Resolved | Table | None:
         """A CTE, a table of the catalog, or None for a virtual relation. Raises for anything else."""
@@ -62,7 +63,7 @@ class NamedQueries:
             return found
         if schema == "dpsql" and name.lower() in _VIRTUAL and not item.catalog:
             return None
-        table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
+        table = None if item.catalog else self._catalog.find(name, quoted, schema)
         if table is None:
             known = ", ".join(sorted(self._catalog.tables)[:12])
             raise Refused(
@@ -95,7 +96,7 @@ class NamedQueries:
     def _is_of_people(self, item: exp.Table, names: Names) -> bool:
         """Whether a name means rows of people, here or in a subquery that may give it another meaning."""
         found = None if item.db else names.get(item.name, names.get(item.name.lower()))
-        table = self._catalog.find(item.name)
+        table = self._catalog.find(item.name, schema=item.db)
         return isinstance(found, Relation) or (table is not None and not table.public)
 
     def tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
@@ -133,13 +134,31 @@ class NamedQueries:
 
     def _expand(self, cte: Relation) -> None:
         """Bound what names stand for: a CTE over people is put in wherever it is named, and each may name two more."""
-        self._expanded += sum(1 for _ in cte.rows.walk()) + len(cte.columns)
+        self._expanded += self._size(cte.rows) + len(cte.columns)
         if self._expanded > MAX_EXPANDED:
             raise Refused(
                 "the query becomes too large when its WITH queries are put in",
                 hint="name each of them fewer times",
                 sqlstate=TOO_COMPLEX,
             )
+
+    def _size(self, rows: exp.Select) -> int:
+        """The syntax nodes of the rows of a CTE; those of a CTE inside of it, whose FROM they share, are known."""
+        from_ = rows.args["from_"]
+        if (known := self._sizes.get(id(from_))) is not None:
+            return known[1]
+        size, stack = 0, [rows]
+        while stack:
+            node = stack.pop()
+            inside = self._sizes.get(id(node.args.get("from_"))) if isinstance(node, exp.Select) else None
+            if inside is not None:
+                size += inside[1]
+                stack += node.expressions
+            else:
+                size += 1
+                stack.extend(node.iter_expressions())
+        self._sizes[id(from_)] = from_, size
+        return size
 
 
 def renamed_table(item: exp.Table, table: Table | None) -> exp.Table:

@@ -95,7 +95,7 @@ class _List:
         """Computes the list's columns of the row; False where a column may be the list's without saying so."""
         for item in list(select.expressions):
             if not isinstance(item, exp.Alias) and not star_of(item)[0]:
-                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
         if any(star_of(item)[0] for item in select.expressions):
             return False
         for column in [node for part in _parts(select) for node in walk(part) if isinstance(node, exp.Column)]:

@@ -18,6 +18,7 @@ _TYPES = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMPTZ: "timestamptz",
+    Kind.TIME: "time",
     Kind.NULL: "text",
 }
 _INTEGERS = {16: "smallint", 32: "integer", 64: "bigint"}

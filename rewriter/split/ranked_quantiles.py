@@ -2,267 +2,374 @@
 
 Where ``n`` is ``ROW_NUMBER() OVER (ORDER BY x)`` and ``total`` counts the same rows, that is the first value of which
 so large a share of the rows are no greater: ``PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x)``. A number that each row
-of many people has among all of them moves with everybody; a percentile is picked.
+of many people has among all of them moves with everybody; a percentile is picked. The same rank is spelled as ``SUM(1)
+OVER (ORDER BY x ROWS UNBOUNDED PRECEDING)``, as CUME_DIST and as NTILE, and the row is chosen by MIN or MAX of a CASE,
+by a FILTER, or by WHERE.
 
-Guarantee: the meaning is the same for rows that have an ``x``. Rows without one are ranked by their number and not by a
-percentile, and a notice says so. Anything else that is done with such numbers is left as it is, and refused.
+Proof: ROW_NUMBER in the order of x gives the k-th smallest x the number k. ``n >= p * total`` holds from the rank
+⌈p · total⌉ on, whose x is the least of these: what PERCENTILE_DISC(p) is defined as, and the first value of a CUME_DIST
+that is not below p. Conditions that round otherwise choose the row of a rank beside it
+(:mod:`rewriter.split.rank_tests`); tile j of k ends ``min(j, r) - j · r / k`` ranks beyond j/k of the rows, where r is
+what the number of rows leaves when it is divided by k: 2.5 ranks at most of ten tiles. PERCENT_RANK has the lowest rank
+of equal values, which may be far from a percentile's.
+
+Guarantee: the meaning is the same for rows that have an ``x``, and a notice says where a rank beside it is meant. Rows
+without one are ranked by their number and not by a percentile, and a notice says so. Anything else that is done with
+such numbers is left as it is, and refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.statement import folded, is_grouped, output_name, unaliased, unparenthesised, walk
+from rewriter.split.numbered_rows import (
+    NumberedRows,
+    find_totals,
+    folded_table,
+    is_ranking,
+    numbered_rows,
+    partitions,
+    same_columns,
+    without_join_of_counts,
+)
+from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
+from rewriter.statement import (
+    folded,
+    has_aggregate,
+    output_name,
+    unaliased,
+    unparenthesised,
+    walk,
+)
 
 NOTE = "percentiles that are spelled by ranks are those of the rows that have a value"
-_INNER = frozenset({"expressions", "from_", "joins", "where", "group", "having"})
+BESIDE = (
+    f"percentiles that are spelled by ranks may be the value up to {MOST_RANKS} ranks beside the one that is spelled"
+)
 _OUTER = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
+_ROW = _OUTER | {"distinct"}
+_CHOOSES = (exp.Min, exp.Max, exp.Avg, exp.Sum)
 
 
 def plain_ranks(tree: exp.Query) -> tuple[exp.Query, tuple[str, ...]]:
-    """``tree`` with such percentiles as PERCENTILE_DISC, and the notice about them.
+    """``tree`` with such percentiles as PERCENTILE_DISC, and the notices about them.
 
     >>> import sqlglot
     >>> inner = "SELECT x, ROW_NUMBER() OVER (ORDER BY x) AS n, COUNT(*) OVER () AS m FROM t"
     >>> sql = f"SELECT MIN(CASE WHEN n < 0.5 * m THEN 999 ELSE x END) AS half FROM ({inner}) AS r"
     >>> print(plain_ranks(sqlglot.parse_one(sql, read="postgres"))[0].sql("postgres"))
     SELECT LEAST(PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), 999) AS half FROM (SELECT x FROM t) AS "r"
+    >>> sql = f"SELECT AVG(x) AS half FROM ({inner}) AS r WHERE n = CAST(m * 0.5 AS INT)"
+    >>> print(plain_ranks(sqlglot.parse_one(sql, read="postgres"))[0].sql("postgres"))
+    SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x) AS half FROM (SELECT x FROM t) AS "r"
     """
-    if tree.find(exp.RowNumber) is None or tree.find(exp.Min) is None:
+    if not any(map(is_ranking, tree.find_all(exp.Window))):
         return tree, ()
     copy: exp.Query = tree.copy()
     root = exp.Subquery(this=copy)
-    changed = False
+    notes: dict[str, None] = {}
     for select in list(root.find_all(exp.Select)):
         if (found := _plain(select, root)) is not None:
-            select.replace(found)
-            changed = True
+            replacement, exact = found
+            select.replace(replacement)
+            notes |= dict.fromkeys((NOTE,) if exact else (NOTE, BESIDE))
     result: exp.Query = root.this
-    return (result.pop(), (NOTE,)) if changed else (tree, ())
+    if not notes:
+        return tree, ()
+    _drop_unread(root, tree)
+    return result.pop(), tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """A call that is a percentile: of the ``value`` of which ``rank`` is the number, so large a ``share`` of ``total``
-    rows, and the number that stands for the rows before."""
+def _drop_unread(root: exp.Subquery, tree: exp.Query) -> None:
+    """Takes WITH queries away that were read before, and that nothing reads now."""
+    before = {table.name.lower() for table in tree.find_all(exp.Table)}
+    while True:
+        now = {table.name.lower() for table in root.find_all(exp.Table)}
+        unread = [cte for cte in root.find_all(exp.CTE) if cte.alias.lower() in before - now]
+        if not unread:
+            return
+        for cte in unread:
+            with_ = cte.parent
+            cte.pop()
+            if with_ is not None and not with_.expressions:
+                with_.pop()
 
-    call: exp.Expr
-    rank: str
-    total: exp.Column
-    share: str
-    value: exp.Column
-    most: exp.Expr
 
-
-def _plain(select: exp.Select, root: exp.Expr) -> exp.Select | None:
-    """The SELECT with its percentiles by ranks as such; None where it has none, or does something else with ranks."""
-    if {name for name, value in select.args.items() if value} - _OUTER or not is_grouped(select):
+def _plain(select: exp.Select, root: exp.Expr) -> tuple[exp.Select, bool] | None:
+    """The SELECT with its percentiles by ranks as such, and whether they have the very ranks; None where it has none,
+    or does something else with ranks."""
+    if {name for name, value in select.args.items() if value} - _ROW or select.args.get("from_") is None:
         return None
-    shares = [share for item in select.expressions for node in walk(item) if (share := _share(node)) is not None]
-    if not shares:
+    ranked = numbered_rows(select.args["from_"].this, root)
+    if ranked is None:
         return None
     copy: exp.Select = select.copy()
     for item in list(copy.expressions):
         if not isinstance(item, exp.Alias):
             item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
-    shares = [share for item in copy.expressions for node in walk(item) if (share := _share(node)) is not None]
-    query, rows, alias = _rows_of(copy, root)
-    if query is None or rows is None:
+    keys = _keys(copy, ranked, root)
+    if keys is None:
         return None
-    outputs = {output_name(item): unaliased(item) for item in rows.expressions}
-    ranks = {share.rank for share in shares}
-    keys = _keys(copy, alias)
-    if len(ranks) != 1 or keys is None or any(not _is_rank(share, outputs, keys, rows) for share in shares):
+    find_totals(ranked, keys)
+    picks = _Picks(copy, ranked, keys)
+    chosen = picks.by_case if copy.args.get("where") is None else picks.by_where
+    if (copy.args.get("joins") and not picks.joined(root)) or not chosen():
         return None
-    totals = {(folded_table(share.total), folded(share.total)) for share in shares}
-    if len(totals) != 1:
-        return None
-    (table, total), (rank,) = next(iter(totals)), ranks
-    dropped = {rank}
-    if table in ("", alias) and total in outputs:
-        if not _counts_all(outputs[total], rows, keys, outputs):
-            return None
-        dropped.add(total)
-    elif not _without_join(copy, table, total, alias, keys, rows, root):
-        return None
-    for share in shares:
-        disc = exp.WithinGroup(
-            this=exp.PercentileDisc(this=exp.Literal.number(share.share)),
-            expression=exp.Order(expressions=[exp.Ordered(this=share.value.copy())]),
-        )
-        share.call.replace(exp.Least(this=disc, expressions=[share.most.copy()]))
+    dropped = {*ranked.ranks, *ranked.totals}
     if any(folded(column) in dropped for part in _parts(copy) for column in part.find_all(exp.Column)):
         return None
-    kept = [item.copy() for item in rows.expressions if output_name(item) not in dropped]
-    inner: exp.Select = rows.copy()
-    inner.set("expressions", kept)
-    copy.args["from_"].set(
-        "this", exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    kept = [(name, node) for name, node in ranked.outputs.items() if name not in dropped]
+    inner: exp.Select = ranked.rows.copy()
+    inner.set("expressions", [_named(name, node) for name, node in kept] or [exp.Literal.number(1)])
+    as_named = exp.TableAlias(this=exp.to_identifier(ranked.alias, quoted=True))
+    copy.args["from_"].set("this", exp.Subquery(this=inner, alias=as_named))
+    return copy, picks.exact
+
+
+def _named(name: str, node: exp.Expr) -> exp.Expr:
+    same = isinstance(node, exp.Column) and folded(node) == name
+    return node.copy() if same else exp.alias_(node.copy(), name, quoted=name != name.lower(), copy=False)
+
+
+@dataclass(slots=True)
+class _Picks:
+    """Puts percentiles in the place of what chooses a row by its rank, in a SELECT over numbered rows."""
+
+    select: exp.Select
+    ranked: NumberedRows
+    keys: list[str]
+    exact: bool = True
+
+    def joined(self, root: exp.Expr) -> bool:
+        """Whether the counts of groups are joined, which are the numbers of rows; takes the join away."""
+        totals = {
+            (folded_table(column), folded(column))
+            for item in self.select.expressions
+            for column in item.find_all(exp.Column)
+            if folded(column) not in self.ranked.outputs
+        }
+        if len(totals) != 1 or self.ranked.totals:
+            return False
+        ((table, total),) = totals
+        self.ranked.totals.add(total)
+        return without_join_of_counts(self.select, table, total, self.ranked.alias, self.keys, self.ranked.rows, root)
+
+    def by_where(self) -> bool:
+        """``SELECT AVG(x) … WHERE n = CAST(total * 0.25 AS INT)``."""
+        found = self._test(self.select.args["where"].this)
+        if found is None or self.keys or any(self.select.args.get(part) for part in ("having", "offset", "joins")):
+            return False
+        rank, test = found
+        grouped = any(map(has_aggregate, self.select.expressions))
+        one_row = test.single or (test.side is KeptRows.AT and bool(self.select.args.get("distinct")))
+        if not grouped and (not one_row or self.select.args.get("group") or not _shows_a_row(self.select)):
+            return False
+        for item in self.select.expressions:
+            if not (self._calls(item, rank, test) if grouped else self._replaced(item, rank, test)):
+                return False
+        self.select.set("where", None)
+        self.select.set("distinct", None)
+        for part in () if grouped else ("order", "limit"):
+            self.select.set(part, None)
+        self.exact = self.exact and test.exact
+        return True
+
+    def _calls(self, item: exp.Expr, rank: str, test: RankTest) -> bool:
+        """Puts the percentile in the place of each aggregate of a select item, which is over rows at a rank."""
+        calls = [node for node in walk(item) if isinstance(node, exp.AggFunc)]
+        outside = [column for column in item.find_all(exp.Column) if column.find_ancestor(exp.AggFunc) is None]
+        if not calls or outside or any(isinstance(call.parent, exp.Filter | exp.Window) for call in calls):
+            return False
+        for call in calls:
+            value = self._chosen(call, call.this, rank, test)
+            if value is None:
+                return False
+            call.replace(value)
+        return True
+
+    def _replaced(self, item: exp.Expr, rank: str, test: RankTest) -> bool:
+        value = self._at(item.this, rank, test)
+        if value is None:
+            return False
+        item.set("this", value)
+        return True
+
+    def by_case(self) -> bool:
+        """``MIN(CASE WHEN n < 0.25 * total THEN 9999 ELSE x END)``, ``MAX(x) FILTER (WHERE n = …)`` and their like."""
+        calls = [node for item in self.select.expressions for node in walk(item) if isinstance(node, exp.AggFunc)]
+        changed = False
+        for call in calls:
+            filter_ = call.parent if isinstance(call.parent, exp.Filter) else None
+            value = self._filtered(call, filter_) if filter_ is not None else self._cased(call)
+            if value is not None:
+                (filter_ or call).replace(value)
+                changed = True
+        return changed
+
+    def _filtered(self, call: exp.AggFunc, filter_: exp.Filter) -> exp.Expr | None:
+        found = self._test(filter_.expression.this)
+        value = None if found is None else self._chosen(call, call.this, *found)
+        if found is not None and value is not None:
+            self.exact = self.exact and found[1].exact
+        return value
+
+    def _cased(self, call: exp.AggFunc) -> exp.Expr | None:
+        case = unparenthesised(call.this) if isinstance(call.this, exp.Expr) else None
+        if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
+            return None
+        branch, other = case.args["ifs"][0], case.args.get("default")
+        found = self._test(branch.this)
+        if found is None:
+            return None
+        rank, test = found
+        if isinstance(call, exp.Min) and test.side is KeptRows.UP_TO and isinstance(branch.this, exp.LT | exp.GT):
+            most = branch.args["true"]
+            if other is None or most.find(exp.Column, exp.AggFunc, exp.Query) is not None:
+                return None
+            exact = rank_test(_not_less(branch.this), self._is_number(rank), self.ranked.is_total)
+            value = self._at(other, rank, RankTest(test.share, KeptRows.FROM, True), bare=True)
+            self.exact = self.exact and exact is not None and exact.exact
+            return None if value is None else exp.Least(this=value, expressions=[most.copy()])
+        nothing = other is None or isinstance(unparenthesised(other), exp.Null)
+        zero = isinstance(call, exp.Sum) and isinstance(other, exp.Literal) and other.name == "0"
+        if not nothing and not (zero and test.side is KeptRows.AT):
+            return None
+        value = self._chosen(call, branch.args["true"], rank, test)
+        self.exact = self.exact and (value is None or test.exact)
+        return value
+
+    def _chosen(self, call: exp.AggFunc, value: exp.Expr, rank: str, test: RankTest) -> exp.Expr | None:
+        """What an aggregate makes of the rows that a condition keeps: one row's value, or the least or the greatest."""
+        several = test.side is KeptRows.AT and not test.single
+        if type(call) not in _CHOOSES or call.args.get("expressions") or (several and isinstance(call, exp.Sum)):
+            return None
+        if isinstance(value, exp.Distinct) and len(value.expressions) == 1:
+            value = value.expressions[0]
+        if test.side is KeptRows.AT and not self.ranked.ranks[rank].startswith("tile"):
+            return self._at(value, rank, test)
+        wanted = exp.Min if test.side is KeptRows.FROM else exp.Max
+        if test.side is KeptRows.AT:
+            # A tile has many rows: its greatest value is at the share where it ends, its least where it begins.
+            return self._at(value, rank, test, bare=True) if isinstance(call, exp.Max) else None
+        return self._at(value, rank, test, bare=True) if isinstance(call, wanted) else None
+
+    def _at(self, node: exp.Expr, rank: str, test: RankTest, *, bare: bool = False) -> exp.Expr | None:
+        """An expression of the row at a share of all: of the value that the rows are ranked by, and of nothing else."""
+        columns = list(node.find_all(exp.Column))
+        if not columns or (bare and not isinstance(unparenthesised(node), exp.Column)):
+            return None
+        if any(not self._is_ranked_by(column, rank) for column in columns) or node.find(exp.Query, exp.Window):
+            return None
+        if node.find(exp.AggFunc) is not None:
+            return None
+        copy = exp.Paren(this=node.copy())
+        for column in list(copy.find_all(exp.Column)):
+            column.replace(_percentile(test.share, column.copy()))
+        inside: exp.Expr = copy.this
+        return inside if isinstance(inside, exp.WithinGroup | exp.Paren) else copy
+
+    def _is_ranked_by(self, column: exp.Column, rank: str) -> bool:
+        """Whether a column holds what the rows of each group are ranked by, from the least on."""
+        if folded_table(column) not in ("", self.ranked.alias):
+            return False
+        window, value = self.ranked.windows[rank], self.ranked.outputs.get(folded(column))
+        order = window.args["order"]
+        if value is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
+            return False
+        return same_columns(order.expressions[0].this, value) and partitions(
+            window, self.keys, dict(self.ranked.outputs)
+        )
+
+    def _is_number(self, rank: str) -> Is:
+        return lambda node: (
+            isinstance(node, exp.Column) and folded(node) == rank and folded_table(node) in ("", self.ranked.alias)
+        )
+
+    def _test(self, node: exp.Expr) -> tuple[str, RankTest] | None:
+        """The rank that a condition is on, and what it keeps."""
+        read = {folded(column) for column in node.find_all(exp.Column)}
+        ranks = [(name, kind) for name, kind in self.ranked.ranks.items() if name in read]
+        if len(ranks) != 1:
+            return None
+        (rank, kind) = ranks[0]
+        is_rank = self._is_number(rank)
+        if kind == "number":
+            found = rank_test(node, is_rank, self.ranked.is_total)
+        elif kind == "share":
+            found = _of_share(node, is_rank)
+        else:
+            found = _of_tile(node, is_rank, int(kind.split()[1]))
+        return None if found is None else (rank, found)
+
+
+def _not_less(node: exp.Expr) -> exp.Expr:
+    """The condition that holds where ``n < x`` does not."""
+    if isinstance(node, exp.LT):
+        return exp.GTE(this=node.this.copy(), expression=node.expression.copy())
+    return exp.GTE(this=node.expression.copy(), expression=node.this.copy())
+
+
+def _shows_a_row(select: exp.Select) -> bool:
+    limit = select.args.get("limit")
+    most = None if limit is None else limit.expression
+    return limit is None or (isinstance(most, exp.Literal) and most.is_int and int(most.name) > 0)
+
+
+def _of_share(node: exp.Expr, is_rank: Is) -> RankTest | None:
+    """``CUME_DIST() >= 0.9``, from the first value on of which it is true. Up to a share, the last one that it is true
+    of may have a much lower rank, where many rows have the next value."""
+    test = unparenthesised(node)
+    if isinstance(test, exp.LTE):
+        test = exp.GTE(this=test.expression.copy(), expression=test.this.copy())
+    left, right = (
+        (unparenthesised(side) for side in (test.this, test.expression)) if type(test) is exp.GTE else (test, test)
     )
-    return copy
-
-
-def folded_table(column: exp.Column) -> str:
-    return column.table.lower()
-
-
-def _share(node: exp.Expr) -> _Share | None:
-    """``MIN(CASE WHEN n < 0.25 * total THEN 9999 ELSE x END)``."""
-    case = unparenthesised(node.this) if isinstance(node, exp.Min) else None
-    if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
+    if not is_rank(left) or not isinstance(right, exp.Literal) or right.is_string:
         return None
-    branch, value = case.args["ifs"][0], case.args.get("default")
-    test, most = unparenthesised(branch.this), branch.args.get("true")
-    if not isinstance(test, exp.LT) or not isinstance(test.this, exp.Column) or not isinstance(value, exp.Column):
+    share = Fraction(right.name)
+    return RankTest(share, KeptRows.FROM, exact=True) if 0 < share < 1 else None
+
+
+def _of_tile(node: exp.Expr, is_rank: Is, tiles: int) -> RankTest | None:
+    """``NTILE(4) = 1``: up to a quarter of the rows."""
+    test = unparenthesised(node)
+    if not isinstance(test, exp.EQ):
         return None
-    product = unparenthesised(test.expression)
-    sides = [unparenthesised(product.this), unparenthesised(product.expression)] if isinstance(product, exp.Mul) else []
-    share = next((side for side in sides if isinstance(side, exp.Literal) and _is_share(side)), None)
-    total = next((side for side in sides if isinstance(side, exp.Column)), None)
-    if share is None or total is None or most is None or most.find(exp.Column, exp.AggFunc, exp.Query) is not None:
+    left, right = unparenthesised(test.this), unparenthesised(test.expression)
+    if is_rank(right):
+        left, right = right, left
+    if not is_rank(left) or not isinstance(right, exp.Literal) or not right.is_int or not 0 < int(right.name) < tiles:
         return None
-    return _Share(node, folded(test.this), total, share.name, value, most)
+    return RankTest(Fraction(int(right.name), tiles), KeptRows.AT, exact=False)
 
 
-def _is_share(node: exp.Literal) -> bool:
-    try:
-        return not node.is_string and 0 < Decimal(node.name) < 1
-    except InvalidOperation:
-        return False
+def _percentile(share: Fraction, value: exp.Column) -> exp.Expr:
+    text = format((Decimal(share.numerator) / Decimal(share.denominator)).normalize(), "f")
+    return exp.WithinGroup(
+        this=exp.PercentileDisc(this=exp.Literal.number(text)),
+        expression=exp.Order(expressions=[exp.Ordered(this=value)]),
+    )
 
 
-def _rows_of(select: exp.Select, root: exp.Expr) -> tuple[exp.Expr | None, exp.Select | None, str]:
-    """The item of FROM, the query of its rows, and the name that it goes by: a subquery, or a WITH query."""
-    from_ = select.args.get("from_")
-    item = None if from_ is None else from_.this
-    alias = "" if item is None else item.alias_or_name.lower()
-    query = _query(item, root)
-    if query is None or {name for name, value in query.args.items() if value} - _INNER:
-        return None, None, alias
-    return item, query, alias
-
-
-def _query(item: exp.Expr | None, root: exp.Expr) -> exp.Select | None:
-    """The SELECT that a subquery is, or that the one WITH query of its name is."""
-    if isinstance(item, exp.Subquery):
-        return item.this if isinstance(item.this, exp.Select) else None
-    if not isinstance(item, exp.Table) or item.db:
-        return None
-    found = [cte for cte in root.find_all(exp.CTE) if cte.alias.lower() == item.name.lower()]
-    if len(found) != 1 or found[0].args["alias"].args.get("columns"):
-        return None
-    return found[0].this if isinstance(found[0].this, exp.Select) else None
-
-
-def _keys(select: exp.Select, alias: str) -> list[str] | None:
-    """The columns of the rows that a SELECT groups by; None where it groups by something else."""
+def _keys(select: exp.Select, ranked: NumberedRows, root: exp.Expr) -> list[str] | None:
+    """The columns of the rows that a SELECT groups by, but for those that are one value; None where it groups by
+    something else."""
     group = select.args.get("group")
     found: list[str] = []
     for node in group.expressions if group is not None else ():
         key: exp.Expr = unparenthesised(node)
         if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(select.expressions):
             key = unparenthesised(unaliased(select.expressions[int(key.name) - 1]))
-        if not isinstance(key, exp.Column) or folded_table(key) not in ("", alias):
+        if not isinstance(key, exp.Column) or folded_table(key) not in ("", ranked.alias):
             return None
-        found.append(folded(key))
+        if not ranked.is_one_value(folded(key), root):
+            found.append(folded(key))
     return found
-
-
-def _is_rank(share: _Share, outputs: dict[str, exp.Expr], keys: Sequence[str], rows: exp.Select) -> bool:
-    """Whether a column numbers the rows of each group in the order of the value."""
-    window, value = outputs.get(share.rank), outputs.get(folded(share.value))
-    if not isinstance(window, exp.Window) or not isinstance(window.this, exp.RowNumber) or value is None:
-        return False
-    order = window.args.get("order")
-    if order is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
-        return False
-    if window.args.get("spec") or window.args.get("alias"):
-        return False
-    return _same(order.expressions[0].this, value) and _partitions(window, keys, outputs)
-
-
-def _partitions(window: exp.Window, keys: Sequence[str], outputs: dict[str, exp.Expr]) -> bool:
-    """Whether a window's partitions are the groups by the keys."""
-    by = window.args.get("partition_by") or []
-    wanted = [outputs.get(key) for key in keys]
-    return len(by) == len(wanted) and all(any(one is not None and _same(part, one) for one in wanted) for part in by)
-
-
-def _same(one: exp.Expr, other: exp.Expr) -> bool:
-    return _bare(unparenthesised(one)) == _bare(unparenthesised(other))
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    """An expression with its columns by their names alone, where that is all that it is."""
-    return exp.column(folded(node)) if isinstance(node, exp.Column) else node
-
-
-def _counts_all(node: exp.Expr, rows: exp.Select, keys: Sequence[str], outputs: dict[str, exp.Expr]) -> bool:
-    """Whether an expression counts the rows of a query: ``COUNT(*) OVER ()`` by the same keys, or the count in a
-    subquery of the same FROM, where nothing but a person's key is grouped by."""
-    if isinstance(node, exp.Window):
-        counts = isinstance(node.this, exp.Count) and _counts_rows(node.this)
-        return counts and not node.args.get("order") and _partitions(node, keys, outputs)
-    select = unparenthesised(node.this) if isinstance(node, exp.Subquery) else None
-    if not isinstance(select, exp.Select) or keys or len(select.expressions) != 1:
-        return False
-    count = unaliased(select.expressions[0])
-    parts = {name for name, value in select.args.items() if value}
-    if not isinstance(count, exp.Count) or parts - {"expressions", "from_", "where"}:
-        return False
-    if any(select.args.get(part) != rows.args.get(part) for part in ("from_", "where")) or rows.args.get("joins"):
-        return False
-    group = rows.args.get("group")
-    if rows.args.get("having"):
-        return False
-    if group is None:
-        return _counts_rows(count) and not is_grouped(rows)
-    of = count.this.expressions if isinstance(count.this, exp.Distinct) else []
-    return len(of) == len(group.expressions) == 1 and _same(of[0], group.expressions[0])
-
-
-def _counts_rows(count: exp.Count) -> bool:
-    return isinstance(count.this, exp.Star | exp.Literal)
-
-
-def _without_join(
-    select: exp.Select, table: str, total: str, alias: str, keys: Sequence[str], rows: exp.Select, root: exp.Expr
-) -> bool:
-    """Takes away the join with the counts of the groups, ``(SELECT key, COUNT(*) AS total FROM … GROUP BY key)``, of
-    the same rows; leaves of it that a key is not NULL. False where the join is something else."""
-    joins = list(select.args.get("joins") or ())
-    if len(joins) != 1 or len(keys) != 1 or joins[0].side or joins[0].args.get("on") is None:
-        return False
-    join = joins[0]
-    query = _query(join.this, root)
-    on = unparenthesised(join.args["on"])
-    name = join.this.alias_or_name.lower()
-    if query is None or table not in ("", name) or not isinstance(on, exp.EQ):
-        return False
-    outputs = {output_name(item): unaliased(item) for item in query.expressions}
-    sides = {(folded_table(side), folded(side)) for side in (on.this, on.expression) if isinstance(side, exp.Column)}
-    group = query.args.get("group")
-    if {name for name, value in query.args.items() if value} - {"expressions", "from_", "group"}:
-        return False
-    count = outputs.get(total)
-    if group is None or len(group.expressions) != 1 or not isinstance(count, exp.Count) or not _counts_rows(count):
-        return False
-    key = keys[0]
-    known = outputs.get(key) is not None and _same(group.expressions[0], outputs[key])
-    if sides != {(alias, key), (name, key)} or not known:
-        return False
-    if query.args["from_"].this != rows.args["from_"].this or rows.args.get("joins") or rows.args.get("where"):
-        return False
-    if is_grouped(rows):
-        return False
-    select.set("joins", [])
-    present = exp.Not(this=exp.Is(this=exp.column(key, alias, quoted=True), expression=exp.Null()))
-    select.where(present, copy=False)
-    return True
 
 
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:

@@ -51,7 +51,7 @@ def _selected(select: exp.Select) -> None:
             inner.replace(column)
             now = next(one for one in select.expressions if column in one.walk())
             if not isinstance(now, exp.Alias):
-                now.replace(exp.alias_(now.copy(), name, quoted=True))
+                now.replace(exp.alias_(now.copy(), name, quoted=True, copy=False))
 
 
 def _listed(table: exp.Table, dialect: Dialect) -> exp.Subquery:

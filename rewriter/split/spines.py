@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from rewriter.dialects import Dialect
 from rewriter.refused import Refused
+from rewriter.split.binned_spines import as_bins
 from rewriter.statement import conjuncts, from_items, grouped_item, is_aggregate, output_name, unparenthesised
 
 _PEOPLE = "dpsql_people"
@@ -30,13 +32,15 @@ Columns = Callable[[exp.Expr], "frozenset[str] | None"]
 """The folded names of a FROM item's columns; None where they are not known."""
 
 
-def with_people_aggregated(select: exp.Select, private: Sequence[bool], columns: Columns) -> exp.Select | None:
+def with_people_aggregated(
+    select: exp.Select, private: Sequence[bool], columns: Columns, dialect: Dialect
+) -> exp.Select | None:
     """The SELECT over a public list and aggregates over people; None where it has another form.
 
     ``private`` says of each item of FROM whether it holds people.
     """
     found = _Sides.of(select, private, columns)
-    return None if found is None else _Spine(select, found).rewritten()
+    return None if found is None else _Spine(select, found, dialect).rewritten()
 
 
 @dataclass(slots=True)
@@ -48,6 +52,8 @@ class _Sides:
     on: list[exp.Expr]
     names: frozenset[str]
     own: frozenset[str]
+    inner: bool = False
+    """Whether rows of the list that nobody matches are left out."""
 
     @classmethod
     def of(cls, select: exp.Select, private: Sequence[bool], columns: Columns) -> _Sides | None:
@@ -57,11 +63,17 @@ class _Sides:
         if len(joins) == 1 and joins[0].side.upper() == "RIGHT" and list(private) == [True, False]:
             items, private = [items[1], items[0]], [False, True]
             joins = [exp.Join(**{**joins[0].args, "this": items[1], "side": "LEFT"})]
+        inner = len(items) == 2 and len(joins) == 1 and _is_series_beside(items[list(private).index(False)], joins[0])
+        if inner and list(private) == [True, False]:
+            items, private = [items[1], items[0]], [False, True]
+            joins = [exp.Join(**{**joins[0].args, "this": items[1]})]
         if private[0] or True not in private:
             return None
         first = list(private).index(True)
         left, rest = joins[first - 1], joins[first:]
-        if left.side.upper() != "LEFT" or not all(private[first:]) or any(one.side.upper() != "LEFT" for one in rest):
+        if not (inner or left.side.upper() == "LEFT") or not all(private[first:]):
+            return None
+        if any(one.side.upper() != "LEFT" for one in rest):
             return None
         theirs, ours = items[first:], items[:first]
         known = [columns(item) for item in theirs]
@@ -76,7 +88,13 @@ class _Sides:
         on = list(conjuncts(left.args["on"])) if left.args.get("on") is not None else []
         for name in left.args.get("using") or ():
             on.append(exp.EQ(this=_column(ours[0], name), expression=_column(theirs[0], name)))
-        return cls(public, people, on, names, own)
+        return cls(public, people, on, names, own, inner)
+
+    def tied(self, select: exp.Select) -> list[exp.Expr]:
+        """The conditions that tie people to the list: those of ON, and of WHERE where both mean the same."""
+        where = select.args.get("where")
+        tests = [] if where is None or not self.inner else conjuncts(where.this)
+        return [*self.on, *(test for test in tests if self.side(test) == "both")]
 
     def side(self, node: exp.Expr) -> str:
         """Whose columns an expression reads: of the "public" list, of "people", of "both", or "none"."""
@@ -89,6 +107,13 @@ class _Sides:
         return "people" if column.name.lower() in self.own else "public"
 
 
+def _is_series_beside(listed: exp.Expr, join: exp.Join) -> bool:
+    """Whether people are joined with a series, and rows that match nothing are left out: no table has its rows."""
+    kind, side = (str(join.args.get(part) or "").upper() for part in ("kind", "side"))
+    made = isinstance(listed, exp.Subquery) and listed.find(exp.Table) is None and listed.find(exp.Values) is not None
+    return made and kind in ("", "INNER", "CROSS") and not side
+
+
 def _column(item: exp.Expr, name: exp.Expr) -> exp.Column:
     return exp.Column(this=name.copy(), table=exp.to_identifier(item.alias_or_name))
 
@@ -97,13 +122,14 @@ def _column(item: exp.Expr, name: exp.Expr) -> exp.Column:
 class _Spine:
     select: exp.Select
     sides: _Sides
+    dialect: Dialect
     aggregates: list[exp.Expr] = field(default_factory=list)
 
     def rewritten(self) -> exp.Select:
         sides, pairs = self.sides, list[tuple[exp.Expr, exp.Expr]]()
         beside: list[exp.Expr] = []
         asked: list[exp.Expr] = []
-        for test in sides.on:
+        for test in as_bins(sides.tied(self.select), sides.public, sides.side, self.dialect):
             pair = self._pair(test)
             if pair is not None:
                 pairs.append(pair)
@@ -126,7 +152,8 @@ class _Spine:
             people.set("where", exp.Where(this=exp.and_(*asked, copy=False)))
         joined = exp.Subquery(this=people, alias=exp.TableAlias(this=exp.to_identifier(_PEOPLE)))
         tests = [exp.EQ(this=listed.copy(), expression=_of_people(f"j{n}")) for n, (listed, _) in enumerate(pairs)]
-        join = exp.Join(this=joined, on=exp.and_(*tests, *beside, copy=False), side="" if inner else "LEFT")
+        kept = "" if inner or sides.inner else "LEFT"
+        join = exp.Join(this=joined, on=exp.and_(*tests, *beside, copy=False), side=kept)
         outer.set("from_", sides.public.args["from_"])
         outer.set("joins", [*(sides.public.args.get("joins") or ()), join])
         outer.set("where", exp.Where(this=exp.and_(*where, copy=False)) if where else None)
@@ -150,6 +177,8 @@ class _Spine:
         for test in () if where is None else conjuncts(where.this):
             if self.sides.side(test) in ("public", "none"):
                 listed.append(test.copy())
+            elif self.sides.inner:  # what ties both is read with ON
+                people += [] if self.sides.side(test) == "both" else [test.copy()]
             elif self.sides.side(test) == "people" and type(test) in _STRICT and test.find(*_OTHERWISE) is None:
                 people.append(test.copy())
             else:
@@ -169,7 +198,7 @@ class _Spine:
         outer = self.select.copy()
         for item in list(outer.expressions):
             if not isinstance(item, exp.Alias) and item.find(exp.AggFunc) is not None:
-                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+                item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
         parts = [*outer.expressions, *(outer.args.get(name) for name in ("having", "order"))]
         found = [
             node for part in parts if part is not None for node in part.find_all(exp.AggFunc) if is_aggregate(node)
@@ -188,7 +217,9 @@ class _Spine:
     def _over_list(self, asked: exp.Expr, *, each: bool) -> exp.Expr:
         """An aggregate over people as one over the list's rows."""
         inner = next(iter(asked.find_all(exp.AggFunc)))
-        if self.sides.side(asked) != "people":
+        if self.sides.inner and isinstance(inner, exp.Count) and isinstance(inner.this, exp.Star):
+            pass
+        elif self.sides.side(asked) != "people":
             if self.sides.side(asked) == "public" and isinstance(inner, exp.Min | exp.Max):
                 return asked.copy()
             raise _refused(
@@ -219,8 +250,8 @@ class _Spine:
         return self.aggregates.index(asked)
 
     def _measured(self, pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> list[exp.Expr]:
-        joined = [exp.alias_(own.copy(), f"j{n}") for n, (_, own) in enumerate(pairs)]
-        return [*joined, *(exp.alias_(one.copy(), f"a{n}") for n, one in enumerate(self.aggregates))]
+        joined = [exp.alias_(own.copy(), f"j{n}", copy=False) for n, (_, own) in enumerate(pairs)]
+        return [*joined, *(exp.alias_(one.copy(), f"a{n}", copy=False) for n, one in enumerate(self.aggregates))]
 
 
 def _is_zero_for_nobody(summed: exp.Expr, otherwise: exp.Expr) -> bool:

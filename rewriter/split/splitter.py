@@ -49,13 +49,17 @@ from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
 from rewriter.split.public_rows import PublicRows, no_subqueries
+from rewriter.split.randomized_groups import by_true_values
 from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
+from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
+from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
     is_grouped,
@@ -94,9 +98,9 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    timed = plain_buckets(plain_series(tree, dialect))
+    timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
     worded = plain_conditions(
-        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database))))
+        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database, catalog.schemas))))
     )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
@@ -227,15 +231,14 @@ class _Splitter:
         held = [self._names.holds_people(item, names, sources) for item in items]
         if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
             aggregated = with_people_aggregated(
-                select, held, partial(self._names.columns_of, names=names, sources=sources)
+                select, held, partial(self._names.columns_of, names=names, sources=sources), self._dialect
             )
             if aggregated is not None:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
-            moved = joins_as_having(
-                select, {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}, answers
-            )
+            queries = {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}
+            moved = values_beside_groups(select, queries, answers) or joins_as_having(select, queries, answers)
             if moved is None:
                 moved = with_own_values(
                     select,
@@ -315,14 +318,16 @@ class _Splitter:
 
     # The private side
 
-    def _block(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> SelectRows:
+    def _block(
+        self, select: exp.Select, names: Names, sources: Mapping[int, Resolved], *, reports: bool = False
+    ) -> SelectRows:
         def resolve(item: exp.Expr) -> Source:
             return self._source(item, names, sources)
 
         def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
-        block = build_block(select, resolve, membership, self._catalog, self._dialect)
+        block = build_block(select, resolve, membership, self._catalog, self._dialect, reports=reports)
         if self.answers.used:
             check_equalities(block.rows)
         return block
@@ -368,16 +373,21 @@ class _Splitter:
                 form = partial(self._private, moved, names, ctes, known)
             if (other := self._tried(form, dict(self.notes))) is not None:
                 return other
-        block = self._block(select, names, sources)
+        block = self._block(select, names, sources, reports=True)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
-        grouped = take_apart(select, block.scope, self._dialect, table, outputs)
+        grouped = take_apart(select, block.scope, self._dialect, table, outputs, reported=block.reported)
         person = None if any(key.value.identifies for key in grouped.keys) else named_person(grouped)
         if person is not None:
             self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
         if person is not None or any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
+            if block.reported or any(key.column is not None for key in grouped.keys):
+                raise Refused(
+                    "rows of one person by a column that people randomized themselves are not answered",
+                    hint="ask for it of all people: GROUP BY that column, or WHERE, without the person",
+                )
             source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=person or "")
             return self._projection_of(grouped.outer, source, {})
         if block.said:
@@ -385,6 +395,7 @@ class _Splitter:
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
+        grouped = self._by_true_values(grouped, block)
         grouped, of_blocks = apart_from_blocks(grouped, block, self._making(), len(self.releases))
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
@@ -395,7 +406,8 @@ class _Splitter:
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
             query = release_of(grouped, block)
-            if self._with_others:
+            randomized = any(one.debiasing is not None for one in grouped.aggregates)
+            if self._with_others and not randomized:
                 found = others(query, select, self._dialect)
                 self.notes |= dict.fromkeys(found.notes)
                 query = replace(query, others=found.aggregates)
@@ -404,13 +416,23 @@ class _Splitter:
                 grouped = self._measured(marked, block)
             self.releases.append(query)
             again = partial(self._again, names=names, items=from_items(select), sources=sources)
-            self.sites.append(Site(select, block, query, again))
+            if not randomized:
+                self.sites.append(Site(select, block, query, again))
             self._over_blocks(of_blocks)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _by_true_values(self, grouped: Grouped, block: SelectRows) -> Grouped:
+        """Groups and aggregates by what people truly have, where they randomized it themselves."""
+        if block.reported and not grouped.calls:
+            raise Refused(
+                "which groups there are by a column that people randomized themselves is not answered",
+                hint="add COUNT(*)",
+            )
+        return by_true_values(grouped, block.scope, self._dialect)
 
     def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
         for one in found:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.split.chosen_groups import needs_totals, over_chosen
-from rewriter.statement import conjuncts, folded, is_grouped, output_name
+from rewriter.statement import conjuncts, folded, is_grouped, output_name, tested_for_null
 
 
 def joins_as_having(
@@ -88,13 +88,13 @@ def _membership(join: exp.Join, written: exp.Query, tree: exp.Query) -> exp.Expr
     pairs: list[tuple[exp.Expr, exp.Column]] = []
     null_safe = False
     for test in conjuncts(join.args["on"]):
-        pair, safe = _equated(test, item.alias_or_name, columns)
+        pair, safe = equated(test, item.alias_or_name, columns)
         if pair is None:
             return None
         null_safe = null_safe or safe
         pairs.append(pair)
     joined = {folded(column) for _, column in pairs}
-    if not _is_unique(written, joined) or (null_safe and len(pairs) > 1):
+    if not is_unique(written, joined) or (null_safe and len(pairs) > 1):
         return None
     outside = [one.copy() for one, _ in pairs]
     inside = [column.copy() for _, column in pairs]
@@ -112,8 +112,9 @@ def _chosen(columns: Sequence[exp.Expr], item: exp.Expr) -> exp.Select:
     return exp.Select(expressions=list(columns)).from_(item.copy(), copy=False)
 
 
-def _equated(test: exp.Expr, alias: str, columns: list[str]) -> tuple[tuple[exp.Expr, exp.Column] | None, bool]:
+def equated(test: exp.Expr, alias: str, columns: list[str]) -> tuple[tuple[exp.Expr, exp.Column] | None, bool]:
     """The two sides of an equality, the one of people first, and whether NULL equals NULL in it."""
+    test = _null_safe(test) or test
     safe = isinstance(test, exp.NullSafeEQ)
     if isinstance(test, exp.Not):
         inner = test.this
@@ -134,6 +135,20 @@ def _equated(test: exp.Expr, alias: str, columns: list[str]) -> tuple[tuple[exp.
     return (other, inside[0]), safe
 
 
+def _null_safe(test: exp.Expr) -> exp.Expr | None:
+    """``a = b OR (a IS NULL AND b IS NULL)`` as the comparison that it is, as Tableau writes it."""
+    parts = [part.unnest() for part in (test.this, test.expression)] if isinstance(test, exp.Or) else []
+    equal = next((part for part in parts if isinstance(part, exp.EQ)), None)
+    both = next((part for part in parts if isinstance(part, exp.And)), None)
+    if equal is None or both is None:
+        return None
+    missing = [tested_for_null(part) for part in conjuncts(both)]
+    sides = [equal.this.unnest(), equal.expression.unnest()]
+    if len(missing) != 2 or None in missing or sorted(map(str, sides)) != sorted(map(str, missing)):
+        return None
+    return exp.NullSafeEQ(this=sides[0], expression=sides[1])
+
+
 def _belongs(node: exp.Expr, alias: str, columns: list[str]) -> bool:
     if not isinstance(node, exp.Column):
         return False
@@ -142,7 +157,7 @@ def _belongs(node: exp.Expr, alias: str, columns: list[str]) -> bool:
     return folded(node) in columns
 
 
-def _is_unique(query: exp.Expr, columns: set[str]) -> bool:
+def is_unique(query: exp.Expr, columns: set[str]) -> bool:
     """Whether a query has at most one row for each combination of ``columns``: each of its keys is one of them."""
     while isinstance(query, exp.Subquery):
         query = query.this

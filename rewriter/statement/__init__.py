@@ -8,11 +8,13 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.coarser_statements import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.interval_columns import Shown, without_ends
+from rewriter.statement.literal_logic import decided, known
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -38,15 +40,16 @@ from rewriter.statement.spell_blocks import plain_blocks
 from rewriter.statement.spell_conditions import plain_conditions
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
-from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
+from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
     "MAX_BYTES",
-    "REGRESSION",
+    "REGRESSIONS",
     "WATCHED_FORM",
+    "CoarserGroups",
     "Explain",
     "Parameters",
     "Select",
@@ -59,7 +62,9 @@ __all__ = [
     "at_instant",
     "branches",
     "children_of",
+    "coarser_groups",
     "conjuncts",
+    "decided",
     "folded",
     "from_items",
     "function_name",
@@ -70,6 +75,7 @@ __all__ = [
     "is_grouped",
     "is_star",
     "is_window_function",
+    "known",
     "listed_items",
     "nodes_of",
     "number_of",

@@ -53,7 +53,7 @@ def watched_comparison(tree: exp.Expr) -> WatchedComparison:
     if constant is None or not isinstance(aggregate, exp.Count | exp.Sum | exp.CountIf | exp.Filter):
         raise Refused("this statement cannot be watched", hint=WATCHED_FORM)
     alone = tree.copy()
-    alone.set("expressions", [exp.alias_(aggregate.copy(), "watched")])
+    alone.set("expressions", [exp.alias_(aggregate.copy(), "watched", copy=False)])
     sign = 1 if kind in (exp.GT, exp.GTE) else -1
     return WatchedComparison(alone, sign, sign * constant, kind in (exp.GT, exp.LT))
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.statement.time_formats import python_format
 
-_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast)
+_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast, exp.MakeInterval)
 _CONSTANTS = (
     *(exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Paren, exp.Neg, exp.Add),
     *(exp.Sub, exp.Mul, exp.DPipe, exp.AtTimeZone, exp.TimestampTrunc),
@@ -47,6 +47,8 @@ def _folded(node: exp.Expr) -> exp.Expr | None:
         return _formatted(node)
     if isinstance(node, exp.Cast):
         return _put_together(node)
+    if isinstance(node, exp.MakeInterval):
+        return _made(node)
     if isinstance(node, exp.EQ | exp.NEQ):
         return _listed(node)
     return _selected(node)
@@ -58,6 +60,26 @@ def _put_together(node: exp.Cast) -> exp.Expr | None:
         return None
     text = _text_of(node.this)
     return None if text is None else exp.cast(exp.Literal.string(text), "interval")
+
+
+def _made(node: exp.Expr) -> exp.Expr | None:
+    """``MAKE_INTERVAL(days => 30)`` of constants, as the text of one."""
+    parts: list[str] = []
+    for place, unit in ((name, name) for name in ("year", "month", "week", "day", "hour", "minute", "second")):
+        given = node.args.get(place)
+        if isinstance(given, exp.Kwarg):
+            unit, given = _ARGUMENTS.get(given.this.name.lower(), ""), given.expression
+        amount = None if given is None else _text_of(given)
+        if given is not None and (amount is None or not unit):
+            return None
+        parts += [] if amount is None else [f"{amount} {unit}"]
+    return exp.cast(exp.Literal.string(" ".join(parts)), "interval") if parts else None
+
+
+_ARGUMENTS = {
+    "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour", "mins": "minute",
+    "secs": "second",
+}  # fmt: skip
 
 
 def _text_of(node: exp.Expr) -> str | None:

@@ -154,7 +154,7 @@ def _tokenize(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     depth = prefixes = 0
-    for before, token, following in zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=False):
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
@@ -169,9 +169,6 @@ def _tokenize(text: str) -> list[Token]:
             _check_size_of_number(token)
             if following is not None and following.start == token.end + 1:
                 _check_number(token, following)
-        of_zone = before is not None and before.text.upper() == "ZONE"
-        if kind is TokenType.INTERVAL and following is not None and following.token_type is TokenType.STRING:
-            _check_interval(following, of_zone=of_zone)
         if kind is TokenType.SEMICOLON:
             raise Refused(
                 "there is more than one statement",
@@ -210,9 +207,14 @@ def _too_many_digits(position: int | None = None) -> Refused:
     )
 
 
-def _check_interval(token: Token, *, of_zone: bool) -> None:
+def _check_intervals(tokens: Sequence[Token]) -> None:
     """The parser reads one quantity of an interval's text and drops the rest: more than one is not passed to it."""
-    if not _QUANTITY.fullmatch(token.text) and not (of_zone and _OFFSET.fullmatch(token.text)):
+    for before, kind, token in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if kind.token_type is not TokenType.INTERVAL or token.token_type is not TokenType.STRING:
+            continue
+        of_zone = before is not None and before.text.upper() == "ZONE"
+        if _QUANTITY.fullmatch(token.text) or (of_zone and _OFFSET.fullmatch(token.text)):
+            continue
         raise Refused(
             "an interval has one quantity here",
             hint="write INTERVAL '1 day' + INTERVAL '2 hours'",
@@ -223,6 +225,7 @@ def _check_interval(token: Token, *, of_zone: bool) -> None:
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     if (told := told_apart(text, tokens)) != text:
         text, tokens = told, _tokenize(told)
+    _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)
     try:
         trees = sqlglot.parse(source, read="postgres")
@@ -386,6 +389,8 @@ def literal(value: object) -> exp.Expression:
         return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("timestamp"))
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("time"))
     if isinstance(value, list | tuple):
         return exp.Array(expressions=[literal(item) for item in value])
     item = getattr(value, "item", None)
@@ -393,7 +398,7 @@ def literal(value: object) -> exp.Expression:
         return literal(item())
     raise Refused(
         f"a parameter of type {type(value).__name__} is not supported",
-        hint="pass None, bool, int, float, Decimal, str, date or datetime",
+        hint="pass None, bool, int, float, Decimal, str, date, time or datetime",
         sqlstate=BAD_PARAMETER,
     )
 

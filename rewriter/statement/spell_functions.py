@@ -36,6 +36,8 @@ def plain_functions(tree: exp.Query) -> exp.Query:
     "SELECT LEFT(x, 2) || 'ab' || SUBSTRING(x FROM 5) AS y"
     >>> plain("(REGEXP_MATCH(x, '(a)(b)'))[2]")
     'SELECT SUBSTRING(x FROM \'(?:a)(b)\') AS "regexp_match"'
+    >>> plain("CAST('20200131' AS DATE) AS d")
+    "SELECT CAST('2020-01-31' AS DATE) AS d"
     >>> plain("'a' = ANY(STRING_TO_ARRAY(x, ',')) AS y")
     "SELECT POSITION(',a,' IN ',' || x || ',') > 0 AS y"
     """
@@ -249,10 +251,43 @@ def _lateral(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def _made_of_fields(node: exp.Expr) -> exp.Expr | None:
+    """``TO_DATE(TO_CHAR(y, '0000') || '-' || TO_CHAR(m, '00') || '-' || TO_CHAR(d, '00'), 'YYYY-MM-DD')``, as tools
+    write MAKE_DATE: fields of fixed widths, which TO_DATE reads with the blank that TO_CHAR leaves for a sign."""
+    parts = [unparenthesised(part) for part in node.this.flatten()] if isinstance(node.this, exp.DPipe) else []
+    if len(parts) != 5 or str(node.args["format"].name) != "%Y-%m-%d":
+        return None
+    marks, fields = parts[1::2], parts[::2]
+    formats = [_literal_text(one.args.get("format")) if isinstance(one, exp.ToChar) else None for one in fields]
+    if any(_literal_text(mark) != "-" for mark in marks) or formats != ["0000", "00", "00"]:
+        return None
+    numbers = [_whole(one.this) for one in fields]
+    if None not in numbers:
+        year, month, day = (number or 0 for number in numbers)
+        written = f"{year:04}-{month:02}-{day:02}"
+        return exp.Cast(this=exp.Literal.string(written), to=exp.DataType.build("date"))
+    return exp.Anonymous(this="MAKE_DATE", expressions=[one.this.copy() for one in fields])
+
+
+_BASIC_DATE = re.compile(r"\d{8}")
+
+
+def _basic_date(node: exp.Expr) -> exp.Expr | None:
+    """``CAST('20200131' AS DATE)`` with the dashes that other engines want."""
+    text = _literal_text(node.this)
+    if type(node) is not exp.Cast or text is None or not _BASIC_DATE.fullmatch(text):
+        return None
+    if not node.to.is_type(exp.DType.DATE, exp.DType.TIMESTAMP):
+        return None
+    return exp.Cast(this=exp.Literal.string(f"{text[:4]}-{text[4:6]}-{text[6:]}"), to=node.to.copy())
+
+
 def _read(node: exp.Expr) -> exp.Expr | None:
     pattern = _literal_text(node.args.get("format"))
     if pattern is None or isinstance(node.this, exp.Literal):
         return None
+    if isinstance(node, exp.StrToDate) and (made := _made_of_fields(node)) is not None:
+        return made
     return read_by_format(node.this, pattern, is_date=isinstance(node, exp.StrToDate))
 
 
@@ -268,6 +303,7 @@ _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.WidthBucket: _bucket,
     **dict.fromkeys(JSON_NODES, plain_json),
     exp.Lateral: _lateral,
+    exp.Cast: _basic_date,
     exp.StrToDate: _read,
     exp.StrToTime: _read,
 }

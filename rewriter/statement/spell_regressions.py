@@ -5,6 +5,9 @@ standard errors, ``.r2`` and ``.condition_no`` one number each. An answer has no
 PostgreSQL writes for one, and can be cast to ``float8[]`` by a client; ``(…).coef[1]`` is the first coefficient.
 ``dpsql.predict(…, ARRAY[1, 50])`` is the sum of the coefficients times these numbers: one number of the regression
 where they are written out, and arithmetic above the release where they are computed.
+
+``LOGREGR(y, ARRAY[1, x])`` is MADlib's logistic regression, spelt alike; beside coefficients and standard errors it has
+``odds_ratios``, and ``dpsql.predict`` is a chance.
 """
 
 from __future__ import annotations
@@ -17,16 +20,18 @@ from rewriter.refused import Refused
 from rewriter.statement.identifiers import folded
 from rewriter.statement.spell_quantiles import array_text
 
-REGRESSION = "linregr"
-"""The name of the aggregate; its arguments are a field, a place from 1 on (0 of a field that is one number), y, the
+REGRESSIONS = ("linregr", "logregr")
+"""The names of the aggregates; their arguments are a field, a place from 1 on (0 of a field that is one number), y, the
 elements of the array, and the numbers that a prediction is made at."""
 
 MOST_REGRESSORS = 20
 _LARGEST = 10**30
 """Of a number that a prediction is made at."""
-_LISTS = ("coef", "std_err")
-_FIELDS = (*_LISTS, "r2", "condition_no")
-_HINT = "write LINREGR(y, ARRAY[1, x]), where the constant 1 stands for the intercept"
+_LISTS = ("coef", "std_err", "odds_ratios")
+_FIELDS = {
+    "linregr": ("coef", "std_err", "r2", "condition_no"),
+    "logregr": ("coef", "std_err", "odds_ratios", "condition_no"),
+}
 _PREDICT = "write dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 50])"
 
 
@@ -53,14 +58,15 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
         if (subscript := _subscript(whole)) is not None:
             whole, place = subscript
             if field not in _LISTS:
-                raise Refused(f"{field} is one number, and no array", hint=f"write (LINREGR(y, ARRAY[1, x])).{field}")
+                word = call.name.upper()
+                raise Refused(f"{field} is one number, and no array", hint=f"write ({word}(y, ARRAY[1, x])).{field}")
             plain = numbers[place - 1] if 0 < place <= len(numbers) else exp.Null()
-        _put(whole, plain, name if isinstance(whole, exp.Dot | exp.Bracket) else REGRESSION)
+        _put(whole, plain, name if isinstance(whole, exp.Dot | exp.Bracket) else call.name.lower())
     return copy
 
 
 def _is_call(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() == REGRESSION
+    return isinstance(node, exp.Anonymous) and node.name.lower() in REGRESSIONS
 
 
 def _is_prediction(node: exp.Expr) -> bool:
@@ -79,17 +85,27 @@ def _filtered(call: exp.Expr) -> exp.Expr:
     return call.parent if isinstance(call.parent, exp.Filter) and call.parent.this is call else call
 
 
+def _call_of(node: exp.Expr) -> exp.Expr:
+    """The call without its FILTER."""
+    found: exp.Expr = node.this if isinstance(node, exp.Filter) else node
+    return found
+
+
+def _hint(call: exp.Expr) -> str:
+    return f"write {call.name.upper()}(y, ARRAY[1, x]), where the constant 1 stands for the intercept"
+
+
 def _field_of(node: exp.Expr) -> tuple[exp.Expr, str]:
     """``(node).field`` around it, and the field; the coefficients, where none is named."""
     around = _around_parentheses(node)
     if not isinstance(around.parent, exp.Dot) or around.parent.this is not around:
         return node, "coef"
-    dot = around.parent
+    dot, word = around.parent, _call_of(node).name.lower()
     field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
-    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS:
+    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS[word]:
         raise Refused(
             f"a regression has no {field}",
-            hint=f"its fields are {', '.join(_FIELDS)}, as in (LINREGR(y, ARRAY[1, x])).r2",
+            hint=f"its fields are {', '.join(_FIELDS[word])}, as in ({word.upper()}(y, ARRAY[1, x])).std_err",
             sqlstate="42703",
         )
     return dot, field
@@ -117,14 +133,14 @@ def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
 
 def _numbers(filtered: exp.Expr, field: str) -> list[exp.Expr]:
     """One aggregate for each number of a field."""
-    call = filtered.this if isinstance(filtered, exp.Filter) else filtered
+    call = _call_of(filtered)
     y, elements = _arguments(call)
     places = range(1, len(elements) + 1) if field in _LISTS else range(1)
     found: list[exp.Expr] = []
     for place in places:
         head = [exp.Literal.string(field), exp.Literal.number(str(place))]
         parts = [y.copy(), *(one.copy() for one in elements)]
-        one: exp.Expr = exp.AnonymousAggFunc(this=REGRESSION.upper(), expressions=[*head, *parts])
+        one: exp.Expr = exp.AnonymousAggFunc(this=call.name.upper(), expressions=[*head, *parts])
         found.append(exp.Filter(this=one, expression=filtered.expression.copy()) if filtered is not call else one)
     return found
 
@@ -133,11 +149,11 @@ def _arguments(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
     """y, and the elements of the array."""
     arguments = call.expressions
     if len(arguments) != 2 or (elements := _elements(arguments[1])) is None:
-        raise Refused("LINREGR takes a number and an array of numbers", hint=_HINT, sqlstate="42883")
+        raise Refused(f"{call.name.upper()} takes a number and an array of numbers", hint=_hint(call), sqlstate="42883")
     if not 0 < len(elements) <= MOST_REGRESSORS + 1:
-        raise Refused(f"LINREGR takes an array of 1 to {MOST_REGRESSORS} regressors", hint=_HINT)
+        raise Refused(f"{call.name.upper()} takes an array of 1 to {MOST_REGRESSORS} regressors", hint=_hint(call))
     if call.find(exp.AggFunc) is not None or sum(map(_is_call, call.find_all(exp.Anonymous))) > 1:
-        raise Refused("aggregates are not nested", hint=_HINT, sqlstate="42803")
+        raise Refused("aggregates are not nested", hint=_hint(call), sqlstate="42803")
     return arguments[0], elements
 
 
@@ -155,7 +171,7 @@ def _prediction(node: exp.Expr) -> exp.Expr:
     inner = arguments[0]
     while isinstance(inner, exp.Paren) or (isinstance(inner, exp.Dot) and inner.expression.name.lower() == "coef"):
         inner = inner.this
-    call = inner.this if isinstance(inner, exp.Filter) else inner
+    call = _call_of(inner)
     if not _is_call(call):
         raise Refused("dpsql.predict takes the coefficients of a regression", hint=_PREDICT)
     numbers = _numbers(inner, "coef")
@@ -176,6 +192,10 @@ def _prediction(node: exp.Expr) -> exp.Expr:
     total: exp.Expr = terms[0]
     for term in terms[1:]:
         total = exp.Add(this=total, expression=term)
+    if call.name.lower() == "logregr":
+        odds = exp.Exp(this=exp.Neg(this=exp.Paren(this=total)))
+        below = exp.Paren(this=exp.Add(this=exp.Literal.number(1), expression=odds))
+        total = exp.Div(this=exp.Literal.number("1e0"), expression=below)
     return exp.Paren(this=total)
 
 

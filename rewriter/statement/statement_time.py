@@ -2,7 +2,8 @@
 
 Guarantee: what is read of the clock is the same in every part of a statement, and is a constant for all that comes
 after: a condition over people, a public table, a key, an expression above a release. Asked again at the same instant,
-the statement is the same text. Types, zones and names of columns are PostgreSQL's.
+the statement is the same text. Types, zones and names of columns are PostgreSQL's; but CURRENT_TIME is shown without
+its distance from UTC, as LOCALTIME is.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
+from rewriter.expressions import CLOCK_WORD, ClockWord
 from rewriter.statement.output_names import output_name
 
 _INSTANTS = frozenset({"transaction_timestamp", "statement_timestamp", "clock_timestamp"})
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_WORDS = frozenset({"now", *_DAYS})
 
 
 class _Moment:
@@ -43,12 +46,29 @@ class _Moment:
     def of_kind(self, kind: exp.DType) -> exp.Cast:
         return self.now() if kind is exp.DType.TIMESTAMPTZ else self.here()
 
+    def time(self) -> exp.Cast:
+        return _literal(self.local.time().isoformat(), "TIME")
+
+    def word(self, word: str) -> ClockWord:
+        """A text without a type: the moment that it is where it is read as a time."""
+        if word == "now":
+            return _both(self.instant.astimezone(self.local.tzinfo))
+        day = self.local.date() + datetime.timedelta(_DAYS[word])
+        return _both(datetime.datetime.combine(day, datetime.time(), self.local.tzinfo))
+
+
+def _both(moment: datetime.datetime) -> ClockWord:
+    return ClockWord(moment.replace(tzinfo=None), moment.astimezone(datetime.UTC).replace(tzinfo=None))
+
 
 _READINGS: Mapping[type[exp.Expr], Callable[[_Moment], exp.Cast]] = {
     exp.CurrentTimestamp: _Moment.now,
     exp.Localtimestamp: _Moment.here,
     exp.CurrentDate: _Moment.date,
+    exp.CurrentTime: _Moment.time,
+    exp.Localtime: _Moment.time,
 }
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
 def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str) -> exp.Query | None:
@@ -81,6 +101,8 @@ def _reading(node: exp.Expr, moment: _Moment) -> exp.Expr | None:
         return moment.now()
     if type(node) is exp.Anonymous and str(node.this).lower() == "age" and len(node.expressions) == 1:
         return exp.Anonymous(this="age", expressions=[moment.date(), node.expressions[0]])
+    if type(node) is exp.Literal and node.is_string and (word := node.name.strip().lower()) in _WORDS:
+        return CLOCK_WORD.on(node.copy(), moment.word(word)) if isinstance(node.parent, _COMPARED) else None
     if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
         return _of_word(node.this.name.strip().lower(), node.to.this, moment)
     return None
@@ -88,11 +110,13 @@ def _reading(node: exp.Expr, moment: _Moment) -> exp.Expr | None:
 
 def _of_word(word: str, kind: exp.DType, moment: _Moment) -> exp.Cast | None:
     """A text that PostgreSQL reads as a time of the clock, such as ``'today'``."""
-    if word != "now" and word not in _DAYS:
+    if word not in _WORDS:
         return None
     days = _DAYS.get(word, 0)
     if kind is exp.DType.DATE:
         return moment.date(days)
+    if kind is exp.DType.TIME and word == "now":
+        return moment.time()
     if kind not in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ):
         return None
     return moment.of_kind(kind) if word == "now" else moment.midnight(days, kind)

@@ -5,6 +5,8 @@ Guarantee: a part is left out only where PostgreSQL would find the same table wi
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from sqlglot import exp
 
 from rewriter.dialects import call, plain_text
@@ -12,12 +14,12 @@ from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
 
 SCHEMAS = frozenset({"public", "main"})
-"""The schemas that the tables of a policy stand in."""
+"""The schemas that the tables of a policy stand in, unless it says others."""
 OWN = "dpsql"
 """The schema of what dpsql tells of itself."""
 
 
-def plain_names(tree: exp.Query, database: str | None) -> exp.Query:
+def plain_names(tree: exp.Query, database: str | None, schemas: Container[str] = SCHEMAS) -> exp.Query:
     """``tree`` with tables named without their database, and columns by table and column at most.
 
     >>> import sqlglot
@@ -27,30 +29,30 @@ def plain_names(tree: exp.Query, database: str | None) -> exp.Query:
     >>> plain_names(tree, "d") is tree
     True
     """
-    if not any(_is_long(node, database) for node in tree.find_all(exp.Table, exp.Column)):
+    if not any(_is_long(node, database, schemas) for node in tree.find_all(exp.Table, exp.Column)):
         return tree
     copy: exp.Query = tree.copy()
     for node in list(copy.find_all(exp.Column)):
-        if _is_long(node, database):
+        if _is_long(node, database, schemas):
             node.set("catalog", None)
             node.set("db", None)
     for table in list(copy.find_all(exp.Table)):
-        if _is_long(table, database):
+        if _is_long(table, database, schemas):
             table.set("catalog", None)
     return copy
 
 
-def _is_long(node: exp.Expr, database: str | None) -> bool:
+def _is_long(node: exp.Expr, database: str | None, schemas: Container[str]) -> bool:
     """Whether parts of a name can be left out."""
     catalog, schema = node.args.get("catalog"), node.args.get("db")
     if catalog is not None and not (database is None or _same(catalog, database)):
         return False
     if isinstance(node, exp.Table):
         return catalog is not None and schema is not None
-    return schema is not None and _in_schema(schema) and _names_table(node, catalog, schema)
+    return schema is not None and _in_schema(schema, schemas) and _names_table(node, schema, schemas)
 
 
-def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -> bool:
+def _names_table(column: exp.Expr, schema: exp.Expr, schemas: Container[str]) -> bool:
     """Whether the nearest table of that name around a column is in FROM by its own name, without an alias."""
     wanted = column.args["table"]
     select = column.find_ancestor(exp.Select)
@@ -60,16 +62,19 @@ def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -
         items += [join.this for join in select.args.get("joins") or ()]
         found = [item for item in items if folded(wanted) == _name_of(item)]
         if found:
-            return all(isinstance(item, exp.Table) and not item.alias and _stands_in(item, schema) for item in found)
+            return all(
+                isinstance(item, exp.Table) and not item.alias and _stands_in(item, schema, schemas) for item in found
+            )
         select = select.find_ancestor(exp.Select)
     return False
 
 
-def _stands_in(item: exp.Table, wanted: exp.Expr) -> bool:
+def _stands_in(item: exp.Table, wanted: exp.Expr, schemas: Container[str]) -> bool:
     schema = item.args.get("db")
-    if OWN in (folded(wanted), "" if schema is None else folded(schema)):
-        return schema is not None and folded(schema) == folded(wanted)
-    return schema is None or _in_schema(schema)
+    if schema is None:
+        return folded(wanted) != OWN
+    named = {folded(schema), folded(wanted)}
+    return len(named) == 1 or named <= SCHEMAS
 
 
 def _name_of(item: exp.Expr) -> str:
@@ -77,8 +82,8 @@ def _name_of(item: exp.Expr) -> str:
     return folded(alias.this) if alias is not None and alias.this is not None else folded(item.this)
 
 
-def _in_schema(schema: exp.Expr) -> bool:
-    return folded(schema) in SCHEMAS or folded(schema) == OWN
+def _in_schema(schema: exp.Expr, schemas: Container[str]) -> bool:
+    return folded(schema).lower() in schemas or folded(schema) == OWN
 
 
 def _same(identifier: exp.Expr, name: str) -> bool:

@@ -42,7 +42,7 @@ def _with(tree: exp.Query, rewritten: Callable[[exp.Expr], exp.Expr | None]) -> 
             continue
         is_item = isinstance(twin.parent, exp.Select) and twin.arg_key == "expressions"
         name = exp.to_identifier(output_name(old), quoted=True)
-        twin.replace(exp.alias_(new.copy(), name) if is_item else new.copy())
+        twin.replace(exp.alias_(new.copy(), name, copy=False) if is_item else new.copy())
     return copy
 
 

@@ -1,11 +1,13 @@
-"""Words that the parser would read in its own way: names after AS that it takes for keywords, and TO_CHAR.
+"""Words that the parser would read in its own way: names after AS that it takes for keywords, TO_CHAR, and intervals.
 
 The parser translates the format of TO_CHAR, and its translation cannot be undone. So the function is parsed under a
-name that it does not know, of the same length: places in the text stay what they were.
+name that it does not know, of the same length: places in the text stay what they were. Of an interval's text it reads
+one quantity and drops the rest: one of several is a cast of that text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -16,6 +18,8 @@ from rewriter.refused import Refused
 _LABELS = frozenset({"SELECT", "NOT"})
 """The words that PostgreSQL takes after AS, and the parser does not."""
 _UNKNOWN = "to_cha_"
+_QUANTITY = re.compile(r"\s*[-+]?\d+\s*[A-Za-z]*\s*")
+_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 
 
 def told_apart(text: str, tokens: Sequence[Token]) -> str:
@@ -28,7 +32,9 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     """
     pieces: list[str] = []
     position = 0
-    for before, token, following in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+    for before, token, following, after_that in zip(
+        [None, *tokens], tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False
+    ):
         word, after = token.text.upper(), None if following is None else following.text.upper()
         if token.token_type is TokenType.IDENTIFIER or token.token_type is TokenType.STRING:
             continue
@@ -37,10 +43,22 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
         if word == "TO_CHAR" and after == "(":
             pieces += [text[position : token.start], _UNKNOWN]
             position = token.end + 1
+        elif following is not None and _has_several(before, token, following, after_that):
+            pieces += [text[position : token.start], f"{text[following.start : following.end + 1]}::interval"]
+            position = following.end + 1
         elif before is not None and before.text.upper() == "AS" and word in _LABELS and after != "MATERIALIZED":
             pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
             position = token.end + 1
     return "".join([*pieces, text[position:]])
+
+
+def _has_several(before: Token | None, token: Token, spelt: Token, following: Token | None) -> bool:
+    """Whether an interval's text is more than one whole number of a unit, which does not stand behind it."""
+    if token.token_type is not TokenType.INTERVAL or (before is not None and before.text.upper() == "ZONE"):
+        return False
+    if spelt.token_type is not TokenType.STRING or _QUANTITY.fullmatch(spelt.text):
+        return False
+    return following is None or following.text.upper() not in _UNITS
 
 
 def name_functions(tree: exp.Query) -> None:

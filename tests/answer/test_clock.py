@@ -94,6 +94,9 @@ HOUR = 60
         ("seen >= date_trunc('week', now()) AND seen < now()::date", 6 * 24 * HOUR),
         ("seen >= CURRENT_DATE - 7 AND seen < CURRENT_DATE", 7 * 24 * HOUR),
         ("seen >= now() - 2 * INTERVAL '30 minutes' AND seen < now()", 1 * HOUR),
+        ("seen >= 'yesterday' AND seen < 'today'", 24 * HOUR),
+        ("seen::date = 'today' AND seen::time < LOCALTIME AND LOCALTIME = '12:00'", 12 * HOUR),
+        ("instant BETWEEN 'today' AND 'now'", 12 * HOUR + 1),
         ("seen >= now() + INTERVAL '1 hour' * -3 AND seen < now() + -INTERVAL '1 hour'", 2 * HOUR),
     ],
 )
@@ -138,6 +141,22 @@ def test_columns_have_their_names(proxy: Proxy) -> None:
     assert [column.name for column in columns] == ["current_date", "localtimestamp", "now", "date", "x"]
 
 
+def test_a_word_is_a_time_beside_times_and_a_text_beside_texts(proxy: Proxy, hands: Hands) -> None:
+    ana = proxy.session()
+    assert ana.execute("SELECT name FROM word WHERE ends > 'today'").rows == (("new",),)
+    assert ana.execute("SELECT COUNT(*) FROM word WHERE name > 'now'").rows == ((1,),)
+    first = ana.execute("SELECT COUNT(*) FROM person WHERE seen < 'today'").rows
+    hands.at = NOON + datetime.timedelta(days=1)
+    assert int(str(ana.execute("SELECT COUNT(*) FROM person WHERE seen < 'today'").rows[0][0])) > int(str(first[0][0]))
+
+
+def test_a_time_of_day_is_the_clocks_of_the_session(proxy: Proxy) -> None:
+    ana = proxy.session()
+    ana.execute("SET TIME ZONE 'Asia/Tokyo'")
+    assert ana.execute("SELECT CURRENT_TIME, LOCALTIME").rows == ((datetime.time(21), datetime.time(21)),)
+    assert [column.name for column in ana.describe("SELECT CURRENT_TIME, LOCALTIME")] == ["current_time", "localtime"]
+
+
 def test_a_refresh_within_a_tick_is_free_and_the_next_is_not(proxy: Proxy, hands: Hands) -> None:
     ana, sql = proxy.session(), "SELECT COUNT(*) FROM person WHERE seen < now()"
     first = ana.execute(sql)
@@ -172,7 +191,7 @@ def test_explain_is_of_the_same_time(proxy: Proxy, hands: Hands) -> None:
     assert "12:03:00" in texts[2]
 
 
-@pytest.mark.parametrize("sql", ["SELECT CURRENT_TIME", "SELECT COUNT(*) FROM person WHERE seen < timeofday()"])
+@pytest.mark.parametrize("sql", ["SELECT COUNT(*) FROM person WHERE seen < timeofday()"])
 def test_what_is_no_instant_is_refused(proxy: Proxy, sql: str) -> None:
     with pytest.raises(NotSupportedError):
         proxy.session().execute(sql)

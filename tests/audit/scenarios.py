@@ -64,6 +64,7 @@ SCENARIOS = (
     _one("correlation and regression", "extreme", _member("CORR(x, y), REGR_SLOPE(y, x), REGR_COUNT(y, x)"), epsilon="2"),
     _one("a regression of two variables", "extreme", _member("(LINREGR(y, ARRAY[1, x, n])).coef[2], (LINREGR(y, ARRAY[1, x, n])).r2"), epsilon="2"),
     _one("a regression, ρ", "extreme", _member("(LINREGR(y, ARRAY[1, x])).coef[1], dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 3])"), ledger="zcdp", epsilon="2"),
+    _one("a logistic regression, ρ", "extreme", _member("(LOGREGR(flag, ARRAY[1, x])).coef[1], (LOGREGR(flag, ARRAY[1, x])).coef[2]"), ledger="zcdp", epsilon="2"),
     _one("blocks of people", "extreme", _member("dpsql.over_blocks(AVG(x), blocks => 3)"), epsilon="2"),
     _one("nested filters", "over", _event(_NESTED), epsilon="2"),
     _one("booleans and shares", "minority", _member("BOOL_OR(NOT flag), BOOL_AND(flag), 100.0 * COUNT_IF(flag) / COUNT(*)")),

@@ -1,6 +1,6 @@
 """``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… ledger``;
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
-``… regressions`` beside other ways to learn them;
+``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
 ``… accounting`` for how many statements fit;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
 ``… spark`` for what Spark has to show."""
@@ -17,6 +17,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "small",
     "year",
     "regressions",
+    "learning",
     "accounting",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()

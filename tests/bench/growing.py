@@ -40,7 +40,7 @@ tables:
     max_rows: 6 per month, 2 per day
     columns:
       patient_id: {{}}
-      at: {{range: [2026-01-01, 2027-01-01]}}
+      at: {{range: [2026-01-01, now], grain: 1 hour}}
       department: {{values: [{departments}]}}
       cost: {{range: [0, 500]}}
       urgent: {{}}
@@ -49,7 +49,7 @@ tables:
     time: at
     closed_after: 1 day
     max_rows: 15 per month, 3 per day
-    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
+    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, now]}}}}
 """
 
 
@@ -159,8 +159,7 @@ def tiles(today: datetime.date, tool: str = "Superset") -> dict[str, str]:
         f" WHERE {times('visit', ago, today)} GROUP BY region ORDER BY 1{limit}",
         "urgent": f"SELECT AVG(CASE WHEN urgent THEN 1.0 ELSE 0.0 END) AS share FROM {visit}"
         f" WHERE {window('visit')}{limit}",
-        "mean cost": f'SELECT "department" AS "department", AVG("cost") AS "avg" FROM {visit} WHERE {window("visit")}'
-        f' GROUP BY "department" ORDER BY "department" ASC{limit}',
+        "mean cost": f'SELECT AVG("cost") AS "avg" FROM {visit} WHERE {window("visit")}{limit}',
         "retention": f"SELECT COUNT(*) AS kept FROM {patient} WHERE id IN (SELECT patient_id FROM {login} WHERE"
         f" {times('login', month, None)}) AND id IN (SELECT patient_id FROM {login} WHERE"
         f" {times('login', ago, month)}){limit}",

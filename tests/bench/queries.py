@@ -1,4 +1,4 @@
-"""Ten queries, each in three forms: as an analyst asks it, as DuckDB answers it without privacy, and bounded by hand.
+"""Twelve queries, each in three forms: as an analyst asks it, as DuckDB answers it without privacy, and bounded by hand.
 
 By hand means what an expert would write for the same bounds: partial sums per customer and group, one factor per
 customer whose counts are longer than the bound, the sum over customers. It has no lattice, no guards against NULL and
@@ -196,12 +196,17 @@ MEDIAN = Question(
 
 _LEVELS = "l_returnflag, l_linestatus, l_shipmode"
 _ROLLUP = f"SELECT {_LEVELS}, COUNT(*) AS items FROM lineitem GROUP BY ROLLUP ({_LEVELS}) ORDER BY {_LEVELS}"
-ROLLUP = Question(
-    "ROLLUP of 3 levels",
-    3,
-    _ROLLUP,
-    _ROLLUP,
-    f"""
+_FINEST = f"SELECT {_LEVELS}, COUNT(*) AS items FROM lineitem GROUP BY {_LEVELS} ORDER BY {_LEVELS}"
+_TOTALS = f"""
+    SELECT {_LEVELS}, COUNT(*) AS items FROM lineitem GROUP BY {_LEVELS}
+    UNION ALL SELECT l_returnflag, l_linestatus, NULL, COUNT(*) FROM lineitem GROUP BY l_returnflag, l_linestatus
+    UNION ALL SELECT l_returnflag, NULL, NULL, COUNT(*) FROM lineitem GROUP BY l_returnflag
+    UNION ALL SELECT NULL, NULL, NULL, COUNT(*) FROM lineitem
+    """
+
+
+def _levels_by_hand(grouped: str) -> str:
+    return f"""
     WITH partial AS MATERIALIZED (
         SELECT o_custkey, {_LEVELS}, COUNT(*) AS n FROM lineitem JOIN orders ON l_orderkey = o_orderkey GROUP BY ALL
     ), outside AS (
@@ -209,8 +214,12 @@ ROLLUP = Question(
         FROM partial GROUP BY o_custkey HAVING SUM(n * n) > {_LINES_SQUARED}
     )
     SELECT {_LEVELS}, SUM(n * COALESCE(factor, 1)) FROM partial LEFT JOIN outside USING (o_custkey)
-    GROUP BY ROLLUP ({_LEVELS})
-    """,
-)
+    GROUP BY {grouped}
+    """
 
-QUESTIONS = (COUNT, Q1, PRIORITY, DISTINCT, DISTRIBUTION, DAY, SELECTED, MEDIAN, ROLLUP, THREE)
+
+FINEST = Question("the finest level alone", 3, _FINEST, _FINEST, _levels_by_hand(_LEVELS))
+ROLLUP = Question("ROLLUP of 3 levels", 3, _ROLLUP, _ROLLUP, _levels_by_hand(f"ROLLUP ({_LEVELS})"))
+TOTALS = Question("the same levels by UNION ALL", 3, _TOTALS, _TOTALS, _levels_by_hand(f"ROLLUP ({_LEVELS})"))
+
+QUESTIONS = (COUNT, Q1, PRIORITY, DISTINCT, DISTRIBUTION, DAY, SELECTED, MEDIAN, FINEST, ROLLUP, TOTALS, THREE)

@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from .measured import Result
+from .queries import FINEST, ROLLUP, TOTALS
 from .small import GOALS, KINDS, ROWS, FixedCost
 
 GOAL = 1.3
 """Times the SQL that an expert would write, and a statement's fixed cost: no statement may take longer."""
+LEVELS_GOAL = 1.2
+"""Times its finest level: what totals beside it may take."""
 
 
 def show_results(scale: float, results: Sequence[Result], console: Console) -> None:
@@ -25,6 +28,11 @@ def show_results(scale: float, results: Sequence[Result], console: Console) -> N
         shown = (*ratios.values(), goal, f"{result.beyond:.1f}", f"{result.error:.2g}")
         times.add_row(result.name, f"{result.cpu['raw']:.1f}", *shown)
     console.print(times)
+    whole = {result.name: result.cpu["whole"] for result in results}
+    for levels in (ROLLUP, TOTALS):
+        if levels.name in whole and FINEST.name in whole:
+            times_finest = whole[levels.name] / whole[FINEST.name]
+            console.print(f"{levels.name}: {times_finest:.2f}× its finest level; goal {LEVELS_GOAL}×")
     _show_stages("Where the time of the whole statement goes", {r.name: r.stages for r in results}, console)
 
 

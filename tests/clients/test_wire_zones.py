@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -169,3 +171,57 @@ def test_psql_shows_instants_with_their_offsets(events: Served) -> None:
 
 def test_the_catalog_has_the_type(events: Served) -> None:
     assert re.search(r"seen +\| timestamp with time zone", psql(events, "\\d event\n"))
+
+
+def test_sequelize_connects_and_asks(events: Served) -> None:
+    """All that it sends when it connects is one simple query of several statements; then it binds ``$1``."""
+    opening = (
+        b"SET standard_conforming_strings=on;SET client_min_messages TO warning;"
+        b"SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE;"
+    )
+    with connect(events, options="-c timezone=Asia/Tokyo") as connection:
+        result = connection.pgconn.exec_(opening)
+        assert result.status == psycopg.pq.ExecStatus.COMMAND_OK, result.error_message
+        assert shown(connection) in ("UTC", "Etc/UTC")
+        sql = 'SELECT count(*) AS "count" FROM "event" AS "event" WHERE "event"."seen" >= $1::timestamptz;'
+        found = connection.pgconn.exec_params(sql.encode(), [b"2026-07-01 00:00:00.000 +00:00"])
+        assert found.status == psycopg.pq.ExecStatus.TUPLES_OK, found.error_message
+        assert abs(int(found.get_value(0, 0) or 0) - 184 * 24) <= 3
+
+
+def test_times_of_day_are_their_own_type(events: Served) -> None:
+    sql = "SELECT DATE_TRUNC('hour', seen)::time AS t, COUNT(*) FROM event GROUP BY 1 ORDER BY 1"
+    with connect(events) as connection:
+        for binary in (False, True):
+            cursor = connection.cursor(binary=binary)
+            rows = cursor.execute(sql).fetchall()
+            assert cursor.description is not None
+            assert cursor.description[0].type_code == 1083
+            assert [row[0] for row in rows] == [datetime.time(hour) for hour in range(24)]
+        nine = datetime.time(9, 30)
+        for format_ in ("%s", "%b", "%t"):
+            found = connection.execute(f"SELECT COUNT(*) FROM event WHERE seen::time < {format_}", [nine]).fetchone()  # type: ignore[arg-type]
+            assert found is not None
+            assert abs(found[0] - 3650) <= 3
+
+
+def test_eight_equal_tiles_that_open_at_once_are_one_purchase(events: Served) -> None:
+    """Eight connections of a dashboard ask the same, new thing in the same moment, twice."""
+    charges = "SELECT COUNT(*) FROM dpsql.charges"
+    together = threading.Barrier(8)
+
+    def open_tile(days: int) -> list[tuple[object, ...]]:
+        with connect(events) as connection:
+            together.wait()
+            sql = f"SELECT DATE_TRUNC('week', seen) AS w, COUNT(*) FROM event WHERE seen < DATE '2026-05-01' + {days} GROUP BY 1"
+            return sorted(connection.execute(sql).fetchall())
+
+    with connect(events) as connection, ThreadPoolExecutor(8) as pool:
+        for days in (1, 2):
+            before = connection.execute(charges).fetchone()
+            tiles = list(pool.map(open_tile, [days] * 8))
+            after = connection.execute(charges).fetchone()
+            assert before is not None
+            assert after is not None
+            assert after[0] == before[0] + 1
+            assert all(tile == tiles[0] for tile in tiles)

@@ -93,7 +93,7 @@ def planned(
 # Schema
 
 
-def test_names_that_two_schemas_share_are_nobodys(tmp_path: Path) -> None:
+def test_tables_of_other_schemas_are_called_after_them(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "x.duckdb")) as connection:
         connection.execute(
             "CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE a.t (x INT); CREATE TABLE b.T (x INT); CREATE TABLE a.u (x INT);"
@@ -101,8 +101,8 @@ def test_names_that_two_schemas_share_are_nobodys(tmp_path: Path) -> None:
             "CREATE TABLE a.v (x INT REFERENCES a.t2 (x))"
         )
     opened = DuckDBEngine.open(tmp_path / "x.duckdb")
-    assert set(opened.schema().tables) == {"u", "t2", "v"}
-    assert opened.schema().tables["v"].foreign_keys == (), "a.t2 is hidden behind main's t2"
+    assert set(opened.schema().tables) == {"t2", "a.t", "a.t2", "a.u", "a.v", "b.T"}
+    assert [key.parent for key in opened.schema().tables["a.v"].foreign_keys] == ["a.t2"]
     opened.close()
 
 

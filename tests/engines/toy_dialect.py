@@ -13,6 +13,7 @@ from rewriter.declared.types import Kind, Type
 from rewriter.dialects.dialect import WORDS
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, number, text, when, wrap
+from rewriter.dialects.number_format import NumberFormat
 
 _TYPES = {
     Kind.BOOLEAN: exp.DType.BOOLEAN,
@@ -125,6 +126,9 @@ class Toy(IeeeDoubles):
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return call("date_format", sql, text(pattern.replace("%Y", "yyyy").replace("%m", "MM")))
+
+    def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
+        return call("number_format", sql, text(pattern.written))
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_epoch", sql)

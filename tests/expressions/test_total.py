@@ -237,6 +237,7 @@ def check(result: Scalar | None, value: Value, text: str) -> None:
             Kind.DATE: datetime.date,
             Kind.TIMESTAMP: datetime.datetime,
             Kind.TIMESTAMPTZ: datetime.datetime,
+            Kind.TIME: datetime.time,
         }[value.type.kind]
         assert type(result) is expected, (text, result)
     if isinstance(value.domain, Values) and value.interval is None:

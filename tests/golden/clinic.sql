@@ -8,4 +8,6 @@ CREATE TABLE sample (id INTEGER PRIMARY KEY, visit_id INTEGER NOT NULL REFERENCE
     patient_id INTEGER NOT NULL REFERENCES patient (id), batch_id INTEGER, result DOUBLE);
 CREATE TABLE referral (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id),
     visit_id INTEGER REFERENCES visit (id), day DATE NOT NULL);
+CREATE TABLE survey (patient_id INTEGER PRIMARY KEY REFERENCES patient (id), drinks VARCHAR NOT NULL, income INTEGER,
+    site VARCHAR);
 INSERT INTO region VALUES ('north', 'X', 100), ('south', 'X', 200), ('east', 'Y', 300);

@@ -2,13 +2,17 @@
 
 A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), ``-- with
 others`` adds groups that are not shown up in a row of their own, and ``-- in the zone Europe/Berlin`` is the session's.
+``-- asked at 2025-06-18 10:30`` is the time by the clock: visits are then of a table that grows, whose days have the
+range ``[2020-01-01, now]`` and the grain of a week.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -19,15 +23,17 @@ from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
 from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
+from rewriter.debiased import Debiased
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
+from rewriter.declared.moving_ends import Grain
 from rewriter.declared.time_zones import UTC
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
 from rewriter.refused import NeedsAnswer, Refused
-from rewriter.regression import Regression
+from rewriter.regression import LogisticRegression, Regression
 from rewriter.statement.parser import Explain, Select, parse
 from tests.answer.answers import unknown_answer
 
@@ -69,11 +75,18 @@ class Pair:
         found = re.search(r"-- in the zone (\S+)", self.question)
         return found[1] if found else UTC
 
+    @property
+    def instant(self) -> datetime.datetime | None:
+        found = re.search(r"-- asked at (.+)", self.question)
+        return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.UTC) if found else None
+
+    def rendered(self, known: Catalog) -> str:
+        if self.instant is not None:
+            known = living(known, self.instant)
+        return rendered(self.sql, self.norm, known, others=self.others, zone=self.zone, instant=self.instant)
+
     def write(self, known: Catalog) -> None:
-        self.path.write_text(
-            f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known, others=self.others, zone=self.zone)}",
-            encoding="utf-8",
-        )
+        self.path.write_text(f"{self.question}\n{CUT}{self.rendered(known)}", encoding="utf-8")
 
 
 def pairs() -> list[Pair]:
@@ -92,7 +105,24 @@ def clinic() -> Catalog:
     return catalog(policy, schema, {"region": region}, agreed=agreed)
 
 
-def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone: str = UTC) -> str:
+def living(known: Catalog, instant: datetime.datetime) -> Catalog:
+    """The clinic whose visits go on, at an instant."""
+    visit = known.tables["visit"]
+    day = replace(visit.columns["day"], ahead=Fraction(0), grain=Grain(7 * 86_400))
+    growing = replace(visit, columns={**visit.columns, "day": day})
+    present = instant.replace(tzinfo=None)
+    return replace(known, tables={**known.tables, "visit": growing}).at(lambda _: present, UTC)
+
+
+def rendered(
+    sql: str,
+    norm: Norm,
+    known: Catalog,
+    *,
+    others: bool = False,
+    zone: str = UTC,
+    instant: datetime.datetime | None = None,
+) -> str:
     """What the rewriter makes of a query, for people to read."""
     dialect = replace(DUCKDB, zone=zone)
     try:
@@ -101,16 +131,24 @@ def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        return _asked(statement.tree, norm, known, dialect, others=others)
+        return _asked(statement.tree, norm, known, dialect, others=others, instant=instant)
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
 
 
-def _asked(tree: exp.Query, norm: Norm, known: Catalog, dialect: Dialect, *, others: bool = False) -> str:
+def _asked(
+    tree: exp.Query,
+    norm: Norm,
+    known: Catalog,
+    dialect: Dialect,
+    *,
+    others: bool = False,
+    instant: datetime.datetime | None = None,
+) -> str:
     """A query, after those that it asks first; of their answers nothing is known here."""
     try:
-        program = rewrite(tree, known, dialect, norms=(norm,), others=others)
+        program = rewrite(tree, known, dialect, norms=(norm,), others=others, instant=instant)
     except NeedsAnswer as needed:
         first = _asked(needed.query, norm, known, dialect)
         return f"-- asked first: {needed.text}\n{first}\n-- and then\n" + _asked(
@@ -118,13 +156,17 @@ def _asked(tree: exp.Query, norm: Norm, known: Catalog, dialect: Dialect, *, oth
         )
     plans = [*enumerate(program.plans), *((at, one) for at, some in enumerate(program.options) for one in some.picks)]
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in plans]
-    notes = "".join(f"-- note: {note}\n" for note in program.notes) if others else ""
+    notes = "".join(f"-- note: {note}\n" for note in program.notes) if others or instant else ""
     return "\n".join([*parts, f"-- outer\n{notes}{_pretty(program.outer.shown_sql)}"])
 
 
 def _read(one: Plan) -> str:
     """What the engine is asked: the table of a plan, where it has one, and then each of its choices."""
     texts = [_pretty(one.sql)] if one.sql else []
+    for number, step in enumerate(one.steps):
+        names = ", ".join(statistic.name for block in step.blocks for statistic in block.statistics)
+        # The others differ in names alone.
+        texts.append(f"-- step {number + 1}: {names}\n" + (_pretty(step.sql) if len(step.blocks) > 1 else ""))
     for choice in one.choices:
         what = f"{choice.text}: quantiles {', '.join(map(str, choice.fractions))} of {choice.low} … {choice.high}"
         if choice.candidates:
@@ -187,10 +229,31 @@ def _finished(output: Output) -> str:
     if isinstance(how, Regression):
         ranges = [f"[{low}, {high}]" for low, high in how.ranges]
         return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
+    if isinstance(how, LogisticRegression):
+        ranges = [f"[{low}, {high}]" for low, high in how.ranges]
+        steps = "; ".join(", ".join(name for name, _ in terms) for terms in how.gradients)
+        bent = f"curvature {', '.join(name for name, _ in how.curvature)}"
+        return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(n for n, _ in how.cells)}; {steps}; {bent}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
+    if isinstance(how, Debiased):
+        return _debiased(how)
     assert isinstance(how, Linear)
     terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
     least = f", at least {how.minimum}" if how.minimum is not None else ""
     most = f", at most {how.maximum}" if how.maximum is not None else ""
     return f"{terms}{', rounded' if how.integer else ''}{least}{most}"
+
+
+def _debiased(how: Debiased) -> str:
+    """The weights of reports, rounded; in each of the rows with a value from low to high."""
+    parts = []
+    for part in how.parts:
+        reports = [
+            f"{float(one.weight):.4g} · ({' + '.join(f'{weight} · {name}' for name, weight in (*one.above, *one.below))})"
+            for one in part.reports
+        ]
+        parts.append(
+            f"{' + '.join(reports)}, of [{part.low}, {part.high}], ±√({float(part.least):.4g} to {float(part.most):.4g})"
+        )
+    return f"{how.figure} by reports: {'; '.join(parts)}; {how.rows} rows a person"

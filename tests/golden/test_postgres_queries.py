@@ -16,18 +16,23 @@ from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 EXPECTED = FOLDER / "postgres"
 SHOWN = [
+    "age_compared",
     "avg_per_visit",
     "division_is_total",
     "except_people",
     "full_join_per_person",
     "group_by_month",
     "group_by_selected_visits",
+    "logregr",
     "over_blocks",
     "per_person",
+    "randomized_or",
+    "randomized_rappor",
     "scalar_public",
     "sum",
     "sum_distinct_per_person",
     "sum_double",
+    "time_of_day_key",
     "way_join",
     "way_repeats_unit",
     "where_everything",
@@ -59,8 +64,9 @@ def rendered(pair: Pair, catalog: Catalog) -> str:
     assert isinstance(statement, Select)
     plans = [plan(query, pair.norm, POSTGRES) for query in split(statement.tree, catalog, POSTGRES).groupings]
     return "\n".join(
-        sqlglot.parse_one(one.sql, read="postgres").sql("postgres", pretty=True, max_text_width=110) + ";\n"
+        sqlglot.parse_one(sql, read="postgres").sql("postgres", pretty=True, max_text_width=110) + ";\n"
         for one in plans
+        for sql in (one.sql, *(step.sql for step in one.steps if len(step.blocks) > 1))
     )
 
 

@@ -12,7 +12,7 @@ from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
-from tests.golden.pairs import FOLDER, Pair, clinic, pairs, rendered
+from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 PAIRS = pairs()
 
@@ -32,9 +32,7 @@ def empty() -> duckdb.DuckDBPyConnection:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[pair.path.stem for pair in PAIRS])
 def test_a_query_becomes_what_was_read_and_approved(pair: Pair, known: Catalog) -> None:
-    assert rendered(pair.sql, pair.norm, known, others=pair.others, zone=pair.zone) == pair.expected, (
-        "python -m tests.golden.update, and read the diff"
-    )
+    assert pair.rendered(known) == pair.expected, "python -m tests.golden.update, and read the diff"
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[pair.path.stem for pair in PAIRS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import datetime
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -27,9 +28,16 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.most_rows: "whole number, from 1, and `per month` or another span",
     fields.refresh: "`1 hour`, `1 day at 02:00`, `1 week`, … or `never`",
     fields.per: "`day`, `week`, `month`, `quarter` or `year`",
+    fields.tick: "length of time that divides a day, or whole days: `1 minute`, `6 hours`, `1 day`",
+    fields.length: "length of time: `6 hours`, `2 days`, `1 month`, `1 year`",
+    fields.horizon: "length of time, from `1 day`: `30 days`, `1 year`",
+    fields.zone: "name of a time zone, such as `Europe/Berlin`",
+    fields.files: "`PATH.parquet`, `PATH.csv` or `PATH.tsv`, or a list of such; `*` stands for a part of a name",
+    fields.column_type: "`boolean`, `integer`, `bigint`, `double precision`, `text`, `date`, `timestamp`, `decimal(12, 2)`",
     fields.epsilon: "number above 0 (ε)",
     fields.delta: "probability, below 1 (δ)",
     fields.positive: "number above 0, in the column's unit",
+    fields.probability: "probability, from 0 to 1",
     fields.part: "part, between 0 and 1",
     fields.count: "whole number, from 1",
     fields.seconds: "seconds, up to 86,400",
@@ -53,6 +61,7 @@ DEFAULTS: Mapping[tuple[type[BaseModel], str], str] = {
     (declared.StatementSection, "delta"): "a thousandth of the budget's",
     (declared.Policy, "statement"): "the defaults below",
     (declared.Policy, "limits"): "the defaults below",
+    (declared.Policy, "clock"): "the defaults below",
     (declared.Policy, "releases"): "`PATH-releases` of the ledger's file, or of the policy's",
     (declared.Policy, "analysts"): "anybody, from this machine",
     (declared.TableSection, "unit"): "the only way that the database's foreign keys lead",
@@ -63,12 +72,17 @@ DEFAULTS: Mapping[tuple[type[BaseModel], str], str] = {
 SECTIONS = (
     ("The file", declared.Policy, ""),
     ("`budget:`", declared.BudgetSection, "budget."),
+    ("`lifetime:` of the budget", declared.LifetimeSection, "budget.lifetime."),
     ("`statement:`", declared.StatementSection, "statement."),
     ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
     ("`owners:`, for each NAME", declared.OwnerOfData, "owners.NAME."),
     ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),
+    ("`lifetime:` of an analyst's budget", declared.ShareLifetimeSection, "analysts.NAME.budget.lifetime."),
     ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
     ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),
+    ("`randomized:` of a column", declared.RandomizedSection, "tables.TABLE.columns.COLUMN.randomized."),
+    ("`rappor:` of a randomized column", declared.RapporSection, "tables.TABLE.columns.COLUMN.randomized.rappor."),
+    ("`clock:`", declared.ClockSection, "clock."),
     ("`limits:`", declared.LimitsSection, "limits."),
 )
 
@@ -80,14 +94,17 @@ def policy_keys() -> str:
         "Every key of a policy file, in the order of the code that reads it. An unknown key is an error, and so is a value"
         " of another form.\n[Choose ε, δ and bounds](choose-bounds.md) says how to choose them,"
         " [units and keys](units-and-keys.md) how rows are found to belong to people, and the"
-        " [glossary](glossary.md) what the words mean.\n",
+        " [glossary](glossary.md) what the words mean: [ε](glossary.md#ε-epsilon), [δ](glossary.md#δ-delta),"
+        " [unit](glossary.md#unit), [group](glossary.md#group), [grain](glossary.md#grain), [release](glossary.md#release).\n",
     ]
     for title, section, _ in SECTIONS:
         said = documented(section)
         text += [f"\n## {title}\n\n", "| key | value | default | meaning |\n|---|---|---|---|\n"]
         for name in declared._keys(section):
             field = section.model_fields[name]
-            text.append(f"| `{name}` | {form(field)} | {default(section, name, field)} | {said[name]} |\n")
+            text.append(
+                f"| `{name}` | {form(section, name, field)} | {default(section, name, field)} | {said[name]} |\n"
+            )
     return "".join(text)
 
 
@@ -102,7 +119,12 @@ def documented(section: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def form(field: FieldInfo) -> str:
+def form(section: type[BaseModel], name: str, field: FieldInfo) -> str:
+    """What a key takes, as an owner writes it: with its unit, or where the keys inside it are told."""
+    if (section, name) in declared._SECTIONS:
+        inner, named = declared._SECTIONS[section, name]
+        place = next(title for title, one, _ in SECTIONS if one is inner)
+        return f"[{'one for each name' if named else 'its keys'}](#{anchor(place)})"
     for reader in readers(field.annotation, field.metadata):
         if reader in FORMS:
             return FORMS[reader]
@@ -111,9 +133,17 @@ def form(field: FieldInfo) -> str:
             return ", ".join(f"`{option}`" for option in known["options"])
         if "right" in known:
             return ", ".join(f"`{address}`" for address in known["right"].split(", "))
-        if reader is declared._names:
-            return "mapping from names"
-    return "mapping"
+    raise LookupError(f"{section.__name__}.{name} has no form")
+
+
+def anchor(title: str) -> str:
+    """A heading, as it is linked to.
+
+    >>> anchor("`columns:` of a table, for each COLUMN")
+    'columns-of-a-table-for-each-column'
+    """
+    kept = [c for c in title.lower() if c in " -_" or c.isalnum()]
+    return "".join(kept).replace(" ", "-")
 
 
 def readers(annotation: Any, metadata: Any) -> Iterator[Callable[..., Any]]:
@@ -134,7 +164,22 @@ def default(section: type[BaseModel], name: str, field: FieldInfo) -> str:
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, datetime.timedelta):
+        return f"`{length(value)}`"
     return fields.show(Fraction(value)) if isinstance(value, int | float | Fraction) else f"`{value}`"
+
+
+def length(value: datetime.timedelta) -> str:
+    """A length of time, as an owner writes it.
+
+    >>> length(datetime.timedelta(days=90)), length(datetime.timedelta(minutes=1))
+    ('90 days', '1 minute')
+    """
+    units = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+    whole = int(value.total_seconds())
+    unit = next(unit for unit, seconds in units.items() if whole % seconds == 0)
+    number = whole // units[unit]
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def commands() -> str:
@@ -143,7 +188,7 @@ def commands() -> str:
         NOTE,
         "Results go to stdout; notices and errors to stderr, so that `--format csv` and `json` can be piped. Exit codes: 0"
         " done; 1 refused,\nfailed, or a policy with errors; 2 the command line is wrong; 3 the budget does not admit the"
-        " statement. `dpsql COMMAND --help` prints the same.\n",
+        " statement. `dpsql COMMAND --help` prints the same. The [glossary](glossary.md) says what a\n[group](glossary.md#group), a [release](glossary.md#release) and a [unit](glossary.md#unit) are.\n",
     ]
     for name, about, command in subcommands(parser()):
         text += [f"\n## dpsql {name}\n\n{about[0].upper()}{about[1:]}.\n\n", "| argument | meaning |\n|---|---|\n"]

@@ -73,6 +73,16 @@ KEYS = [
     ("EXTRACT(YEAR FROM AGE(DATE '2026-01-20', day))", "TRUE"),
     ("EXTRACT(MONTH FROM AGE(day, DATE '2024-02-11'))", "TRUE"),
     ("EXTRACT(MONTH FROM AGE(ts, TIMESTAMP '2024-02-29 13:00'))", "TRUE"),
+    ("EXTRACT(DAY FROM AGE(ts, TIMESTAMP '2024-02-29 13:00'))", "TRUE"),
+    ("EXTRACT(HOUR FROM AGE(ts, TIMESTAMP '2024-01-31 13:20'))", "TRUE"),
+    ("EXTRACT(HOUR FROM ts::time)", "TRUE"),
+    ("EXTRACT(HOUR FROM inst::time)", "TRUE"),
+    ("DATE_TRUNC('hour', ts)::time", "TRUE"),
+    ("GREATEST(DATE_TRUNC('hour', inst)::time, '12:00')", "TRUE"),
+    ("CASE WHEN ts::time < '12:00' THEN 'am' ELSE 'pm' END", "TRUE"),
+    ("TO_CHAR(ts::time, 'HH24:00')", "TRUE"),
+    *((f"TO_CHAR(cost, '{written}')", "TRUE") for written in ("FM999", "099", "990.0%", "FMS990", "999PR", "9")),
+    ("TO_CHAR(cost / 10.0, 'FM99.9')", "cost < 5"),
     *(
         (f"TO_CHAR({x}, '{written}')", "TRUE")
         for x, written in (
@@ -95,6 +105,70 @@ CONDITIONS = [
     "ts >= TIMESTAMP '2024-03-31' - cost * INTERVAL '1 day'",
     "ts < TO_TIMESTAMP(1704500000)",
     "inst < TO_TIMESTAMP(1704500000.5)",
+    "ts < 'today' AND day <= 'yesterday' AND inst < 'tomorrow' AND done < 'now'",
+    "day IN ('today', '2024-02-01') OR ts >= 'epoch' AND DATE_TRUNC('day', ts) <> 'today'",
+    "day BETWEEN '2024-02-01' AND 'now' AND CURRENT_DATE > ts AND LOCALTIMESTAMP > done",
+    "LOCALTIME >= '00:00' AND CURRENT_TIME::time <= TIME '23:59:59.999999' AND TIME 'now' >= '00:00'",
+    "ts::time >= '09:00' AND CAST(ts AS TIME) < TIME '17:30' OR inst::time BETWEEN '01:00' AND '2:00 AM'",
+    "ts::time - TIME '10:00' > INTERVAL '2 hours' AND ts::time + INTERVAL '7 hours' > '12:00'",
+    "ts::time - INTERVAL '25 hours 30 minutes' < '03:00' OR EXTRACT(EPOCH FROM ts::time) < 3600",
+    "day + ts::time < '2024-02-01 10:00' AND EXTRACT(SECOND FROM ts::time) < 30 AND ts::time::text < '12:00'",
+    "AGE(ts, TIMESTAMP '2024-01-31') > INTERVAL '1 month' OR AGE(day, DATE '2024-03-31') < '-2 months -20 days'",
+    "AGE(day) > INTERVAL '1 year'",
+    "ts >= TIMESTAMP '2024-03-31' - INTERVAL '1.5 months 3.25 weeks -0.5 days 1.25 hours'",
+    "ts >= TIMESTAMP '2024-03-31' - 'P1M2DT3H4M'::interval",
+    "ts >= TIMESTAMP '2024-03-31' - INTERVAL '30 days 04:05:06' + -INTERVAL '1 day 2 hours' * 2",
+    "ts >= TIMESTAMP '2024-03-31' + make_interval(days => -30, hours => 5)",
+    "ts >= TIMESTAMP '2024-03-31' - make_interval(0, 1, 0, 3, 4)",
+    "inst AT TIME ZONE INTERVAL '+02:00' < '2024-02-01'",
+    "ts AT TIME ZONE 'Europe/Berlin' < '2024-02-01 00:00+00' AND inst AT TIME ZONE 'Asia/Kolkata' > '2024-01-03'",
+    "TO_CHAR(cost * 1000, '999,999') LIKE '%9,000' OR TO_CHAR(cost::double precision / 8, 'FM990.0') = '1.2'",
+]
+INNER = "(SELECT day, COUNT(*) AS n, MIN(cost) AS low FROM visit GROUP BY 1) AS s"
+HOURS = "(SELECT DATE_TRUNC('hour', ts) AS m, COUNT(*) AS n FROM visit GROUP BY 1) AS s"
+CLOCK = "(SELECT DATE_TRUNC('hour', ts)::time AS k, COUNT(*) AS n FROM visit GROUP BY 1) AS s"
+STATEMENTS = [
+    f"SELECT DATE_BIN('7 days', day, TIMESTAMP '2030-01-01') AS w, SUM(n) FROM {INNER} GROUP BY 1",
+    f"SELECT DATE_BIN('90 minutes', m, TIMESTAMP '2001-01-01 00:20') AS w, SUM(n) FROM {HOURS} GROUP BY 1",
+    f"SELECT k, k < '12:00', EXTRACT(HOUR FROM k), k + INTERVAL '1 hour', n FROM {CLOCK} WHERE k > '00:30'",
+    f"SELECT m::time AS t, SUM(n) FROM {HOURS} GROUP BY 1 HAVING m::time >= TIME '06:00'",
+    f"SELECT day, n FROM {INNER} WHERE day BETWEEN '2024-02-01' AND 'yesterday' OR day = 'today'",
+    f"SELECT day + INTERVAL '1 day 2 hours', day + 'P1D'::interval, day - -INTERVAL '1.5 days', day + 3 FROM {INNER}",
+    f"SELECT AGE(DATE '2024-05-01', day)::text, n FROM {INNER} WHERE AGE(DATE '2024-05-01', day) < '2 months'",
+    f"SELECT EXTRACT(DAY FROM AGE(DATE '2024-05-01', day)) AS d, SUM(n) FROM {INNER} GROUP BY 1",
+    "SELECT TO_CHAR(COUNT(*), '999,999'), TO_CHAR(SUM(cost), 'FM9G999G990D00'), TO_CHAR(AVG(cost), '99D9') FROM visit",
+    f"SELECT TO_CHAR(day, 'IYYY-\"W\"IW') AS w, TO_CHAR(SUM(n), 'FM00000') FROM {INNER} GROUP BY 1",
+    "SELECT name FROM region WHERE name = 'now' OR name > 'today'",
+    f"SELECT g.d, s.n FROM generate_series(DATE '2024-01-01', DATE '2024-01-10', '1 day') AS g(d) LEFT JOIN {INNER} ON s.day = g.d",
+    f"SELECT d, COUNT(s.n) FROM generate_series(1, 3) AS g(d), {INNER} GROUP BY 1",
+    "SELECT g.d, COUNT(v.cost), SUM(v.cost) FROM generate_series(DATE '2024-01-01', DATE '2024-03-10', '1 month') AS g(d) "
+    "LEFT JOIN visit v ON v.ts >= g.d AND v.ts < g.d + INTERVAL '1 month' GROUP BY 1",
+    "SELECT g.d, COUNT(v.cost) FROM generate_series(DATE '2024-01-01', DATE '2024-02-20', '7 days') AS g(d) "
+    "LEFT JOIN visit v ON g.d <= v.inst AND v.cost > 50 AND g.d + '7 days'::interval > v.inst GROUP BY 1",
+    "SELECT g.d, COUNT(*), AVG(v.cost) FROM visit v JOIN generate_series(DATE '2024-01-01', DATE '2024-01-10', '1 day') "
+    "AS g(d) ON v.day = g.d WHERE v.cost < 70 GROUP BY 1",
+    "SELECT g.d, COUNT(*) FROM visit v, generate_series(TIMESTAMP '2024-01-01', TIMESTAMP '2024-01-10', '1 day') AS g(d) "
+    "WHERE v.ts >= g.d AND v.ts < g.d + INTERVAL '1 day' AND g.d > '2024-01-05' GROUP BY 1",
+    "SELECT generate_series(1, 3) AS g, n FROM (SELECT COUNT(*) AS n FROM visit) AS s",
+    "SELECT r.id, r.name, COUNT(v.cost) FROM region r LEFT JOIN visit v ON v.region = r.id GROUP BY r.id, r.name",
+    "SELECT h, COUNT(v.cost) FROM generate_series(0, 23) AS h LEFT JOIN visit v ON EXTRACT(HOUR FROM v.ts) = h GROUP BY 1",
+]
+ZONES = [
+    "INTERVAL '+00:00' HOUR TO MINUTE",
+    "INTERVAL '-08:00' HOUR TO MINUTE",
+    "INTERVAL '+02:00'",
+    "LOCAL",
+    "DEFAULT",
+    "2",
+    "-7",
+    "'+02'",
+    "'-3'",
+    "UTC",
+    "'UTC'",
+    "'PST8PDT'",
+    "'Asia/Kolkata'",
+    "'europe/berlin'",
+    "'Etc/GMT+5'",
 ]
 REFUSED = [
     ("DATE_BIN('1 month', ts, TIMESTAMP '2001-01-01')", "0A000"),
@@ -102,10 +176,13 @@ REFUSED = [
     ("DATE_BIN('1 day', ts, done)", "22007"),
     ("TO_CHAR(ts, 'YYYY-MM-DDTHH24')", "0A000"),
     ("TO_CHAR(ts, 'TMMonth')", "0A000"),
-    ("TO_CHAR(cost, 'FM999')", "0A000"),
+    ("TO_CHAR(cost, 'FM999th')", "0A000"),
     ("to_cha_(ts, 'YYYY')", "42883"),
     ("done - ts", "0A000"),
-    ("EXTRACT(DAY FROM AGE(done, ts))", "0A000"),
+    ("EXTRACT(EPOCH FROM AGE(done, ts))", "0A000"),
+    ("DATE_TRUNC('hour', ts::time)", "0A000"),
+    ("AGE(done, ts)", "0A000"),
+    ("ts::timetz", "0A000"),
 ]
 
 
@@ -168,6 +245,21 @@ def test_a_key_of_time_is_public_and_means_what_it_means(
 def test_a_condition_on_time_means_what_it_means(proxy: Proxy, truth: psycopg.Connection, condition: str) -> None:
     sql = f"SELECT COUNT(*) FROM visit WHERE {condition}"
     assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_above_releases_times_mean_what_they_mean(proxy: Proxy, truth: psycopg.Connection, sql: str) -> None:
+    assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelt", ["SET TIME ZONE {}", "SET SESSION TIME ZONE {}"])
+def test_a_zone_in_all_spellings_has_its_own_days(proxy: Proxy, truth: psycopg.Connection, spelt: str) -> None:
+    sql, session = "SELECT inst::date AS k, COUNT(*) FROM visit GROUP BY 1", proxy.session()
+    for zone in ZONES:
+        session.execute(spelt.format(zone))
+        truth.execute(spelt.format(zone))  # type: ignore[arg-type]
+        assert _plain(session.execute(sql).rows) == _plain(truth.execute(sql).fetchall()), zone
+    truth.execute("SET timezone TO 'UTC'")
 
 
 @pytest.mark.parametrize(("key", "state"), REFUSED)

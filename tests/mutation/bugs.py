@@ -9,6 +9,7 @@ from tests.mutation import (
     bugs_mechanisms,
     bugs_policy,
     bugs_presence,
+    bugs_randomized,
     bugs_relations,
     bugs_rewriter,
     bugs_server,
@@ -19,6 +20,7 @@ from tests.mutation.bug import Bug
 
 AREAS: dict[str, tuple[Bug, ...]] = {
     "rewriter": bugs_rewriter.BUGS,
+    "randomized": bugs_randomized.BUGS,
     "relations": bugs_relations.BUGS,
     "stages": bugs_stages.BUGS,
     "mechanisms": bugs_mechanisms.BUGS,

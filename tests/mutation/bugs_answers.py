@@ -60,7 +60,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a cell is kept that was measured while its day was open",
         "dpsql.opened:Opened.closed",
-        "closing is not None and plan.period is not None and closing.is_closed(plan.period.end, at)",
+        "closing is not None and closing.is_closed(period.end, at, period.zone)",
         "closing is not None",
         f"{SERIES}::test_what_was_measured_while_a_day_was_open_is_not_kept",
     ),

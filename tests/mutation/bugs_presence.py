@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 PRESENCE = "tests/finish/test_presence.py"
 SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
+JOINS = "tests/split/test_bi_joins.py"
 NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
 TOTALS = "tests/inference/test_grouping_sets.py"
 
@@ -86,6 +87,20 @@ BUGS: tuple[Bug, ...] = (
         "    every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])",
         "    every = values[0]",
         SAME,
+    ),
+    bug(
+        "a LEFT JOIN from rows that may be missing loses people without rows",
+        "rewriter.relations.from_where:_is_own_parent",
+        "child.optional or child.table.repeats_unit",
+        "child.table.repeats_unit",
+        f"{JOINS}::test_who_has_no_row_is_kept_by_joins_that_lead_back",
+    ),
+    bug(
+        "any of several released values stands beside a group",
+        "rewriter.split.values_beside_groups:_pairs",
+        "    return found if found and is_unique(",
+        "    return found if found or is_unique(",
+        f"{JOINS}::test_a_value_that_differs_within_a_group_is_not_that_of_the_group",
     ),
     bug(
         "totals over chosen groups are dropped",

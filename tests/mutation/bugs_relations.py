@@ -7,8 +7,51 @@ from tests.mutation.bug import Bug, bug
 MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
 MEANS = "tests/relations/test_forms_mean.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
+UNREAD = "tests/split/test_unread_columns.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a rank of some rows is taken for that of all",
+        "rewriter.split.ranked_quantiles:_plain",
+        'chosen = picks.by_case if copy.args.get("where") is None else picks.by_where',
+        "chosen = picks.by_case",
+        RANKS,
+    ),
+    bug(
+        "what rounding moves is forgotten where it is multiplied",
+        "rewriter.split.rank_tests:_Line.times",
+        "self.rounded * abs(factor)",
+        "self.rounded",
+        RANKS,
+    ),
+    bug(
+        "columns of distinct rows are left out",
+        "rewriter.split.unread_columns:_is_read_by_name",
+        'or select.args.get("distinct"):',
+        "or False:",
+        UNREAD,
+    ),
+    bug(
+        "what says whose a group is is left out",
+        "rewriter.split.unread_columns:_Reading.unread",
+        "or _says_whose(one.node, self.persons):",
+        "or False:",
+        UNREAD,
+    ),
+    bug(
+        "keys of groups are left out",
+        "rewriter.split.unread_columns:_makes",
+        "or (grouped and not has_aggregate(item))",
+        "or False",
+        UNREAD,
+    ),
+    bug(
+        "the names of USING are not read",
+        "rewriter.split.unread_columns:_Reading.of",
+        'read.update(name.name.lower() for name in node.args.get("using") or ())',
+        "pass",
+        UNREAD,
+    ),
     bug(
         "a column of a key of several ties people",
         "rewriter.columns.source:_keys",
@@ -95,16 +138,16 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a percentile of as many rows as anybody counts",
-        "rewriter.split.ranked_quantiles:_counts_all",
+        "rewriter.split.numbered_rows:counts_all",
         'if any(select.args.get(part) != rows.args.get(part) for part in ("from_", "where")) or rows.args.get("joins"):',
         'if rows.args.get("joins"):',
         RANKS,
     ),
     bug(
         "a percentile by the order of something else",
-        "rewriter.split.ranked_quantiles:_is_rank",
-        "return _same(order.expressions[0].this, value) and _partitions(window, keys, outputs)",
-        "return _partitions(window, keys, outputs)",
+        "rewriter.split.ranked_quantiles:_Picks._is_ranked_by",
+        "return same_columns(order.expressions[0].this, value) and partitions(",
+        "return partitions(",
         RANKS,
     ),
     bug(

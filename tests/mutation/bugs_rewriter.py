@@ -8,6 +8,7 @@ from tests.mutation.bug import Bug, bug
 HUNT = "tests/mutation/hunting.py"
 MOMENTS = "tests/aggregates/test_moments.py"
 REGRESSIONS = "tests/aggregates/test_regressions.py"
+LOGISTIC = "tests/aggregates/test_logistic_regressions.py"
 LARGEST = "tests/planner/test_largest.py"
 DISTINCT = "tests/aggregates/test_distinct.py"
 RANKS = "tests/bound/test_ranks.py"
@@ -127,6 +128,34 @@ BUGS: tuple[Bug, ...] = (
         f"{SERIES}::test_part_of_a_day_is_no_day",
     ),
     bug(
+        "days of instants close by the clocks of the owner",
+        "rewriter.planner.period_series:_periods",
+        "zone = UTC if variable.column.type.kind is Kind.TIMESTAMPTZ else None",
+        "zone = None",
+        f"{SERIES}::test_days_of_instants_are_those_of_utc_and_close_by_its_clock",
+    ),
+    bug(
+        "bins of a day that begin in the morning are days",
+        "rewriter.planner.period_series:_cut_of",
+        "_BINS.get((CUT.of(node), WIDTH.of(node)))",
+        "_BINS.get((Period.DAY, WIDTH.of(node)))",
+        f"{SERIES}::test_no_series",
+    ),
+    bug(
+        "24:00 is read as rows have it, and raises where it is shown",
+        "rewriter.expressions.compile:read_column",
+        "if column.type.kind is Kind.TIME:",
+        "if False:",
+        "tests/engines/test_times_of_day.py",
+    ),
+    bug(
+        "every word of the clock is now",
+        "rewriter.statement.statement_time:_Moment.word",
+        'if word == "now":',
+        "if word:",
+        "tests/answer/test_clock.py::test_conditions_over_people",
+    ),
+    bug(
         "a time that may be missing is a series",
         "rewriter.planner.period_series:_periods",
         "    if variable.column.nullable and not facts.is_given(variable):\n        return ()\n",
@@ -165,7 +194,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "facts taken off rows that are planned again",
-        "rewriter.planner.canonical_sql:_text",
+        "rewriter.planner.canonical_sql:_marked_text",
         "without_facts(tree.copy())",
         "without_facts(tree)",
         f"{ONCE}::test_no_tree_is_changed_after_it_was_asked",
@@ -345,7 +374,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the products of a regression are not in its norm",
-        "rewriter.measure.second_moments:_measured",
+        "rewriter.measure.second_moments:measured_moments",
         "largest = 1 + size * (size + 1) // 2",
         "largest = 1 + size",
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
@@ -372,6 +401,84 @@ BUGS: tuple[Bug, ...] = (
             ("replace(aggregate, wording=_UNWRITTEN)", "replace(aggregate, wording=_UNWRITTEN, regression=None)"),
         ),
         (f"{REGRESSIONS}::test_numbers_of_one_regression_in_two_subqueries_are_two",),
+    ),
+    # Logistic regressions
+    bug(
+        "a gradient's norm leaves out a regressor",
+        "rewriter.measure.logistic_steps:_measured",
+        "_vector(found, fine, share, where, size)",
+        "_vector(found, fine, share, where, size - 1)",
+        f"{LOGISTIC}::test_no_row_leaves_its_norms_wherever_a_step_is_asked",
+    ),
+    bug(
+        "a residual is counted twice as finely as its norm has room for",
+        "rewriter.measure.logistic_steps:_cells",
+        "times = (1 << bits) // most",
+        "times = (2 << bits) // most",
+        f"{LOGISTIC}::test_no_row_leaves_its_norms_wherever_a_step_is_asked",
+    ),
+    bug(
+        "gradients are clipped row by row, and not person by person",
+        "rewriter.planner.later_steps:steps_of",
+        "bound(query, _of(work, vectors), norm, contribution, public",
+        "bound(query, _of(work, vectors), norm, replace(contribution, unique=True), public",
+        f"{LOGISTIC}::test_a_person_of_many_rows_moves_every_step_no_further_than_its_sensitivity",
+    ),
+    bug(
+        "rows that lack a regressor are in some of the gradients",
+        "rewriter.measure.logistic_steps:logistic_regressions",
+        "*map(present, values)",
+        "present(values[-1])",
+        f"{LOGISTIC}::test_coefficients_are_those_of_most_likelihood",
+    ),
+    bug(
+        "groups take each other's coefficients",
+        "rewriter.planner.later_steps:_Written._chosen",
+        "zip(tests, numbers, strict=True)",
+        "zip(tests, reversed(numbers), strict=True)",
+        f"{LOGISTIC}::test_groups_filters_and_regressions_through_the_origin",
+    ),
+    bug(
+        "a step is asked at numbers whose sums overflow",
+        "rewriter.planner.later_steps:_Written.at",
+        "if any(abs(one) > LARGEST_POINT or type(one) is not int for",
+        "if any(False for",
+        f"{LOGISTIC}::test_a_step_takes_whole_numbers_within_their_limit_alone",
+    ),
+    bug(
+        "two steps are at the same coefficients",
+        "dpsql.inference.estimates.logistic_figures:points_after",
+        "numbers_at(of.places[step], one.most)",
+        "numbers_at(of.places[0], one.most)",
+        f"{LOGISTIC}::test_coefficients_are_those_of_most_likelihood",
+    ),
+    bug(
+        "steps are not charged before they are read",
+        "dpsql.calibrate.calibration:Calibration.__post_init__",
+        "shares = [*(one.share for one in self.measured), *groups",
+        "shares = [*(one.share for one in self.measured[: len(self.plan.first_read.blocks)]), *groups",
+        f"{LOGISTIC}::test_all_steps_are_charged_before_the_first_and_nothing_comes_back",
+    ),
+    bug(
+        "gradients of several steps are hidden by the same noise",
+        "dpsql.mechanisms.mechanism:Mechanism.sample",
+        "return sampler.draw(Draws(self, count))",
+        'return globals().setdefault("_kept", {}).setdefault((self, count), sampler.draw(Draws(self, count)))',
+        f"{LOGISTIC}::test_each_step_has_noise_of_its_own_and_reads_released_numbers_alone",
+    ),
+    bug(
+        "an interval of averaged steps is too narrow",
+        "dpsql.inference.estimates.logistic_descent:way",
+        "inverse @ noise @ inverse / AVERAGED",
+        "inverse @ noise @ inverse / AVERAGED**4",
+        f"{LOGISTIC}::test_intervals_cover",
+    ),
+    bug(
+        "a logistic regression that noise alone made has an interval",
+        "dpsql.inference.estimates.logistic_descent:way",
+        "known = error < 1 and last < _TOO_FAR",
+        "known, error = True, min(error, 1.0)",
+        f"{LOGISTIC}::test_where_noise_is_larger_than_the_spread_there_is_no_interval",
     ),
     # Quantiles
     bug(

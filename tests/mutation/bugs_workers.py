@@ -42,8 +42,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an analyst has as many statements in each worker as there may be",
         "dpsql.server.operations.statement_turns:Turns._take",
-        "        if self.seats is None:\n",
-        "        if self.seats is not None or True:\n",
+        "        taken = () if self.seats is None else self._seated(self.seats, analyst)\n",
+        "        taken = ()\n",
         f"{WORKERS}::test_limits_hold_for_all_workers_together",
         f"{PROCESSES}::test_seats_are_shared_and_those_of_the_dead_are_free",
     ),

@@ -10,7 +10,7 @@ import pytest
 from tests.attacks.library import POLICY, duckdb_library
 from tests.operations.operated import Operated, operated
 
-LIMITS = "limits: {statements: 6, statements_per_analyst: 3, connections_per_analyst: 60}\n"
+LIMITS = "limits: {statements: 6, statements_per_analyst: 3, connections_per_analyst: 60, wait: 0.5}\n"
 
 
 @pytest.fixture(scope="module")

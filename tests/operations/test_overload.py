@@ -1,4 +1,5 @@
-"""More statements than may run at once: those beyond are told so within a second, uncharged, and nobody else suffers."""
+"""More statements than may run at once: those beyond wait their turn, analyst by analyst, and where the policy lets them
+wait no longer they are told so, uncharged; nobody else suffers."""
 
 from __future__ import annotations
 
@@ -13,9 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql import opened as opening
 from dpsql.errors import OperationalError
-from dpsql.server.operations.statement_turns import PATIENCE, Turns
+from dpsql.server.operations.statement_turns import Turns
 from tests.operations.operated import Operated, eventually
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "
@@ -112,22 +112,77 @@ def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkey
 
 
 def test_a_turn_that_comes_in_time_is_taken(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    with held(server, monkeypatch) as standing, ThreadPoolExecutor(10) as pool:
-        server.server._watch.turns.patience = 200
-        try:
-            asked = [pool.submit(ask, server, "ana", COUNT + str(500 + number)) for number in range(EACH + 2)]
-            eventually(lambda: len(standing.entered) == EACH)
-            eventually(lambda: server.figure("dpsql_running_statements", state="waiting") == 2)
+    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(ask, server, "ana", COUNT + str(500 + number)) for number in range(EACH + 2)]
+        eventually(lambda: len(standing.entered) == EACH)
+        eventually(lambda: server.figure("dpsql_running_statements", state="waiting") == 2)
+        standing.go.set()
+        assert [one.result(240)[0] for one in asked] == ["00000"] * (EACH + 2)
+
+
+@contextmanager
+def patient(server: Operated) -> Iterator[None]:
+    """A policy that lets statements wait, as long as any test may last."""
+    turns = server.server._watch.turns
+    patience, turns.patience = turns.patience, 200
+    try:
+        yield
+    finally:
+        turns.patience = patience
+
+
+def test_twenty_connections_of_a_tool_are_all_answered(server: Operated) -> None:
+    """One analyst, of whom three statements run at once: none is refused, and each is charged once."""
+    before = len(server.proxy.ledger.charges())
+    waited = server.figure("dpsql_statement_wait_seconds_count")
+    with patient(server), ThreadPoolExecutor(20) as pool:
+        asked = [pool.submit(ask, server, "ana", COUNT + str(700 + number)) for number in range(20)]
+        assert [one.result(240)[0] for one in asked] == ["00000"] * 20
+    assert len(server.proxy.ledger.charges()) == before + 20
+    assert server.figure("dpsql_statement_wait_seconds_count") >= waited + 20
+
+
+def test_who_floods_keeps_nobody_else_waiting(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one statement runs at a time: of ten of ana's that wait, one at most runs before bob's."""
+    turns = server.server._watch.turns
+    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(20) as pool:
+        monkeypatch.setattr(turns, "all", 1)
+        first = pool.submit(ask, server, "ana", COUNT + "720")
+        eventually(lambda: len(standing.entered) == 1)
+        flood = [pool.submit(ask, server, "ana", COUNT + str(721 + number)) for number in range(10)]
+        eventually(lambda: turns.waiting == 10)
+        late = pool.submit(ask, server, "bob", COUNT + "740")
+        eventually(lambda: turns.waiting == 11)
+        standing.go.set()
+        assert [one.result(240)[0] for one in (first, *flood, late)] == ["00000"] * 12
+    texts = [charge.statement for charge in server.proxy.ledger.charges()][11::-1]
+    assert next(place for place, text in enumerate(texts) if "740" in text) <= 2
+
+
+def test_a_statement_that_waits_can_be_cancelled_and_is_not_charged(
+    server: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = server.server._watch.turns
+    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(10) as pool:
+        running = [pool.submit(ask, server, "ana", COUNT + str(750 + number)) for number in range(EACH)]
+        eventually(lambda: len(standing.entered) == EACH)
+        spent = server.proxy.ledger.spent()
+        with server.connect() as connection:
+            waits = pool.submit(lambda: connection.execute(COUNT + "760"))
+            eventually(lambda: turns.waiting == 1)
+            connection.cancel_safe(timeout=30)
+            with pytest.raises(psycopg.errors.QueryCanceled, match="nothing was charged"):
+                waits.result(240)
+            assert turns.waiting == 0
             standing.go.set()
-            assert [one.result(240)[0] for one in asked] == ["00000"] * (EACH + 2)
-        finally:
-            server.server._watch.turns.patience = PATIENCE
+            assert [one.result(240)[0] for one in running] == ["00000"] * EACH
+            assert connection.execute("SELECT 1").fetchone() == (1,), "and the connection goes on"
+        assert server.proxy.ledger.spent() == spent
 
 
 def test_a_busy_database_refuses_before_it_charges(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is answered without the database is answered meanwhile."""
     assert ask(server, "ana", COUNT + "7")[0] == "00000"
-    monkeypatch.setattr(opening, "PATIENCE", 0.2)
     load, leave = server.proxy.engine_load, threading.Event()
 
     def stay() -> None:

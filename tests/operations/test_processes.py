@@ -168,6 +168,32 @@ def test_who_waits_for_a_seat_gets_it_from_another_process(tmp_path: Path) -> No
     assert got.is_set()
 
 
+def test_no_process_keeps_seats_from_those_who_wait_in_another(tmp_path: Path) -> None:
+    """Three of one process ask again and again for the only seat; one of another waits for it, and gets it."""
+    one, other = (Turns(all=1, each=1, patience=60, seats=Seats(SharedLocks(tmp_path / "seats"))) for _ in range(2))
+    enough, served = threading.Event(), []
+
+    def again() -> None:
+        while not enough.is_set():
+            with one.taken("ana"):
+                served.append("ana")
+
+    threads = [threading.Thread(target=again) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(served) > 3)
+    try:
+        for _ in range(5):
+            with other.taken("bob"):
+                served.append("bob")
+    finally:
+        enough.set()
+        for thread in threads:
+            thread.join()
+    assert served.count("bob") == 5
+    assert (one.running, one.waiting, other.running, other.waiting) == (0, 0, 0, 0)
+
+
 @pytest.mark.parametrize(("said", "cores"), [("max 100000", 4), ("50000 100000", 1), ("150000 100000", 2), ("", 4)])
 def test_a_container_has_as_many_workers_as_it_has_cores(tmp_path: Path, said: str, cores: int) -> None:
     (tmp_path / "cpu.max").write_text(said + "\n")

@@ -19,7 +19,9 @@ from tests.operations.several import Several, gone, several
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 EACH, CONNECTIONS = 3, 12
-LIMITS = f"limits: {{statements: 4, statements_per_analyst: {EACH}, connections_per_analyst: {CONNECTIONS}}}\n"
+LIMITS = (
+    f"limits: {{statements: 4, statements_per_analyst: {EACH}, connections_per_analyst: {CONNECTIONS}, wait: 0.5}}\n"
+)
 SMALL = POLICY.replace(
     "budget: {epsilon: 1e6, delta: 1e-3, accounting: zcdp}",
     "budget: {epsilon: 40, delta: 0}\nlimits: {statements: 60, statements_per_analyst: 60}",

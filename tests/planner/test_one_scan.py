@@ -30,6 +30,11 @@ def scans(sql: str, norm: Norm = Norm.L2) -> tuple[OneScan, ...]:
         (f"SELECT reason, smoker, COUNT(*) {VISITS} GROUP BY ROLLUP (1, 2)", 3),
         (f"SELECT reason, smoker, COUNT(*) {VISITS} GROUP BY CUBE (1, 2)", 4),
         (f"SELECT reason, smoker, COUNT(*) {VISITS} GROUP BY GROUPING SETS ((1, 2), ())", 2),
+        (
+            f"SELECT reason, smoker, COUNT(*) {VISITS} GROUP BY 1, 2 UNION ALL SELECT reason, NULL, COUNT(*) {VISITS}"
+            f" GROUP BY 1 UNION ALL SELECT NULL, NULL, COUNT(*) {VISITS}",
+            3,
+        ),
     ],
 )
 def test_levels_share_a_scan(sql: str, plans: int) -> None:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dpsql.interfaces.commands import demo_clinic as clinic
@@ -96,3 +97,71 @@ def test_explain_begins_with_what_one_gets(proxy: Proxy) -> None:
     heads = [first(next(str(one) for one in lines if str(one).startswith(head))) for head in ("Price", "what", "Note")]
     assert heads == sorted(heads)
     assert heads[-1] < first("  Bounded SQL")
+
+
+MONTHS = "SELECT DATE_TRUNC('month', day) AS m, reason, COUNT(*) AS n, AVG(cost) AS a FROM visit GROUP BY 1, 2"
+
+
+def test_coarser_groups_come_out_as_foretold(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    told = by_change(session.explain(MONTHS).better)
+    coarser = told["GROUP BY DATE_TRUNC('QUARTER', day)"]
+    assert session.explain(MONTHS.replace("month", "quarter")).expected == coarser.errors
+    assert coarser.larger == 3
+    assert coarser.less[2] == pytest.approx(2 / 3)
+    fewer = told["GROUP BY without DATE_TRUNC('MONTH', day)"]
+    alone = session.explain("SELECT reason, COUNT(*) AS n, AVG(cost) AS a FROM visit GROUP BY 1").expected
+    assert fewer.errors == (None, *alone)
+    assert fewer.larger == 12
+    assert not coarser.by_owner
+    assert not fewer.by_owner
+
+
+@pytest.mark.parametrize(
+    ("sql", "changes"),
+    [
+        ("SELECT day, COUNT(*) FROM visit GROUP BY day", ["GROUP BY DATE_TRUNC('WEEK', day)"]),
+        ("SELECT birth_year, COUNT(*) FROM patient GROUP BY 1 ORDER BY 1", ["GROUP BY birth_year / 10"]),
+        ("SELECT birth_year / 5 AS b, COUNT(*) FROM patient GROUP BY b", ["GROUP BY birth_year / 10"]),
+        ("SELECT sex, COUNT(*) FROM patient GROUP BY ROLLUP (sex)", []),
+        ("SELECT sex, smoker, COUNT(*) FROM patient GROUP BY 1, 2 LIMIT 3", []),
+        ("SELECT COUNT(*) FROM visit", []),
+    ],
+)
+def test_which_groups_are_coarser(proxy: Proxy, sql: str, changes: list[str]) -> None:
+    better = proxy.session("ana").explain(sql).better
+    assert [one.change for one in better if one.larger > 1] == changes
+
+
+def test_what_a_bound_takes_away_is_its_part_of_the_noise(proxy: Proxy) -> None:
+    told = by_change(
+        proxy.session("ana").explain("SELECT reason, SUM(cost) AS s, COUNT(*) AS n FROM visit GROUP BY 1").better
+    )
+    of_range = told["visit.cost: range: [0, 200], not [0, 400]"]
+    assert of_range.less[0] == pytest.approx(0.5, abs=0.1)
+    assert of_range.less[2] == pytest.approx(0, abs=0.01)
+    assert told["visit: max_rows: 12, not 24"].less[2] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_key_is_suggested_where_nothing_says_that_a_person_has_one_row(folder: Path) -> None:
+    with duckdb.connect(str(folder / "loose.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER, age INTEGER)")
+    policy = """
+database: duckdb:loose.duckdb
+ledger: sqlite:loose.ledger
+privacy_unit: person.id
+budget: {epsilon: 3, delta: 1e-6}
+tables:
+  person: {max_rows: 4, columns: {id: {}, age: {range: [0, 100]}}}
+"""
+    sql = "SELECT SUM(age) AS s FROM person"
+    (folder / "loose.yaml").write_text(policy)
+    loose = Proxy.open(folder / "loose.yaml")
+    told = by_change(loose.session().explain(sql).better)["person: key: [id]"]
+    loose.close()
+    (folder / "loose.yaml").write_text(policy.replace("max_rows: 4", "max_rows: 4, key: [id]"))
+    keyed = Proxy.open(folder / "loose.yaml")
+    assert keyed.session().explain(sql).expected == told.errors
+    keyed.close()
+    assert told.less[0] is not None
+    assert told.less[0] > 0.7

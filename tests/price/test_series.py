@@ -216,6 +216,9 @@ def test_drill_downs_of_a_series_are_free(clinic: Clinic) -> None:
         "CAST(DATE_TRUNC('day', made) AS date)",
         "DATE(made)",
         "CAST(made AS DATE)",
+        "TO_CHAR(made, 'YYYY-MM-DD')",
+        "TO_CHAR(made::date, 'Mon DD, YYYY')",
+        "DATE_BIN('1 day', made, TIMESTAMP '2001-01-01')",
     ],
 )
 def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
@@ -235,12 +238,50 @@ def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
             "month",
         ),
         ("SELECT DATE_TRUNC('quarter', made), COUNT(DISTINCT patient_id) FROM visit GROUP BY 1", "quarter"),
+        ("SELECT TO_CHAR(made, 'YYYY-\"Q\"Q'), COUNT(*) FROM visit GROUP BY 1", "quarter"),
+        (f"SELECT TO_CHAR(made, 'IYYY-IW'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1", "week"),
     ],
 )
 def test_other_periods(clinic: Clinic, sql: str, unit: str) -> None:
     answer = clinic.ask(sql)
     assert measured_by(answer).startswith(f"measured {unit} by {unit}")
     assert all(row[0] is not None for row in answer.rows)
+
+
+def test_shares_of_filtered_counts_are_series(clinic: Clinic) -> None:
+    share = "COUNT(*) FILTER (WHERE sex = 'F') * 1.0 / COUNT(*)"
+    asked = BY_SEX.replace("sex, COUNT(*)", share).replace("GROUP BY 1, 2 ORDER BY 1, 2", "GROUP BY 1 ORDER BY 1")
+    assert clinic.ask(asked.format(window("02-08", "03-10"))).price.rho == 30 * PART
+    clinic.later(1)
+    assert clinic.ask(asked.format(window("02-09", "03-11"))).price.rho == 2 * PART
+
+
+def test_days_of_instants_are_those_of_utc_and_close_by_its_clock(tmp_path: Path) -> None:
+    """Nine hours after the day is over in Tokyo, rows of it still come."""
+    clinic = Clinic(tmp_path)
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute("SET timezone = 'UTC'; ALTER TABLE visit ALTER made TYPE TIMESTAMPTZ")
+    text = (tmp_path / "policy.yaml").read_text().replace("horizon:", "clock: {zone: Asia/Tokyo}\nhorizon:")
+    (tmp_path / "policy.yaml").write_text(text.replace("1 day at 02:00", "1 hour"))
+    asked = BY_DAY.format(window("02-09", "03-09"))
+    clinic.now = datetime.datetime(2026, 3, 9, 23, tzinfo=datetime.UTC)
+    first = clinic.ask(asked)
+    assert measured_by(first).endswith("2026-03-08 measured now and open")
+    assert first.price.rho == 28 * PART
+    clinic.now = datetime.datetime(2026, 3, 10, tzinfo=datetime.UTC)
+    assert measured_by(clinic.ask(asked)).endswith("2026-03-08 measured now and kept")
+    assert not clinic.ask(asked).price
+    by_text = asked.replace("DATE_TRUNC('day', made)", "TO_CHAR(made, 'YYYY-MM-DD')")
+    assert [row[0] for row in clinic.ask(by_text).rows][-1] == "2026-03-08"
+
+
+def test_a_range_that_follows_the_clock_keeps_its_days(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path)
+    text = (tmp_path / "policy.yaml").read_text().replace("2026-12-31]}, day", "now], grain: 1 hour}, day")
+    (tmp_path / "policy.yaml").write_text(text)
+    assert clinic.ask(BY_SEX.format(window("02-08", "03-10"))).price.rho == 30 * PART
+    clinic.later(1)
+    assert clinic.ask(BY_SEX.format(window("02-09", "03-11"))).price.rho == 2 * PART
 
 
 def test_part_of_a_day_is_no_day(clinic: Clinic) -> None:
@@ -272,6 +313,10 @@ def test_no_series(clinic: Clinic) -> None:
     for sql in (
         f"SELECT COUNT(*) FROM visit WHERE {window('02-05', '03-07')}",
         "SELECT EXTRACT(HOUR FROM made), COUNT(*) FROM visit GROUP BY 1",
+        f"SELECT TO_CHAR(made, 'MM-DD'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
+        f"SELECT TO_CHAR(made, 'YYYY-IW'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
+        f"SELECT DATE_BIN('1 day', made, TIMESTAMP '2001-01-01 06:00'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
+        f"SELECT DATE_BIN('2 days', made, TIMESTAMP '2001-01-01'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         "SELECT DATE_TRUNC('day', late), COUNT(*) FROM visit GROUP BY 1",  # another time
         "SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit GROUP BY 1",  # nothing that adds up
         "SELECT DATE_TRUNC('month', made), COUNT(*) FROM visit GROUP BY ROLLUP (1)",  # made to agree

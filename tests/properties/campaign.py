@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -61,7 +61,7 @@ Home = Callable[[World, Sequence[Owner]], Neighbourhood]
 
 
 def campaign(
-    seeds: range,
+    seeds: Iterable[int],
     questions: int,
     neighbours: int,
     tally: Tally,

@@ -266,6 +266,10 @@ class Expressions:
         self._has("regression")
         more = self._number(fields, 0) if self._maybe(0.5) else None
         elements = [one for one in ("1" if self._maybe(0.7) else None, x, more) if one is not None]
+        if len(elements) > ("1" in elements) and self._maybe(0.3):
+            # tests/aggregates/test_logistic_regressions.py has their values.
+            self._has("logistic regression")
+            return f"LOGREGR({y} > 1, ARRAY[{', '.join(elements)}])"
         return f"LINREGR({y}, ARRAY[{', '.join(elements)}])"
 
     def _quantile(self, fields: Sequence[Field]) -> str:

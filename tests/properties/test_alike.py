@@ -132,7 +132,7 @@ def moved(session: Session, sql: str, width: int) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
+@pytest.mark.parametrize("accounting", ["zcdp", "pure", pytest.param("approx", marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_inference_moves_nothing_where_there_is_no_noise(tmp_path: Path, policy: str, accounting: str) -> None:
     random = Random(f"{policy} {accounting}")

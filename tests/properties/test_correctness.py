@@ -266,7 +266,7 @@ def assert_right(score: Score, questions: int) -> None:
     assert score.modes > questions / 100, "too few modes are compared"
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.campaign)])
 def test_answers_without_noise_equal_the_engines_own(part: int, tmp_path: Path) -> None:
     score = Score()
     for seed in range(100 * part, 100 * part + 10):
@@ -276,9 +276,9 @@ def test_answers_without_noise_equal_the_engines_own(part: int, tmp_path: Path) 
 
 def test_postgres_answers_the_same(tmp_path: Path) -> None:
     score = Score()
-    for seed in range(400, 405):
+    for seed in range(400, 403):
         examine(seed, 20, tmp_path / str(seed), score, in_postgres)
-    assert_right(score, 80)
+    assert_right(score, 48)
 
 
 @pytest.mark.campaign

@@ -24,7 +24,7 @@ from tests.properties.meaning import Reader, Tally, campaign, compare, opened
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
     """Some statements about each of some worlds, on both engines."""
     folder = tmp_path_factory.mktemp("worlds")
-    found = campaign(range(10, 14), 30, folder, Tally())
+    found = campaign(range(10, 13), 24, folder, Tally())
     return campaign(range(100, 101), 20, folder, found, "postgres")
 
 

@@ -30,7 +30,7 @@ from tests.properties.postgres_databases import PostgresDatabases
 from tests.properties.questions import means, question
 from tests.properties.world import Owner, World
 
-PAIRS = 1_400
+PAIRS = 900
 """In the default run; ten times as many in a campaign."""
 
 COVERED = frozenset(
@@ -64,21 +64,20 @@ def assert_sound(tally: Tally, pairs: int) -> None:
     assert tally.attained(0.9) > 0.1, "hardly a unit comes near a bound: they are loose, or the data is tame"
 
 
-@pytest.mark.parametrize("first", [0, 1_013])
-def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity(first: int) -> None:
-    assert_sound(campaign(range(first, first + 17), questions=20, neighbours=2, tally=Tally()), PAIRS // 2)
+def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity() -> None:
+    assert_sound(campaign((*range(17), *range(1_013, 1_018)), questions=20, neighbours=2, tally=Tally()), PAIRS)
 
 
 def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None:
-    tally = campaign(range(3_000, 3_005), questions=20, neighbours=2, tally=Tally(), home=PostgresDatabases.of)
+    tally = campaign(range(3_000, 3_004), questions=20, neighbours=2, tally=Tally(), home=PostgresDatabases.of)
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.85 * tally.asked, f"refused: {tally.refused.most_common(5)}"
-    assert tally.pairs >= 130
+    assert tally.pairs >= 100
 
 
 @pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
 def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> None:
-    worlds = 5 if home == Databases.of else 3
+    worlds = 4 if home == Databases.of else 3
     tally = campaign(range(7_000, 7_000 + worlds), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"

@@ -54,8 +54,8 @@ def sound(seeds: Iterable[int], statements: int) -> tuple[list[float], Counter[s
 
 def test_one_more_person_moves_no_nested_relation_further() -> None:
     """In these worlds, claims were seen to be wrong that have been mended since."""
-    shares, refused = sound((116, 139, 140, 541, 551, 590), 12)
-    assert len(shares) > 60, refused.most_common(5)
+    shares, refused = sound((116, 139, 140, 541, 551, 590), 8)
+    assert len(shares) > 40, refused.most_common(5)
     assert sum(share > 0.9 for share in shares) > 3, "hardly a person comes near a bound"
 
 

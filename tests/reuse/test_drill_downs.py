@@ -65,7 +65,7 @@ def drills(draw: st.DrawFn) -> tuple[str, str]:
 _FOUND = [0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(asked=drills(), norm=st.sampled_from(list(Norm)))
 def test_cells_add_up_to_exactly_what_a_narrower_question_measures(
     opened: Opened, asked: tuple[str, str], norm: Norm

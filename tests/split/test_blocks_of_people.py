@@ -271,10 +271,10 @@ def test_blocks_are_about_as_large_as_each_other_under_any_secret() -> None:
 def test_error_bars_cover_what_they_say(tmp_path: Path) -> None:
     with case(tmp_path, SETUP, TABLES, epsilon=1, noise=True) as session:
         sql = "SELECT dpsql.over_blocks(AVG(age), blocks => 100) AS a FROM person WHERE id <> {}"
-        found = [session.execute(sql.format(place)) for place in range(60)]
+        found = [session.execute(sql.format(place)) for place in range(30)]
     margins = [answer.margins[0][0] for answer in found]
     # Sensitivity 44 of a sum over 100 blocks, ρ = 1/2: σ = 0.44, and 1.96 σ around the mean of the blocks.
-    assert margins == pytest.approx([0.44 * 1.96] * 60, rel=0.02)
+    assert margins == pytest.approx([0.44 * 1.96] * 30, rel=0.02)
     spread = statistics.pstdev(float(answer.rows[0][0]) for answer in found)  # type: ignore[arg-type]
-    # Six of 60 draws' standard errors on either side, with the little that partitions add.
-    assert 0.44 * (1 - 6 / 120**0.5) < spread < 1.2 * (1 + 6 / 120**0.5)
+    # Six of 30 draws' standard errors on either side, with the little that partitions add.
+    assert 0.44 * (1 - 6 / 60**0.5) < spread < 1.2 * (1 + 6 / 60**0.5)

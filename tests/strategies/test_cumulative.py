@@ -259,7 +259,9 @@ EXACT = (
 )
 
 
-@pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
+@pytest.mark.parametrize(
+    "accounting", ["zcdp", *(pytest.param(one, marks=pytest.mark.campaign) for one in ("pure", "approx"))]
+)
 def test_without_noise_an_answer_is_the_engines_own(accounting: str, folder: Path) -> None:
     wanted = {sql: oracle(folder, sql) for sql in EXACT}
     proxy = open_without_noise(policy(folder, accounting))

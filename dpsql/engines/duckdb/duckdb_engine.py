@@ -264,7 +264,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
 
         def listed() -> KnownGroups | None:
             lasting = {
-                (table.schema or self.dialect.default_schema, table.name)
+                (table.schema or self.dialect.default_schema, table.own_name)
                 for table in self.schema().tables.values()
                 if not table.view
             }

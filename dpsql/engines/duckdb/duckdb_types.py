@@ -13,6 +13,7 @@ from rewriter.declared import (
     INTEGER,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Type,
@@ -41,6 +42,7 @@ _TYPES = {
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "TIME": TIME,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 

@@ -12,6 +12,7 @@ from rewriter.declared import (
     INTEGER,
     SMALLINT,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     Type,
@@ -37,6 +38,7 @@ _TYPES = {
     "date": DATE,
     "timestamp without time zone": TIMESTAMP,
     "timestamp with time zone": TIMESTAMPTZ,
+    "time without time zone": TIME,
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
 _MODIFIER = re.compile(r"\(\d+\)")

@@ -4,6 +4,7 @@ from dpsql.inference.estimates.columns import infer, table_of
 from dpsql.inference.estimates.estimate import Groups
 from dpsql.inference.estimates.kinds_of_estimates import estimate_of
 from dpsql.inference.estimates.learned_bounds import learned, threshold
+from dpsql.inference.estimates.logistic_figures import points_after
 from dpsql.inference.estimates.other_row import completed, named
 from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
@@ -25,6 +26,7 @@ __all__ = [
     "measured",
     "named",
     "nearest",
+    "points_after",
     "released_picks",
     "running_half_widths",
     "running_margins",

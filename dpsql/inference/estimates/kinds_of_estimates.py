@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpsql.inference.estimates.debiased_figures import DebiasedEstimate
 from dpsql.inference.estimates.estimate import Estimate
+from dpsql.inference.estimates.logistic_figures import LogisticEstimate
 from dpsql.inference.estimates.mean_share import MeanEstimate
 from dpsql.inference.estimates.moment_figures import MomentEstimate
 from dpsql.inference.estimates.picked_quantiles import PickEstimate
 from dpsql.inference.estimates.regression_figures import RegressionEstimate
 from dpsql.inference.estimates.weighted_sums import SumEstimate
+from rewriter.debiased import Debiased
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Ratio
-from rewriter.regression import Regression
+from rewriter.regression import LogisticRegression, Regression
 
 _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Linear: SumEstimate,
@@ -20,6 +23,8 @@ _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Moment: MomentEstimate,
     Chosen: PickEstimate,
     Regression: RegressionEstimate,
+    Debiased: DebiasedEstimate,
+    LogisticRegression: LogisticEstimate,
 }
 
 

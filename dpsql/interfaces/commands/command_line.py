@@ -132,6 +132,22 @@ def parser() -> argparse.ArgumentParser:
     passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
     passwd.add_argument("name", metavar="NAME", help="the analyst")
 
+    randomize = commands.add_parser(
+        "randomize", help="randomize a column of people's answers before anybody else has them (local model)"
+    )
+    randomize.add_argument("file", type=Path, metavar="FILE", help="the answers: CSV or Parquet, one row a person")
+    randomize.add_argument("--column", required=True, metavar="C", help="the column to randomize")
+    randomize.add_argument(
+        "--values", required=True, metavar="V,V,…", help="every value there may be, none of them private"
+    )
+    randomize.add_argument("--output", required=True, type=Path, metavar="FILE", help="the new file; never overwrites")
+    how = randomize.add_mutually_exclusive_group(required=True)
+    how.add_argument("--response", metavar="E", help="randomized response at this ε a person")
+    how.add_argument(
+        "--rappor", metavar="P", help="RAPPOR by these parameters: bits=64,hashes=2,f=0.5,p=0.25,q=0.75,cohorts=8"
+    )
+    randomize.add_argument("--other", metavar="V", help="the value that all others count as; else they are an error")
+
     budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
     _policy(budget)
 
@@ -180,6 +196,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql serve policy.yaml --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem --audit audit.jsonl",
     ),
     "passwd": ("dpsql passwd ana",),
+    "randomize": (
+        "dpsql randomize answers.csv --column smoker --values yes,no --response 1.1 --output reports.csv",
+        "dpsql randomize sites.parquet --column site --values a.org,b.org --rappor bits=64 --output reports.parquet",
+    ),
     "budget": ("dpsql budget policy.yaml",),
     "ledger": ("dpsql ledger verify policy.yaml", "dpsql ledger export policy.yaml --format json"),
     "guide": ("dpsql guide", "dpsql guide error-bars"),

@@ -261,6 +261,26 @@ def _passwd(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _randomize(options: argparse.Namespace) -> int:
+    from dpsql.randomize import ColumnToRandomize, Secret, epsilon_of, randomize_file, rappor_of
+
+    values = tuple(one.strip() for one in options.values.split(","))
+    if options.other is not None and options.other not in values:
+        raise DataError("--other is one of the values", sqlstate="22023")
+    epsilon = None if options.response is None else epsilon_of(options.response)
+    rappor = None if options.rappor is None else rappor_of(values, options.rappor)
+    asked = ColumnToRandomize(options.column, values, epsilon, rappor, options.other)
+    made = randomize_file(options.file, options.output, asked, Secret())
+    lacking = f", {made.missing:,} of them without a report" if made.missing else ""
+    _tell(f"{made.rows:,} rows{lacking}: {made.law.words}.")
+    _tell(
+        "Who has the reports cannot tell two values of a person apart by more than that. Keep no copy of the answers."
+    )
+    _tell("Put this into the policy:")
+    print(asked.policy_line)
+    return DONE
+
+
 def _budget(options: argparse.Namespace) -> int:
     from dpsql.accounting import PrivacyLoss
     from dpsql.display import budget
@@ -329,6 +349,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "explain": _explain,
     "serve": _serve,
     "passwd": _passwd,
+    "randomize": _randomize,
     "budget": _budget,
     "ledger": _ledger,
     "guide": _guide,

@@ -34,7 +34,7 @@ class TypeObject:
 STRING = TypeObject("STRING", frozenset({Kind.TEXT}))
 BINARY = TypeObject("BINARY", frozenset())
 NUMBER = TypeObject("NUMBER", frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}))
-DATETIME = TypeObject("DATETIME", frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.INTERVAL}))
+DATETIME = TypeObject("DATETIME", frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME, Kind.INTERVAL}))
 BOOLEAN = TypeObject("BOOLEAN", frozenset({Kind.BOOLEAN}))
 ROWID = TypeObject("ROWID", frozenset())
 
@@ -92,6 +92,7 @@ def arrow_type(of: Type) -> Any:
         Kind.DATE: pyarrow.date32(),
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
+        Kind.TIME: pyarrow.time64("us"),
         Kind.INTERVAL: pyarrow.duration("us"),
     }
     return plain[of.kind]

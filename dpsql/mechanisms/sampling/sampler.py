@@ -16,9 +16,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
-from opendp.domains import atom_domain, vector_domain
-from opendp.mod import enable_features
-
 from dpsql.mechanisms.sampling.law import Drawn, Law
 
 WIDEST = 1 << 50
@@ -80,5 +77,8 @@ def opendp_noise(make: Callable[..., Vector], metric: object, scale: Fraction) -
     """
     if scale <= 0:
         raise ValueError(f"no noise at scale {scale}")
+    from opendp.domains import atom_domain, vector_domain  # Here and not above: so is what ``make`` comes from.
+    from opendp.mod import enable_features
+
     enable_features("contrib")
     return make(vector_domain(atom_domain(T="i64")), metric, scale=float_at_least(scale))

@@ -99,11 +99,13 @@ class _Geometric:
     def draw(self, rows: int) -> Integers:
         drawn = _random_words(len(self.words), rows)
         total = np.zeros(rows, dtype=np.int64)
-        for digit, (word, limit) in enumerate(zip(drawn[:-1], self.words, strict=False)):
-            one = word < limit
-            for row in np.flatnonzero(word == limit):
-                one[row] = is_below(functools.partial(self.digit_bounds, digit), int(limit), _WORD)
-            total += one.astype(np.int64) << digit
+        limits = self.words[:-1, np.newaxis]
+        ones = drawn[:-1] < limits
+        for digit, row in zip(*np.nonzero(drawn[:-1] == limits), strict=True):
+            bounds = functools.partial(self.digit_bounds, int(digit))
+            ones[digit, row] = is_below(bounds, int(self.words[digit]), _WORD)
+        for digit, one in enumerate(ones):
+            total += np.left_shift(one, digit, dtype=np.int64)
         for row in np.flatnonzero(drawn[-1] == self.words[-1]):
             total[row] += self._beyond() << (len(self.words) - 1)
         return total

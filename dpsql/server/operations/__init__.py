@@ -17,9 +17,10 @@ from dpsql.server.operations.fairness import Pace, short_turns
 from dpsql.server.operations.metrics import BudgetFigures, Metrics, State
 from dpsql.server.operations.monitor import Monitor
 from dpsql.server.operations.seats import Seats
-from dpsql.server.operations.statement_turns import Turns
+from dpsql.server.operations.statement_turns import WAITING, Turns
 
 __all__ = [
+    "WAITING",
     "Audit",
     "BudgetFigures",
     "Charged",

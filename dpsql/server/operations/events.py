@@ -94,6 +94,8 @@ class StatementEnded:
     loss: PrivacyLoss
     charges: tuple[str, ...]
     seconds: float
+    waited: float = 0.0
+    """Seconds of those until it had its turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,9 @@ class Metrics:
             "dpsql_statement_seconds", "From a statement to its answer.", ("outcome",),
             buckets=SECONDS, registry=self.registry,
         )  # fmt: skip
+        self._turns = Histogram(
+            "dpsql_statement_wait_seconds", "From a statement to its turn.", buckets=SECONDS, registry=self.registry
+        )
         self._charges = Counter("dpsql_charges", "Charges by this server.", ("analyst",), registry=self.registry)
         self._waits = Histogram(
             "dpsql_ledger_wait_seconds", "Until a charge was durable.", buckets=_WAITS, registry=self.registry
@@ -69,6 +72,7 @@ class Metrics:
             case StatementEnded():
                 self._statements.labels(str(event.outcome), event.sqlstate).inc()
                 self._seconds.labels(str(event.outcome)).observe(event.seconds)
+                self._turns.observe(event.waited)
             case Charged(analyst, losses, seconds):
                 self._charges.labels(analyst).inc(len(losses))
                 self._waits.observe(seconds)

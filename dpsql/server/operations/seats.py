@@ -32,6 +32,17 @@ class Seats:
                 return seat
         return None
 
+    def others_hold(self, row: str, most: int) -> bool:
+        """Whether another process has a seat of a row."""
+        first = _first(row)
+        for seat in range(first, first + min(most, _ROW)):
+            if seat in self._held:
+                continue
+            if not self._locks.take(seat):
+                return True
+            self._locks.give_back(seat)
+        return False
+
     def give_back(self, seat: int) -> None:
         self._held.remove(seat)
         self._locks.give_back(seat)

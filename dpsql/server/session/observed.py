@@ -80,6 +80,8 @@ class _Statement:
     text: str
     parameters: tuple[str | None, ...] = ()
     outcome: StatementOutcome = StatementOutcome.SESSION
+    waited: float = 0.0
+    """Seconds until it had its turn."""
     started: float = field(default_factory=time.monotonic)
 
 
@@ -158,6 +160,7 @@ class WatchedSession(WireSession):
             return work()
         quick = all(isinstance(kind, _QUICK) for kind in kinds)
         statement = _Statement(text)
+        self.begin_statement()
         result, problem = self._tried(statement, work, quick=quick)
         if problem is not None:
             self._tell(statement, problem, Receipt())
@@ -173,7 +176,8 @@ class WatchedSession(WireSession):
             self._watch.ready()
             if quick:
                 return (work(),), None
-            with self._watch.turns.taken(self.analyst, self.arrived):
+            with self._watch.turns.taken(self.analyst, self.arrived, self._cancellation) as waited:
+                statement.waited = waited
                 return (work(),), None
         except Exception as problem:
             return (), problem
@@ -191,7 +195,15 @@ class WatchedSession(WireSession):
         seconds = time.monotonic() - statement.started
         self._watch.tell(
             StatementEnded(
-                self.client, statement.text, statement.parameters, outcome, sqlstate, receipt.loss, receipt.ids, seconds
+                self.client,
+                statement.text,
+                statement.parameters,
+                outcome,
+                sqlstate,
+                receipt.loss,
+                receipt.ids,
+                seconds,
+                statement.waited,
             )
         )
 

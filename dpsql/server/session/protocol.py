@@ -241,7 +241,9 @@ class Protocol:
         self.session = session
         self._framer.set_limit(AFTER_LOGIN)
         yield m.authentication_ok()
-        for name, value in {**STATUS, "session_authorization": session.analyst, **reported(session.settings)}.items():
+        told = {"server_version": self._backend.shadow.server_version(session.analyst), **STATUS}
+        told |= {"session_authorization": session.analyst, **reported(session.settings)}
+        for name, value in told.items():
             yield m.parameter_status(name, value)
         yield m.backend_key(*self.key)
         yield m.ready("I")

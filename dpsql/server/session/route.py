@@ -203,7 +203,7 @@ def _source(table: exp.Table, catalog: Catalog) -> NamedRelation:
         return NamedRelation.DPSQL
     if _is_catalog_schema(spelt):
         return NamedRelation.CATALOG
-    if spelt in ("", "public", "main") and catalog.find(name.name, bool(name.quoted)) is not None:
+    if catalog.find(name.name, bool(name.quoted), spelt) is not None:
         return NamedRelation.POLICY
     if not spelt and folded(name).startswith("pg_"):
         return NamedRelation.CATALOG

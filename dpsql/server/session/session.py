@@ -25,7 +25,7 @@ from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved
 from dpsql.server.session.route import Route
 from dpsql.server.session.shown_digits import meaningful
 from dpsql.server.session.transaction import Status, TransactionBlock
-from dpsql.server.session.wire_settings import check_spoken, is_spoken
+from dpsql.server.session.wire_settings import check_path, check_spoken, is_spoken
 from dpsql.server.shadow import ShadowAnswer as Answered
 from dpsql.server.wire import Field, Formats, ReleasedRows, ShadowRows, field, wire_type
 from dpsql.server.wire import options as copy_options
@@ -66,6 +66,7 @@ class WireSession:
     def begin(self, name: str, value: str) -> None:
         """The same; what the client brings along is what a reset of its time zone goes back to."""
         self.set(name, value)
+        check_path(self.settings, self._backend.proxy.catalog)
         if name.lower() == "timezone":
             self._inner.settings = replace(self.settings, home=self.settings.zone)
 
@@ -320,6 +321,7 @@ class WireSession:
         answer = self._inner.execute(kind.text, values)
         try:
             check_spoken(self.settings)
+            check_path(self.settings, self._backend.proxy.catalog)
         except Error:
             self._inner.settings = before
             raise

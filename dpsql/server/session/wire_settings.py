@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dpsql.errors import error
+from dpsql.server.wire import lexemes
 from dpsql.settings import Settings
+from rewriter.declared import DEFAULT_SCHEMAS, Catalog
 
 STATUS: Mapping[str, str] = {
-    "server_version": "16.4 (dpsql)",
     "server_encoding": "UTF8",
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
@@ -24,7 +25,7 @@ STATUS: Mapping[str, str] = {
     "default_transaction_read_only": "on",
     "scram_iterations": "4096",
 }
-"""What a client is told at its start, and what does not change."""
+"""What a client is told at its start, and what does not change, beside the version of the shadow's server."""
 
 _REPORTED = {
     "application_name": ("application_name", ""),
@@ -55,6 +56,23 @@ def is_spoken(name: str, value: str) -> bool:
     """
     known = _SPOKEN.get(name.lower())
     return known is None or known[0].fullmatch(value.strip().strip("'\"").lower()) is not None
+
+
+def check_path(settings: Settings, catalog: Catalog) -> None:
+    """Raise where a search path would give a name without a schema another meaning than it has here: that of the
+    default schema's table, and else of the only one that is called so."""
+    path = settings.others.get("search_path", "")
+    named = [name for name in (lexeme.name for lexeme in lexemes(path.strip("'"))) if name.lower() in catalog.schemas]
+    if not named or named[0] in DEFAULT_SCHEMAS:
+        return
+    for table in catalog.tables.values():
+        other = catalog.find(table.own_name, quoted=True)
+        if table.stands_in(named[0]) and other is not None and other is not table:
+            raise error(
+                f"{table.own_name} without a schema is {other.name} here, whatever the search path",
+                sqlstate="0A000",
+                hint=f"write {table.name}",
+            )
 
 
 def check_spoken(settings: Settings) -> None:

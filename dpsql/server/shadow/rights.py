@@ -71,16 +71,18 @@ WHERE pg_catalog.has_function_privilege(%(role)s, f, 'EXECUTE')
 """
 
 
-def harden(connection: psycopg.Connection, database: str, analysts: Sequence[str]) -> None:
+def harden(connection: psycopg.Connection, database: str, analysts: Sequence[str], schemas: Sequence[str] = ()) -> None:
     """Make the analysts' roles, and take everything from everybody that reading does not need."""
     closed = _closed(connection)
+    ours = ", ".join(["public", *map(quoted, schemas)])
     commands = [
         f"REVOKE ALL ON DATABASE {quoted(database)}, template0, template1 FROM PUBLIC",
         f"GRANT CONNECT ON DATABASE {quoted(database)} TO PUBLIC",
-        "REVOKE ALL ON SCHEMA public FROM PUBLIC",
-        f"GRANT USAGE ON SCHEMA public, {SCHEMA} TO PUBLIC",
+        f'ALTER DATABASE {quoted(database)} SET search_path = "$user", {ours}',
+        f"REVOKE ALL ON SCHEMA {ours} FROM PUBLIC",
+        f"GRANT USAGE ON SCHEMA {ours}, {SCHEMA} TO PUBLIC",
         # information_schema shows keys only to those who may do more than read: REFERENCES is a right to nothing here.
-        f"GRANT SELECT, REFERENCES ON ALL TABLES IN SCHEMA public, {SCHEMA} TO PUBLIC",
+        f"GRANT SELECT, REFERENCES ON ALL TABLES IN SCHEMA {ours}, {SCHEMA} TO PUBLIC",
         "REVOKE UPDATE ON pg_catalog.pg_settings FROM PUBLIC",
         "REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC",
         f"REVOKE EXECUTE ON FUNCTION {', '.join(closed)} FROM PUBLIC",

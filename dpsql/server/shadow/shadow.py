@@ -21,7 +21,7 @@ from dpsql.postgresql import SUPERUSER, Binaries, PostgresProcess, find_binaries
 from dpsql.server.shadow.pool import ALL, Pool, ShadowConnection, ShadowDeadline, read
 from dpsql.server.shadow.rights import SERVER_SETTINGS, check_role, harden, verify
 from dpsql.server.shadow.shadow_rows import ShadowAnswer, ShadowDescription, columns_of, merged
-from dpsql.server.shadow.shadow_schema import quoted, statements, tables
+from dpsql.server.shadow.shadow_schema import quoted, schemas, statements, tables
 from dpsql.server.wire import lexemes
 from rewriter.declared import Catalog
 
@@ -53,6 +53,7 @@ class Shadow:
         self._process = process
         self._analysts = frozenset(analysts)
         self._pool = Pool(self._connect, ALL // processes)
+        self._version = ""
 
     @classmethod
     def start(
@@ -87,6 +88,13 @@ class Shadow:
         if self._process is None:
             raise AssertionError("another process started it")
         return self._process
+
+    def server_version(self, analyst: str) -> str:
+        """What ``SHOW server_version`` and its kin answer: clients are told the same at their start."""
+        if not self._version:
+            with self._pool.backend(analyst, {}) as backend:
+                self._version = (backend.connection.parameter_status(b"server_version") or b"").decode()
+        return self._version
 
     def describe(self, sql: str, types: Sequence[int], analyst: str, settings: Mapping[str, str]) -> ShadowDescription:
         """Parameters and columns of a query, which is never run."""
@@ -153,7 +161,7 @@ def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], d
     with psycopg.connect(_conninfo(process.dsn(), database, SUPERUSER, "").decode()) as connection:
         for statement in statements(catalog):
             connection.execute(statement.encode())
-        harden(connection, database, analysts)
+        harden(connection, database, analysts, schemas(catalog))
         connection.commit()
         verify(connection, analysts, tables(catalog))
 

@@ -30,6 +30,7 @@ _KINDS = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMPTZ: "timestamptz",
+    Kind.TIME: "time",
     Kind.INTERVAL: "interval",
     Kind.NULL: "text",
 }
@@ -47,8 +48,10 @@ def statements(catalog: Catalog) -> Iterator[str]:
     COMMENT ON COLUMN public."patient"."id" IS 'private, identifies the person'
     """
     keys = primary_keys(catalog)
+    for schema in schemas(catalog):
+        yield f"CREATE SCHEMA {quoted(schema)}"
     for table in catalog.tables.values():
-        yield _create("public", table.name, _columns(table), _constraints(table, keys.get(table.name)))
+        yield _create(_home(table), table.own_name, _columns(table), _constraints(table, keys.get(table.name, ())))
         yield from _comments(catalog, table)
     for table in catalog.tables.values():
         yield from _foreign_key(catalog, table, keys)
@@ -64,10 +67,29 @@ def statements(catalog: Catalog) -> Iterator[str]:
         yield f"CREATE FUNCTION {SCHEMA}.{end}(anyelement) RETURNS {result} LANGUAGE sql IMMUTABLE AS '{body}'"
 
 
+def schemas(catalog: Catalog) -> tuple[str, ...]:
+    """Those of tables that stand in none of ours, and in no system's."""
+    found = dict.fromkeys(table.schema for table in catalog.tables.values() if table.schema is not None)
+    return tuple(name for name in found if _is_free(name))
+
+
+def _is_free(schema: str) -> bool:
+    return schema not in ("public", SCHEMA, "information_schema") and not schema.startswith("pg_")
+
+
+def _home(table: Table) -> str:
+    """The schema of a table here, as an identifier."""
+    return "public" if table.schema is None or not _is_free(table.schema) else quoted(table.schema)
+
+
+def _full(table: Table) -> str:
+    return f"{_home(table)}.{quoted(table.own_name)}"
+
+
 def tables(catalog: Catalog) -> Iterator[str]:
     """The qualified names of all tables of the shadow."""
-    for name in catalog.tables:
-        yield f"public.{quoted(name)}"
+    for table in catalog.tables.values():
+        yield _full(table)
     for name in VIRTUAL_COLUMNS:
         yield f"{SCHEMA}.{quoted(name.removeprefix(f'{SCHEMA}_'))}"
 
@@ -116,46 +138,54 @@ def _columns(table: Table) -> list[str]:
     ]
 
 
-def primary_keys(catalog: Catalog) -> Mapping[str, str]:
-    """The unique column of each table that the unit or a foreign key names, where it is never NULL."""
+def primary_keys(catalog: Catalog) -> Mapping[str, tuple[str, ...]]:
+    """The primary key of each table: the database's own, where its columns are never NULL; else the unique column that
+    the unit or a foreign key names."""
+    keys = {
+        table.name: table.primary_key
+        for table in catalog.tables.values()
+        if table.primary_key and not any(table.columns[name].nullable for name in table.primary_key)
+    }
     named = [catalog.unit] if catalog.unit is not None else []
     named += [
         (hop.parent, hop.parent_column) for table in catalog.tables.values() for hop in table.path if not hop.also
     ]
     named += [column.values_from for table in catalog.tables.values() for column in table.columns.values()
               if column.values_from is not None]  # fmt: skip
-    keys: dict[str, str] = {}
     for table, name in named:
         column = catalog.tables[table].columns[name]
         if column.unique and not column.nullable:
-            keys.setdefault(table, name)
+            keys.setdefault(table, (name,))
     return keys
 
 
-def _constraints(table: Table, key: str | None) -> list[str]:
+def _constraints(table: Table, key: tuple[str, ...]) -> list[str]:
     found: list[str] = []
-    if key is not None:
-        found.append(f"CONSTRAINT {quoted(f'{table.name}_pkey')} PRIMARY KEY ({quoted(key)})")
+    if key:
+        names = ", ".join(map(quoted, key))
+        found.append(f"CONSTRAINT {quoted(f'{table.own_name}_pkey')} PRIMARY KEY ({names})")
     if not table.public:  # that a public column has no value twice may be chance, and no rule
-        found += [f"UNIQUE ({quoted(name)})" for name, column in table.columns.items() if column.unique and name != key]
+        found += [
+            f"UNIQUE ({quoted(name)})" for name, column in table.columns.items() if column.unique and (name,) != key
+        ]
     return found
 
 
-def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, str]) -> Iterator[str]:
+def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """The first step of the way to the unit, where PostgreSQL has a key of the same kind to refer to."""
     for hop in (hop for hop in table.path[:1] if not hop.also):
         parent = catalog.tables[hop.parent]
         column = parent.columns[hop.parent_column]
-        is_key = keys.get(parent.name) == column.name or (column.unique and not parent.public)
+        is_key = keys.get(parent.name) == (column.name,) or (column.unique and not parent.public)
         if is_key and column.type.kind is table.columns[hop.column].type.kind:
             yield (
-                f"ALTER TABLE public.{quoted(table.name)} ADD FOREIGN KEY ({quoted(hop.column)}) "
-                f"REFERENCES public.{quoted(parent.name)} ({quoted(column.name)})"
+                f"ALTER TABLE {_full(table)} ADD FOREIGN KEY ({quoted(hop.column)}) "
+                f"REFERENCES {_full(parent)} ({quoted(column.name)})"
             )
 
 
 def _comments(catalog: Catalog, table: Table) -> Iterator[str]:
-    name = f"public.{quoted(table.name)}"
+    name = _full(table)
     yield f"COMMENT ON TABLE {name} IS {literal(table_comment(catalog, table))}"
     for column in table.columns.values():
         yield f"COMMENT ON COLUMN {name}.{quoted(column.name)} IS {literal(column_comment(catalog, table, column))}"

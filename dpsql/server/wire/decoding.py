@@ -28,13 +28,13 @@ TEXTS = frozenset({0, 18, 19, 25, 705, 1042, 1043})
 """unknown, "char", name, text, bpchar, varchar and no type at all: the same bytes in text and in binary."""
 ARRAYS: Mapping[int, int] = {
     1000: 16, 1002: 18, 1003: 19, 1005: 21, 1007: 23, 1016: 20, 1028: 26, 1009: 25, 1014: 1042, 1015: 1043, 1021: 700,
-    1022: 701, 1231: 1700, 1182: 1082, 1115: 1114, 1185: 1184, 2951: 2950,
+    1022: 701, 1231: 1700, 1182: 1082, 1183: 1083, 1115: 1114, 1185: 1184, 2951: 2950,
 }  # fmt: skip
 """Array types and the type of their items."""
 MAX_DIGITS = 1_000
 """Of a number on either side of its point: a short text like ``1e999999999`` must not become a long one."""
 MAX_DIMENSIONS = 6
-_DATES = frozenset({1082, 1114, 1184})
+_DATES = frozenset({1082, 1083, 1114, 1184})
 
 
 def decode_parameter(oid: int, data: bytes, binary: bool) -> object:
@@ -80,7 +80,8 @@ def _named(readers: Mapping[int, Callable[[Read], object]], oid: int) -> Callabl
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_CLOCK = r"[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+_TIME = re.compile(r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
+_CLOCK = f"[ T]{_TIME.pattern}"
 _TIMESTAMP = re.compile(_DATE.pattern + f"(?:{_CLOCK})?")
 _ZONED = re.compile(f"({_DATE.pattern}{_CLOCK})(?:Z|([+-][0-9]{{2}})(?::?([0-9]{{2}}))?)")
 
@@ -140,6 +141,10 @@ def _date_text(text: str) -> datetime.date:
     return datetime.date.fromisoformat(_matched(_DATE, text)[0])
 
 
+def _time_text(text: str) -> datetime.time:
+    return _moment("2000-01-01 " + _matched(_TIME, text)[0]).time()
+
+
 def _timestamp_text(text: str) -> datetime.datetime:
     return _moment(_matched(_TIMESTAMP, text)[0])
 
@@ -162,7 +167,7 @@ _SMALL, _MIDDLE, _LARGE = 1 << 15, 1 << 31, 1 << 63
 _TEXTS: Mapping[int, Callable[[str], object]] = {
     16: _bool_text, 21: _integer_text(-_SMALL, _SMALL - 1), 23: _integer_text(-_MIDDLE, _MIDDLE - 1),
     20: _integer_text(-_LARGE, _LARGE - 1), 26: _integer_text(0, (1 << 32) - 1), 700: _float_text, 701: _float_text,
-    1700: _numeric_text, 1082: _date_text, 1114: _timestamp_text, 1184: _zoned_text,
+    1700: _numeric_text, 1082: _date_text, 1083: _time_text, 1114: _timestamp_text, 1184: _zoned_text,
     2950: lambda text: str(uuid.UUID(text)),
 }  # fmt: skip
 
@@ -244,6 +249,13 @@ def _date_binary(data: bytes) -> datetime.date:
     return datetime.date.fromordinal(days + _FIRST_DAY)
 
 
+def _time_binary(data: bytes) -> datetime.time:
+    (since,) = struct.unpack("!q", data)
+    if not 0 <= since < 86_400_000_000:
+        raise OverflowError
+    return (_EPOCH + datetime.timedelta(microseconds=since)).time()
+
+
 def _instant_binary(data: bytes) -> datetime.datetime:
     return _timestamp_binary(data).replace(tzinfo=datetime.UTC)
 
@@ -254,7 +266,8 @@ def _timestamp_binary(data: bytes) -> datetime.datetime:
 
 _BINARIES: Mapping[int, Callable[[bytes], object]] = {
     16: _bool_binary, 21: _packed("!h"), 23: _packed("!i"), 20: _packed("!q"), 26: _packed("!I"), 700: _packed("!f"),
-    701: _packed("!d"), 1700: _numeric_binary, 1082: _date_binary, 1114: _timestamp_binary, 1184: _instant_binary,
+    701: _packed("!d"), 1700: _numeric_binary, 1082: _date_binary, 1083: _time_binary, 1114: _timestamp_binary,
+    1184: _instant_binary,
     2950: lambda data: str(uuid.UUID(bytes=data)),
 }  # fmt: skip
 

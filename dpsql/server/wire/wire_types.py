@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
-DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1114, 1184, 1700
+DATE, TIME, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1083, 1114, 1184, 1700
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.DATE: WireType(DATE, 4),
     Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
     Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
+    Kind.TIME: WireType(TIME, 8),
 }
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
@@ -116,6 +117,8 @@ def _plain_text(value: Scalar) -> bytes:
         return float_text(value)
     if isinstance(value, datetime.datetime):
         return _timestamp_text(value) if value.tzinfo is None else _instant_text(value)
+    if isinstance(value, datetime.time):
+        return _time_text(value)
     if isinstance(value, datetime.date):
         return value.isoformat().encode()
     return _numeric_text(value)
@@ -130,6 +133,11 @@ def _date_text(value: Scalar) -> bytes:
 def _timestamp_text(value: Scalar) -> bytes:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         value = datetime.datetime(value.year, value.month, value.day)
+    spelt = str(value)
+    return (spelt.rstrip("0") if "." in spelt else spelt).encode()
+
+
+def _time_text(value: Scalar) -> bytes:
     spelt = str(value)
     return (spelt.rstrip("0") if "." in spelt else spelt).encode()
 
@@ -165,6 +173,7 @@ _TEXTS: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: float_text(float(value)),  # type: ignore[arg-type]
     DATE: _date_text, TIMESTAMP: _timestamp_text, TEXT: _text,
     TIMESTAMPTZ: _instant_text,
+    TIME: _time_text,
 }  # fmt: skip
 
 _SINCE = datetime.date(2000, 1, 1).toordinal()
@@ -186,6 +195,12 @@ def _timestamp_binary(value: Scalar) -> bytes:
     return struct.pack("!q", (value - _EPOCH) // _MICROSECOND)
 
 
+def _time_binary(value: Scalar) -> bytes:
+    if not isinstance(value, datetime.time):
+        raise TypeError("not a time of day")
+    return struct.pack("!q", (datetime.datetime.combine(_EPOCH, value) - _EPOCH) // _MICROSECOND)
+
+
 def _date_binary(value: Scalar) -> bytes:
     if not isinstance(value, datetime.date):
         raise TypeError("not a date")
@@ -201,6 +216,7 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
     TIMESTAMPTZ: _timestamp_binary,
+    TIME: _time_binary,
 }  # fmt: skip
 
 _NULL = b"\xff\xff\xff\xff"

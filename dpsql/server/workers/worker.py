@@ -164,7 +164,8 @@ class Worker:
         _check_same(call, policy)
         shadow = Shadow(call.shadow, database_name(policy), analysts(policy), processes=serving.workers)
         stack.callback(shadow.close)
-        turns = Turns(policy.limits.statements, policy.limits.statements_per_analyst, seats=Seats(self._seats))
+        limits = policy.limits
+        turns = Turns(limits.statements, limits.statements_per_analyst, limits.wait, seats=Seats(self._seats))
         return made(serving, proxy, shadow, self._log, stack, self._entrance, turns)
 
     def _answer(self, call: object) -> object:

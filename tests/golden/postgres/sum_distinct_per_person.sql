@@ -2,7 +2,11 @@ WITH released AS (
   SELECT
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      COUNT(*) FILTER(WHERE
+        f1)
+    ) AS s1
   FROM (
     SELECT
       t3.u AS u,
@@ -12,7 +16,8 @@ WITH released AS (
         WHEN t3.c1 > 200000
         THEN 20000000
         ELSE CAST(CAST(t3.c1 AS DECIMAL(35, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT t3.c2 IS NULL AS f1
     FROM (
       SELECT
         t2.k0 AS c0,
@@ -39,5 +44,6 @@ WITH released AS (
   ) AS r
 )
 SELECT
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM released;

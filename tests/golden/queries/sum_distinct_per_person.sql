@@ -1,17 +1,24 @@
-SELECT SUM(s) FROM (SELECT patient_id, SUM(DISTINCT cost) AS s, AVG(DISTINCT cost) AS m FROM visit GROUP BY patient_id) AS t;
+SELECT SUM(s), COUNT(m) FROM (SELECT patient_id, SUM(DISTINCT cost) AS s, AVG(DISTINCT cost) AS m FROM visit GROUP BY patient_id) AS t;
 
 -- ----
 -- release 0
 -- groups: one group
 -- one unit moves: l1 20000000, l2 20000000
 --   s0: Σ s (steps of 1/100, at most 20000000)
+-- one unit moves: l1 1, l2 1
+--   s1: COUNT(m) (steps of 1, at most 1)
 -- a0: SUM(s) (decimal(38,2)) = 1/100 · s0
+-- a1: COUNT(m) (bigint) = s1, rounded, at least 0
 -- note: s is clipped into [0, 200000]
 WITH released AS (
   SELECT
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      COUNT(*) FILTER(WHERE
+        f1)
+    ) AS s1
   FROM (
     SELECT
       t3.u AS u,
@@ -21,7 +28,8 @@ WITH released AS (
         WHEN t3.c1 > 200000
         THEN 20000000
         ELSE CAST(CAST(t3.c1 AS DECIMAL(8, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT t3.c2 IS NULL AS f1
     FROM (
       SELECT
         t2.k0 AS c0,
@@ -44,10 +52,12 @@ WITH released AS (
   ) AS r
 )
 SELECT
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM released;
 
 -- outer
 SELECT
-  dpsql_release_0.a0 AS "sum"
+  dpsql_release_0.a0 AS "sum",
+  dpsql_release_0.a1 AS "count"
 FROM dpsql_release_0;

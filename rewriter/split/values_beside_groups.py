@@ -1,0 +1,192 @@
+"""Released values beside groups of people, as Tableau writes its levels of detail.
+
+``SELECT region, sex, COUNT(*) / MIN(t.n) FROM patient LEFT JOIN (SELECT region, COUNT(*) AS n … GROUP BY region) AS t
+ON region = t.region GROUP BY region, sex`` joins rows of people with released numbers, each of which is the same for
+all rows of a group: MIN, MAX and AVG of it are it itself. So groups are joined, above the noise, and not rows.
+
+Guarantee: the meaning is the same. What could repeat a row, or is not the same in a whole group, is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+from sqlglot import exp
+
+from rewriter.split.top_groups_as_having import equated, is_unique
+from rewriter.statement import conjuncts, is_grouped, output_name
+
+_ITSELF = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
+_ROWS = "rows_of_people"
+
+
+def values_beside_groups(
+    select: exp.Select, queries: Mapping[int, tuple[exp.Query, exp.Query]], answers: Set[int]
+) -> exp.Select | None:
+    """``select`` with its joins to aggregates over people above its own groups; None where one cannot be there.
+
+    ``queries`` has the queries of FROM, as written and resolved, by the item's identity; those in ``answers`` aggregate
+    over people.
+    """
+    group, from_ = select.args.get("group"), select.args.get("from_")
+    if not is_grouped(select) or group is None or from_ is None or id(from_.this) in answers:
+        return None
+    if {name for name, value in group.args.items() if value} != {"expressions"} or select.find(exp.Window):
+        return None
+    if any(select.args.get(part) for part in ("distinct", "qualify", "with_", "laterals")):
+        return None
+    joined = [join for join in select.args.get("joins") or () if id(join.this) in answers]
+    aliases = {join.this.alias_or_name.lower() for join in joined}
+    keys = [key for key in (_meant(select, node) for node in group.expressions) if not _reads(key, aliases)]
+    pairs: list[list[tuple[int, exp.Column, bool]]] = []
+    for join in joined:
+        found = _pairs(join, queries[id(join.this)], keys)
+        if found is None:
+            return None
+        pairs.append(found)
+    read = [node for part in _parts(select) for node in _aggregates(part) if _reads(node, aliases)]
+    if not read or not _names_all(select, aliases, [queries[id(join.this)][1] for join in joined]):
+        return None
+    return _above(select, keys, joined, pairs, aliases)
+
+
+def _parts(select: exp.Select) -> list[exp.Expr]:
+    return [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
+
+
+def _meant(select: exp.Select, node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
+        place = int(node.name) - 1
+        return select.expressions[place].unalias() if 0 <= place < len(select.expressions) else node
+    return node
+
+
+def _reads(node: exp.Expr, aliases: Set[str]) -> bool:
+    return any(column.table.lower() in aliases for column in node.find_all(exp.Column))
+
+
+def _names_all(select: exp.Select, aliases: Set[str], trees: Sequence[exp.Query]) -> bool:
+    """Whether each column of what was released is named with its table, outside of joins and WHERE."""
+    names = {name.lower() for tree in trees for name in tree.named_selects}
+    where = select.args.get("where")
+    if where is not None and _reads(where, aliases):
+        return False
+    own = [*_parts(select), select.args["group"], *([] if where is None else [where])]
+    return all(column.table or column.name.lower() not in names for part in own for column in part.find_all(exp.Column))
+
+
+def _pairs(
+    join: exp.Join, query: tuple[exp.Query, exp.Query], keys: Sequence[exp.Expr]
+) -> list[tuple[int, exp.Column, bool]] | None:
+    """For each comparison of a join the place of the key and the column that it is compared with, and whether NULL
+    equals NULL; None where a row could meet several, or one that is another for other rows of its group."""
+    written, tree = query
+    if join.side.upper() not in ("", "LEFT") or join.method or join.args.get("using"):
+        return None
+    columns = [output_name(column) for column in tree.expressions] if isinstance(tree, exp.Select) else []
+    on = join.args.get("on")
+    found: list[tuple[int, exp.Column, bool]] = []
+    for test in conjuncts(on) if on is not None else ():
+        if isinstance(test, exp.Boolean) and test.this:
+            continue
+        pair, safe = equated(test, join.this.alias_or_name, columns)
+        if pair is None or pair[0] not in keys:
+            return None
+        found.append((keys.index(pair[0]), pair[1], safe))
+    keyed = written.this if isinstance(written, exp.Subquery) else written
+    if isinstance(keyed, exp.Select) and not keyed.args.get("group") and not found:
+        return found
+    return found if found and is_unique(written, {column.name.lower() for _, column, _ in found}) else None
+
+
+def key_names(select: exp.Select, keys: Sequence[exp.Expr]) -> list[exp.Identifier]:
+    """A name for each key: that of the projection that shows it, where it has one of its own."""
+    shown = [(node.unalias(), output_name(node)) for node in select.expressions]
+    names = [next((name for node, name in shown if node == key), f"k{number}") for number, key in enumerate(keys)]
+    return [
+        exp.to_identifier(name if names.count(name) == 1 else f"k{number}", quoted=True)
+        for number, name in enumerate(names)
+    ]
+
+
+def _above(
+    select: exp.Select,
+    keys: Sequence[exp.Expr],
+    joined: Sequence[exp.Join],
+    pairs: Sequence[Sequence[tuple[int, exp.Column, bool]]],
+    aliases: Set[str],
+) -> exp.Select | None:
+    others = list(
+        dict.fromkeys(node for part in _parts(select) for node in _aggregates(part) if not _reads(node, aliases))
+    )
+    names = key_names(select, keys)
+    rows = exp.Select(
+        expressions=[
+            *(exp.alias_(key.copy(), name.copy()) for key, name in zip(keys, names, strict=True)),
+            *(exp.alias_(node.copy(), f"dpsql_a{number}") for number, node in enumerate(others)),
+        ]
+    )
+    rows.set("from_", select.args["from_"].copy())
+    rows.set("joins", [j.copy() for j in select.args.get("joins") or () if not any(j is one for one in joined)])
+    if select.args.get("where"):
+        rows.set("where", select.args["where"].copy())
+    if keys:
+        rows.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+    ours = {node: exp.to_identifier(f"dpsql_a{number}") for number, node in enumerate(others)}
+    ours |= dict(zip(keys, names, strict=True))
+    above = exp.Select(
+        expressions=[
+            exp.alias_(_moved(node.unalias(), ours, aliases), output_name(node), quoted=True)
+            for node in select.expressions
+        ]
+    )
+    above.set("from_", exp.From(this=exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(_ROWS)))))
+    above.set("joins", [_joined(join, some, names) for join, some in zip(joined, pairs, strict=True)])
+    if (having := select.args.get("having")) is not None:
+        above.set("where", exp.Where(this=_moved(having.this, ours, aliases)))
+    if (order := select.args.get("order")) is not None:
+        above.set("order", _moved(order, ours, aliases))
+    for name in ("limit", "offset"):
+        if select.args.get(name):
+            above.set(name, select.args[name].copy())
+    shown = {_ROWS, *aliases}
+    named = {output_name(node) for node in select.expressions}
+    left = [*above.expressions, *(above.args[name] for name in ("where", "order") if above.args.get(name))]
+    for column in (column for part in left for column in part.find_all(exp.Column)):
+        if column.table.lower() not in shown and (column.table or column.name not in named):
+            return None
+    return above if not any(part.find(exp.AggFunc) for part in left) else None
+
+
+def _aggregates(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The outermost aggregates of an expression."""
+    if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
+        yield node
+    else:
+        for child in node.iter_expressions():
+            yield from _aggregates(child)
+
+
+def _moved(node: exp.Expr, ours: Mapping[exp.Expr, exp.Identifier], aliases: Set[str]) -> exp.Expr:
+    """A copy over the groups: keys and aggregates are columns, and a value that was released is itself."""
+    if (name := ours.get(node)) is not None:
+        return exp.column(name.copy(), _ROWS)
+    if isinstance(node, _ITSELF) and all(column.table.lower() in aliases for column in node.find_all(exp.Column)):
+        value = exp.Paren(this=node.this.copy())
+        double = exp.DataType.build("double precision", "postgres")
+        return exp.Cast(this=value, to=double) if isinstance(node, exp.Avg) else value
+    copy = node.copy()
+    for child, mine in zip(list(node.iter_expressions()), list(copy.iter_expressions()), strict=True):
+        mine.replace(_moved(child, ours, aliases))
+    return copy
+
+
+def _joined(join: exp.Join, pairs: Sequence[tuple[int, exp.Column, bool]], names: Sequence[exp.Identifier]) -> exp.Join:
+    tests = [
+        (exp.NullSafeEQ if safe else exp.EQ)(this=exp.column(names[place].copy(), _ROWS), expression=column.copy())
+        for place, column, safe in pairs
+    ]
+    if not tests:
+        return exp.Join(this=join.this.copy(), kind="CROSS")
+    on = exp.and_(*tests, copy=False)
+    return exp.Join(this=join.this.copy(), on=on, side="LEFT" if join.side else None)

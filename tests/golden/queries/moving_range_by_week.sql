@@ -1,0 +1,148 @@
+-- Groups end with the present week: the range of the days follows the clock, and moves by whole weeks.
+-- asked at 2025-06-18 10:30
+SELECT DATE_TRUNC('week', day) AS week, COUNT(*) FROM visit WHERE day >= '2025-05-14' GROUP BY 1;
+
+-- ----
+-- release 0
+-- groups: public, at most 6
+--   k0: DATE_TRUNC('WEEK', day) (timestamp)
+-- one unit moves: l1 None, l2 1342177280
+--   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+-- note: rows whose day is above 2025-06-18 are in no group
+WITH suspect AS MATERIALIZED (
+  SELECT
+    u
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+    WHERE
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-05-12' AS DATE)
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      DATE_TRUNC('WEEK', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0
+    FROM "main"."visit" AS t1
+    WHERE
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-05-12' AS DATE)
+  ) AS r
+  WHERE
+    u IN (
+      SELECT
+        u
+      FROM suspect
+    )
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
+      THEN (
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS rows_factor
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
+), released AS (
+  SELECT
+    k0,
+    SUM(s0) AS s0
+  FROM (
+    SELECT
+      k0,
+      CAST((
+        COUNT(*)
+      ) AS INT128) * 33554432 AS s0
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        DATE_TRUNC('WEEK', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0
+      FROM "main"."visit" AS t1
+      WHERE
+        CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-05-12' AS DATE)
+    ) AS r
+    WHERE
+      NOT u IN (
+        SELECT
+          u
+        FROM suspect
+      )
+    GROUP BY
+      k0
+    UNION ALL
+    SELECT
+      clamped.k0,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s0, 40) * 33554432
+        END
+      ) AS s0
+    FROM clamped
+    LEFT JOIN scale
+      ON clamped.u = scale.u
+    GROUP BY
+      clamped.k0
+  ) AS b
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(DATE_TRUNC('WEEK', d_t1_2.x) AS TIMESTAMP) AS k0
+  FROM (
+    SELECT
+      CAST(g.n AS DATE) AS x
+    FROM GENERATE_SERIES(
+      CAST(CAST(CAST('2025-05-12' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST(CAST(CAST('2025-06-18' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+    ) AS g(n)
+  ) AS d_t1_2
+  WHERE
+    d_t1_2.x >= CAST('2025-05-12' AS DATE)
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+-- note: 2025-05-14 00:00:00 is read as 2025-05-12 00:00:00: the policy declares so coarse a grain
+SELECT
+  dpsql_release_0.k0 AS "week",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

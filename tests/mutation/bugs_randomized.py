@@ -1,0 +1,67 @@
+"""Bugs in answers over columns that people randomized themselves."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+LAW = "tests/randomize/test_reports.py"
+SUMS = "tests/measure/test_debiased_sums.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "what people reported counted as what they have",
+        "rewriter.declared.randomization:Response.estimator",
+        "return tuple((one - share) / (self.keep - self.other) for one in wanted)",
+        "return tuple(map(Fraction, wanted))",
+        f"{SUMS}::test_a_count_is_unbiased_and_its_variance_exact",
+    ),
+    bug(
+        "the variance of people's reports forgotten",
+        "rewriter.aggregates.debiased_calls:_part",
+        "spread = joint.estimator(costs)",
+        "spread = [Fraction(0) for _ in costs]",
+        f"{SUMS}::test_a_count_is_unbiased_and_its_variance_exact",
+    ),
+    bug(
+        "a report's variance counted once, however many rows the person has",
+        "rewriter.measure.debiased_sums:_estimator",
+        "rows = 1 if how.once or builder.one_row else max(builder.rows, 1)",
+        "rows = 1",
+        f"{SUMS}::test_rows_of_a_person_share_the_report",
+    ),
+    bug(
+        "bits of a report read by the first cohort's hashes",
+        "rewriter.declared.randomization:Rappor.patterns",
+        "bloom = self.bloom(cohort, value)",
+        "bloom = self.bloom(0, value)",
+        f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
+    ),
+    bug(
+        "the true value reported as rarely as another one",
+        "dpsql.randomize.reports:_response",
+        "if coin(law.keep, draws):",
+        "if not coin(law.keep, draws):",
+        f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
+    ),
+    bug(
+        "a bit reported by the odds of the other one",
+        "dpsql.randomize.reports:_rappor",
+        "law.q if kept else law.p",
+        "law.p if kept else law.q",
+        f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
+    ),
+    bug(
+        "reports read as values by any expression",
+        "rewriter.expressions.compile:_column",
+        "if REPORTED.is_on(node):",
+        "if True:",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
+        "a condition on what people reported lost beside a person's groups",
+        "rewriter.split.splitter:_Splitter._private",
+        "if block.reported or any(",
+        "if any(",
+        "tests/golden/test_queries.py",
+    ),
+)
