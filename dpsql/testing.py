@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.opened import Opened, open_policy
-from dpsql.releases import Key
+from dpsql.releases import Key, Rank
 from rewriter.declared import Norm, Sensitivity
 from rewriter.front_door import Parameters, Select, parse, rewrite
 from rewriter.plan import Plan, PlanStep, Points, Selection
@@ -25,10 +25,12 @@ class Measurement:
 
     ``blocks`` are (names of the statistics, joint sensitivity) pairs, ``bounds`` the most that one cell moves, and
     ``granularity`` what one step of a statistic is worth. The selection's weight is among the integers.
+    ``ranks`` are what the plan's choices are picked from, by their names.
     """
 
     plan: Plan
     groups: Mapping[Key, Mapping[str, int]]
+    ranks: Mapping[str, Mapping[Key, Sequence[Rank]]] = field(default_factory=dict)
 
     @property
     def blocks(self) -> tuple[tuple[tuple[str, ...], Sensitivity], ...]:
@@ -91,5 +93,5 @@ def measured(
             later = opened.engine.run(planned.at_step(step, exact.keys, _points(step, number, len(exact.keys))))
             for row, key in enumerate(later.keys):
                 groups[key] |= {name: column[row] for name, column in later.statistics.items()}
-        found.append(Measurement(planned, groups))
+        found.append(Measurement(planned, groups, exact.ranks))
     return tuple(found)

@@ -83,6 +83,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
             *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead"),
         ),
+        ("max_items",),
     ),
     "Grain": ListedFields("grain", ("seconds", "zone")),
     "Interval": ListedFields("interval", ("low", "high")),

@@ -1,5 +1,5 @@
 """The audit of a policy: what could be shown about a person, beside what is claimed, over made-up people."""
 
-from dpsql.audit.policy_audit import ERROR, MovedStatement, PolicyAudit, ShownStatement, Told, audit_policy
+from dpsql.audit.policy_audit import ENOUGH, ERROR, MovedStatement, PolicyAudit, ShownStatement, Told, audit_policy
 
-__all__ = ["ERROR", "MovedStatement", "PolicyAudit", "ShownStatement", "Told", "audit_policy"]
+__all__ = ["ENOUGH", "ERROR", "MovedStatement", "PolicyAudit", "ShownStatement", "Told", "audit_policy"]

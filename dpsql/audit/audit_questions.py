@@ -10,6 +10,9 @@ from rewriter.declared import Catalog, Column, Kind, Table
 
 MOST_TABLES = 6
 
+_PARTS = ((0.25, "low"), (0.9, "high"))
+"""Quantiles that are picked together."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
@@ -43,7 +46,8 @@ def of_each_kind(some: Sequence[AuditQuestion], most: int) -> tuple[AuditQuestio
 
 def _of_table(table: Table) -> Iterator[AuditQuestion]:
     source = _name(table.name)
-    keys = {hop.column for hop in (*table.path, *table.ways)} | {hop.parent_column for hop in table.path}
+    hops = (*table.path[:1], *table.ways)
+    keys = {name for hop in hops for name in hop.columns}
     columns = [one for one in table.columns.values() if one.name not in keys and not one.unique]
     summed = [one for one in columns if one.type.numeric and one.interval is not None][:3]
     listed = [one for one in columns if one.values is not None or one.values_from is not None][:2]
@@ -57,6 +61,14 @@ def _of_table(table: Table) -> Iterator[AuditQuestion]:
         yield AuditQuestion(f"SELECT AVG({name}) AS mean FROM {source}", "mean")
         yield AuditQuestion(f"SELECT STDDEV({name}) AS spread FROM {source}", "spread")
         yield AuditQuestion(f"SELECT MEDIAN({name}) AS middle FROM {source}", "median")
+    for key, column in itertools.product(listed[:1], summed[:1]):
+        name = _name(column.name)
+        ends = ", ".join(f"PERCENTILE_CONT({part}) WITHIN GROUP (ORDER BY {name}) AS {end}" for part, end in _PARTS)
+        yield AuditQuestion(
+            f"SELECT {_name(key.name)} AS name, {ends} FROM {source} GROUP BY 1", "quantiles of groups", 1
+        )
+    for column in [one for one in listed if one.values is not None][:1]:
+        yield AuditQuestion(f"SELECT MODE() WITHIN GROUP (ORDER BY {_name(column.name)}) AS most FROM {source}", "mode")
     for column in named:
         yield from _grouped(_name(column.name), source, "groups that are selected")
     for column in _timed(columns):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -72,12 +72,11 @@ class _Writer:
         self._keys: dict[tuple[str, str, int], list[Scalar | None]] = {}
 
     def tables(self) -> MadeUp:
-        private = [table for table in self._catalog.tables.values() if not table.public]
-        private.sort(key=lambda table: len(table.path))
+        private = list(parents_first(self._schema, self._catalog))
         return {table.name: self._table(table, worst=place == 0) for place, table in enumerate(private)}
 
     def _table(self, table: Table, *, worst: bool) -> MadeUpTable:
-        columns = tuple(shaped(self._schema.tables[table.name], table))
+        columns = shaped(self._schema, self._catalog, table)
         others = [
             self._row(table, columns, person, at)
             for person in range(OTHERS)
@@ -118,6 +117,7 @@ class _Writer:
         schema = self._schema.tables[table.name]
         column = table.columns.get(name) or Column(name, schema.readable(name)[1])
         if (parent := self._parent(table, name)) is not None:
+            # All columns of a key of several are those of one row of the parent's.
             kept = self._keys.get((*parent, person)) or [None]
             return kept[at % len(kept)]
         if self._catalog.unit == (table.name, name):
@@ -126,38 +126,48 @@ class _Writer:
             return _spelt(number, column)
         if (listed := self._listed(schema, name, person)) is not None:
             return listed
-        if any(name in key for key in (*schema.composite_keys, *table.keys, *table.claimed)):
-            return _nth(column, at)
+        for key in (*schema.composite_keys, *schema.unique, schema.primary_key, *table.keys, *table.claimed):
+            if name in key and len(key) > 1:
+                return _nth(column, number if name == self._counter(table, key) else at)
         return self._other(column, at) if person == _TARGET else self._usual(column)
 
     def _parent(self, table: Table, name: str) -> tuple[str, str] | None:
         """The key that a column refers to, of a table of people that is written already."""
-        steps = (*table.path[:1], *table.ways)
-        found = next(((hop.parent, hop.parent_column) for hop in steps if hop.column == name), None)
-        if found is not None:
-            return found
+        for hop in (*table.path[:1], *table.ways):
+            for ours, theirs in hop.pairs:
+                if ours == name:
+                    return hop.parent, theirs
         for key in self._schema.tables[table.name].references:
-            if key.columns == (name,) and any(one[0] == key.parent for one in self._keys) and key.parent != table.name:
-                return key.parent, key.parent_columns[0]
+            if name in key.columns and any(one[0] == key.parent for one in self._keys) and key.parent != table.name:
+                return key.parent, key.parent_columns[key.columns.index(name)]
         return None
+
+    def _counter(self, table: Table, key: Collection[str]) -> str | None:
+        """The column of a key that tells rows of different people apart, where no column of it is the person's."""
+        if any(self._parent(table, name) is not None or (table.name, name) == self._catalog.unit for name in key):
+            return None
+        free = [name for name in sorted(key) if not self._domain(table.columns.get(name))]
+        return (free or sorted(key))[-1]
 
     def _listed(self, schema: SchemaTable, name: str, person: int) -> Scalar | None:
         """A value of the public table that a column refers to. The others are drawn alike in all worlds."""
         for key in schema.references:
             if key.columns == (name,) and key.parent in self._public:
                 rows = self._public[key.parent]
-                places = shaped(self._schema.tables[key.parent], self._catalog.tables[key.parent])
+                places = shaped(self._schema, self._catalog, self._catalog.tables[key.parent])
                 if rows and key.parent_columns[0] in places:
                     row = rows[0] if person == _TARGET else self._random.choice(rows)
                     return row[places.index(key.parent_columns[0])]
         return None
 
-    def _domain(self, column: Column) -> Sequence[Scalar]:
+    def _domain(self, column: Column | None) -> Sequence[Scalar]:
         """The declared values, NULL apart."""
+        if column is None:
+            return ()
         listed: Sequence[Scalar | None] = column.values or ()
         if column.values_from is not None:
             table, name = column.values_from
-            place = shaped(self._schema.tables[table], self._catalog.tables[table]).index(name)
+            place = shaped(self._schema, self._catalog, self._catalog.tables[table]).index(name)
             listed = [row[place] for row in self._public.get(table, ())]
         return [value for value in listed if value is not None]
 
@@ -190,13 +200,30 @@ class _Writer:
         return low if self._extreme is WorstPerson.LOW else high
 
 
-def shaped(schema: SchemaTable, table: Table) -> tuple[str, ...]:
+def parents_first(schema: Schema, catalog: Catalog) -> Iterator[Table]:
+    """The tables of people, each behind those that its rows refer to, as far as they do not go round in a circle."""
+    waiting = {table.name: table for table in catalog.tables.values() if not table.public}
+    while waiting:
+        ready = [table for table in waiting.values() if not _parents(schema, table) & (set(waiting) - {table.name})]
+        for table in ready or [min(waiting.values(), key=lambda table: len(table.path))]:
+            yield waiting.pop(table.name)
+
+
+def _parents(schema: Schema, table: Table) -> set[str]:
+    referred = {key.parent for key in schema.tables[table.name].references}
+    return referred | {hop.parent for hop in (*table.path[:1], *table.ways)}
+
+
+def shaped(schema: Schema, catalog: Catalog, table: Table) -> tuple[str, ...]:
     """The columns that a made-up table has: those declared, and those of keys that it is read or joined by."""
-    wanted = set(table.columns) | {hop.column for hop in (*table.path[:1], *table.ways)}
-    for key in (schema.primary_key, *schema.unique, *schema.composite_keys, *table.keys, *table.claimed):
+    known = schema.tables[table.name]
+    wanted = set(table.columns) | {name for hop in (*table.path[:1], *table.ways) for name in hop.columns}
+    for key in (known.primary_key, *known.unique, *known.composite_keys, *table.keys, *table.claimed):
         wanted |= set(key)
-    wanted |= {name for key in schema.references for name in key.columns}
-    return tuple(name for name, column in schema.columns.items() if name in wanted and column.type is not None)
+    wanted |= {name for key in known.references for name in key.columns}
+    hops = (hop for other in catalog.tables.values() for hop in (*other.path, *other.ways))
+    wanted |= {name for hop in hops if hop.parent == table.name for name in hop.parent_columns}
+    return tuple(name for name, column in known.columns.items() if name in wanted and column.type is not None)
 
 
 def _spelt(number: int, column: Column) -> Scalar:
@@ -207,6 +234,8 @@ def _spelt(number: int, column: Column) -> Scalar:
     ('v3', datetime.date(2001, 1, 4))
     """
     kind = column.type.kind
+    if column.type.nested:
+        return "{}" if column.type.document else []  # type: ignore[return-value]
     if kind is Kind.TEXT:
         return f"v{number}"
     if kind is Kind.BOOLEAN:

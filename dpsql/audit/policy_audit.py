@@ -26,9 +26,10 @@ import psycopg
 
 from dpsql.audit.audit_questions import AuditQuestion, of_each_kind, questions
 from dpsql.audit.audited_server import DPSQL, Served, serving
-from dpsql.audit.lower_bounds import ChargedLoss
+from dpsql.audit.lower_bounds import ChargedLoss, most_shown
 from dpsql.audit.made_up_people import MadeUp, Row, WorstPerson, made_up, shaped
 from dpsql.audit.neighbour_law import MovedTooFar, compare
+from dpsql.audit.pick_law import compare_picks
 from dpsql.audit.scratch_databases import ScratchDatabases, definitions, scratch_databases
 from dpsql.audit.scratch_policy import scratch_policy
 from dpsql.audit.telling_events import choose
@@ -44,6 +45,9 @@ ERROR = 0.001
 
 MOST_ASKED = 6
 """Questions over the wire: more of them would have fewer answers each."""
+
+ENOUGH = 0.5
+"""The part of a claim that a run has to be able to show."""
 
 _CHOSEN_ON = 0.3
 _FEWEST = 100
@@ -70,6 +74,7 @@ class ShownStatement:
     """What answers of a statement gave away: ``shown`` is the lower bound on ε, at the δ beside ``claimed``.
 
     ``wrong`` says what is different with and without a person beside the numbers; it is empty where nothing is.
+    ``could_show`` is the most that so many answers show of answers that give all of the claim away.
     """
 
     sql: str
@@ -79,6 +84,12 @@ class ShownStatement:
     shown: float
     answers: int
     wrong: str = ""
+    could_show: float = math.inf
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the answers were too few to tell: not even a half of the claim could have been shown by them."""
+        return self.passed and self.could_show < self.claimed * ENOUGH
 
     @property
     def passed(self) -> bool:
@@ -151,7 +162,7 @@ def _scratch_policies(policy: Policy, databases: ScratchDatabases, epsilon: Frac
         public: dict[str, Sequence[Row]] = {}
         for table in catalog.tables.values():
             if table.public:
-                found = engine.public_rows(table.name, list(shaped(schema.tables[table.name], table)))
+                found = engine.public_rows(table.name, list(shaped(schema, catalog, table)))
                 columns = [column.to_pylist() for column in found.slice(0, _MOST_PUBLIC).columns]
                 public[table.name] = list(zip(*columns, strict=True))
     finally:
@@ -200,7 +211,13 @@ class _Law:
     def _compared(self, question: AuditQuestion, here: Sequence[Measurement], extreme: WorstPerson) -> MovedStatement:
         there = measured(question.sql, self._opened[extreme.name])
         try:
-            shares = [compare(one.plan, one.groups, other.groups) for one, other in zip(here, there, strict=True)]
+            shares = [
+                max(
+                    compare(one.plan, one.groups, other.groups),
+                    compare_picks(one.plan, one.ranks, other.ranks),
+                )
+                for one, other in zip(here, there, strict=True)
+            ]
         except MovedTooFar as problem:
             return MovedStatement(question.sql, math.inf, extreme, str(problem))
         return MovedStatement(question.sql, max(shares, default=0.0), extreme)
@@ -260,8 +277,10 @@ class _Asking:
         order = np.array(random.SystemRandom().sample(range(len(bits)), len(bits)))
         learned = int(_CHOSEN_ON * len(bits))
         event = choose(samples[order[:learned]], charges[0])
-        bound = event.bound(samples[order[learned:]], error)
-        return ShownStatement(self._question.sql, str(charges[0]), *event.at, bound, len(bits), wrong)
+        tested = samples[order[learned:]]
+        bound = event.bound(tested, error)
+        could = most_shown(*event.at, int(tested.bits.sum()), int((~tested.bits).sum()), error)
+        return ShownStatement(self._question.sql, str(charges[0]), *event.at, bound, len(bits), wrong, could)
 
     def _told_apart(self, charges: Sequence[ChargedLoss]) -> str:
         """What tells a person without any number: another price, or other columns."""

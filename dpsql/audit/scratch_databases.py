@@ -116,7 +116,7 @@ def definitions(schema: Schema, catalog: Catalog, databases: ScratchDatabases) -
     while waiting:
         ready = [name for name in waiting if not _before(schema.tables[name], name, waiting)] or [next(iter(waiting))]
         for name in ready:
-            made[name] = _definition(schema, waiting.pop(name), databases, made)
+            made[name] = _definition(schema, catalog, waiting.pop(name), databases, made)
     return list(made.values())
 
 
@@ -124,9 +124,11 @@ def _before(table: SchemaTable, name: str, waiting: Mapping[str, Table]) -> bool
     return any(key.parent in waiting and key.parent != name for key in table.foreign_keys)
 
 
-def _definition(schema: Schema, table: Table, databases: ScratchDatabases, made: Mapping[str, str]) -> str:
+def _definition(
+    schema: Schema, catalog: Catalog, table: Table, databases: ScratchDatabases, made: Mapping[str, str]
+) -> str:
     known = schema.tables[table.name]
-    columns = shaped(known, table)
+    columns = shaped(schema, catalog, table)
     lines = []
     for name in columns:
         column, kind = known.readable(name)

@@ -290,7 +290,9 @@ class _Draft:
             return self.spec.columns
         if not self.spec.public:
             return {}
-        supported = (name for name, column in self.source.columns.items() if column.type is not None)
+        supported = (
+            name for name, column in self.source.columns.items() if column.type is not None and not column.type.nested
+        )
         return dict.fromkeys(supported, declared.ColumnSection())
 
     def _column(
@@ -305,6 +307,13 @@ class _Draft:
         source = self.source.columns[real]
         if source.type is None:
             self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
+            return None
+        if source.type.nested and self.spec.public:
+            self.problems.append(
+                Problem(
+                    path, f"a {source.type} of a public table is not read: leave it out, or make plain columns of it"
+                )
+            )
             return None
         values = self._values(source, spec, path)
         law = self._randomized(source, spec, values, path, entity=entity)
@@ -326,6 +335,7 @@ class _Draft:
             grain=self._grain(source, spec, path),
             ahead=self._ahead(source, spec, path),
             randomized=law,
+            max_items=self._max_items(source, spec, path),
         )
 
     def _randomized(
@@ -436,6 +446,15 @@ class _Draft:
             self.problems.append(Problem(join(path, "grain"), problem))
             return None
         return Grain(seconds, self.policy.clock.zone)
+
+    def _max_items(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> int | None:
+        """How many items a list has at most."""
+        if spec.max_items is None or source.type is None:
+            return None
+        if not source.type.nested:
+            self.problems.append(Problem(join(path, "max_items"), f"a {source.type} has no items: leave it out"))
+            return None
+        return spec.max_items
 
     def _max_total(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         if spec.max_total is None or source.type is None:

@@ -312,6 +312,9 @@ class ColumnSection(_Section):
     """The most that one person's values of this column add up to. Who has more counts with less."""
     step: Positive | None = None
     """The distance of two neighbouring values of `range`, to which quantiles are read."""
+    max_items: Count | None = None
+    """How many items a list in this column has at most, where they are made rows (`UNNEST(tags)`). Who has more
+    counts with less."""
     type: ColumnType | None = None
     """What a column of CSV files holds, such as `date` or `decimal(12, 2)`. Without it: texts. What is no such value is
     NULL."""

@@ -34,6 +34,8 @@ class Count(AggregateFunction):
             return distinct(argument, call)
         if isinstance(argument, exp.Case) and (counted := _counted(argument)) is not None:
             return count_where(counted, call)
+        if _is_nested(argument, call):
+            return count_where(exp.Not(this=exp.Is(this=argument, expression=exp.Null())), call)
         value = call.value(argument)
         return Aggregate(COUNT, value if value.nullable else None, call.test, False, call.wording)
 
@@ -111,6 +113,11 @@ def _counted(case: exp.Case) -> exp.Expr | None:
         return None
     condition: exp.Expr = ifs[0].this
     return condition
+
+
+def _is_nested(argument: exp.Expr, call: Call) -> bool:
+    """Whether it is a document or a list, of which is only known whether it is there."""
+    return isinstance(argument, exp.Column) and call.scope.column(argument).type.nested
 
 
 def count_where(where: exp.Expr, call: Call) -> Aggregate:

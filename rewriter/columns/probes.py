@@ -46,6 +46,8 @@ def probes_of(variable: Variable, use: Use, limits: ColumnLimits) -> list[Probe]
     """One value of each region that comparisons with literals tell apart, for the regions that conditions leave; not
     NULL."""
     kind = variable.column.type.kind
+    if variable.column.type.nested:
+        return []
     texts = {cut for cut in (*use.cuts, *(limits.values or ())) if isinstance(cut, str)}
     if kind is Kind.TEXT:
         known: list[Probe] = [*sorted(texts), max(texts, default="") + "?"]

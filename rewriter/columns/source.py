@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, OwnerKey, Table
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import Value, position_of, read_column, text_size
+from rewriter.expressions import LENGTHS, Value, position_of, read_column, text_size
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 
 MAX_BEHIND = 50_000
@@ -178,6 +178,9 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         way = frozenset({ways[column.name]} if column.name in ways else ()) - own
         if column.name != unit_column:
             BEHIND.on(sql, Variable(alias, column.name, table, column, lister))
+        lengths = [len(one) for one in column.values or () if isinstance(one, str)]
+        if lengths:
+            LENGTHS.on(sql, (min(lengths), max(lengths)))
         fields[column.name] = Value(
             sql=sql,
             type=column.type,
@@ -309,6 +312,7 @@ def _may_read_null(column: Column) -> bool:
         Kind.DATE,
         Kind.TIMESTAMP,
         Kind.TIMESTAMPTZ,
+        Kind.JSON,
         Kind.TIME,
     ) or column.engine_type.upper() in (
         "UHUGEINT",

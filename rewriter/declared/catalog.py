@@ -39,6 +39,7 @@ class Column:
     ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
     ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
     range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
+    ``max_items`` is the most items of a list in it: people are clipped to so many rows where items are made rows.
     ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
     ``grain``: literal instants that are compared with it are moved outward to such steps. ``ahead``: the range's end
     follows the clock, so many days after the present; it is what :meth:`Catalog.at` says, and the low end before.
@@ -62,6 +63,7 @@ class Column:
     grain: Grain | None = None
     ahead: Fraction | None = None
     randomized: Randomization | None = None
+    max_items: int | None = None
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):

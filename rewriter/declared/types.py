@@ -28,14 +28,18 @@ class Kind(StrEnum):
     TIMESTAMPTZ = "timestamptz"
     TIME = "time"
     INTERVAL = "interval"
+    JSON = "json"
+    JSONB = "jsonb"
+    TEXTS = "text[]"
+    INTEGERS = "integer[]"
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
     """A type with the facts that totality needs: the width of integers, the digits of decimals.
 
-    ``bits`` (INTEGER only) is 16, 32, 64 or 128, signed; ``precision`` and ``scale`` (DECIMAL only)
-    count decimal digits, 1 to 38.
+    ``bits`` (INTEGER, and the items of INTEGERS) is 16, 32, 64 or 128, signed; ``precision`` and ``scale`` (DECIMAL
+    only) count decimal digits, 1 to 38.
 
     >>> INTEGER.limits
     (-2147483648, 2147483647)
@@ -49,7 +53,7 @@ class Type:
     scale: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind is Kind.INTEGER and self.bits not in (16, 32, 64, 128):
+        if self.kind in (Kind.INTEGER, Kind.INTEGERS) and self.bits not in (16, 32, 64, 128):
             raise ValueError(f"integers have 16, 32, 64 or 128 bits, not {self.bits}")
         if self.kind is Kind.DECIMAL and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
             raise ValueError(f"no such decimal: ({self.precision}, {self.scale})")
@@ -63,6 +67,24 @@ class Type:
         return self.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
 
     @property
+    def nested(self) -> bool:
+        """Whether a value holds others, which are read one by one: nothing else may be done with it."""
+        return self.document or self.listed
+
+    @property
+    def document(self) -> bool:
+        return self.kind in (Kind.JSON, Kind.JSONB)
+
+    @property
+    def listed(self) -> bool:
+        return self.kind in (Kind.TEXTS, Kind.INTEGERS)
+
+    @property
+    def items(self) -> Type:
+        """The type of a list's items."""
+        return Type(Kind.INTEGER, bits=self.bits) if self.kind is Kind.INTEGERS else Type(Kind.TEXT)
+
+    @property
     def clocked(self) -> bool:
         """Whether its values have a time of day."""
         return self.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
@@ -73,6 +95,8 @@ class Type:
         return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
 
     def __str__(self) -> str:
+        if self.kind is Kind.INTEGERS:
+            return f"{self.items}[]"
         if self.kind is Kind.INTEGER:
             return {16: "smallint", 32: "integer", 64: "bigint", 128: "hugeint"}[self.bits]
         if self.kind is Kind.DECIMAL:
@@ -95,6 +119,9 @@ TIMESTAMPTZ = Type(Kind.TIMESTAMPTZ)
 TIME = Type(Kind.TIME)
 """A time of day, from 00:00 to the microsecond before 24:00; it has no zone and no date."""
 INTERVAL = Type(Kind.INTERVAL)
+JSON = Type(Kind.JSON)
+JSONB = Type(Kind.JSONB)
+TEXTS = Type(Kind.TEXTS)
 
 
 def decimal(precision: int, scale: int) -> Type:

@@ -15,6 +15,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.grammar import plain_text, tokens_of
 from rewriter.dialects.local_days import ZonedDays, zoned_days
+from rewriter.dialects.nested_values import DocumentStep
 from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
 from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.number_print import number_printed
@@ -32,6 +33,7 @@ __all__ = [
     "WORDS",
     "CalendarReading",
     "Dialect",
+    "DocumentStep",
     "Double",
     "Fact",
     "Magnitude",

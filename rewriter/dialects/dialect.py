@@ -23,6 +23,7 @@ from rewriter.dialects.calendar_nodes import Read, reading_of
 from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.grammar import plain_text
+from rewriter.dialects.nested_values import NestedValues
 from rewriter.dialects.nodes import call, double, number, text
 from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.plain_syntax import PLAIN
@@ -45,7 +46,7 @@ _BEFORE_1970 = 719_163
 
 
 @dataclass(frozen=True)
-class Dialect(ABC):
+class Dialect(NestedValues, ABC):
     """The spellings of one engine, and what it can do."""
 
     zone: str = UTC

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rewriter.declared import BIGINT, DOUBLE, TEXT, TIMESTAMP, Kind, Type
+from rewriter.dialects.duckdb_nested import WORDS_OF_NESTED, DuckDBNested
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, named_table, number, text, wrap
 from rewriter.dialects.number_format import NumberFormat
@@ -16,7 +17,7 @@ from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.strftime import printed
 
 
-class DuckDB(IeeeDoubles, PostgresFamily):
+class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
     """Relied on, with ``ieee_floating_point_ops`` on, its default: double arithmetic and double functions never raise
     but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers round half to even, of
     decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument (never used here: nested
@@ -32,10 +33,13 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     recomputes = False
     usual_escape = ""
     longest_text = None
-    own_words = frozenset(
-        """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
+    own_words = (
+        frozenset(
+            """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
         log2 make_timestamp md5 pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
         round_even rpad sha256 strftime string_split strlen substring try_cast upper xor""".split()
+        )
+        | WORDS_OF_NESTED
     )
 
     own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.Lambda, exp.Offset, exp.TryCast}

@@ -20,6 +20,7 @@ from rewriter.dialects.guarded_doubles import GuardedDoubles
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.number_format import NumberFormat
 from rewriter.dialects.postgres_family import PostgresFamily
+from rewriter.dialects.postgres_nested import WORDS_OF_NESTED, PostgresNested
 from rewriter.dialects.time_format import in_letters
 
 _BLANKS = r"[ \t\n\f\r]*"
@@ -39,7 +40,7 @@ _NUMERIC = exp.DType.DECIMAL
 _DAY = 86_400_000_000
 
 
-class Postgres(GuardedDoubles, PostgresFamily):
+class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
     """Relied on: extended regular expressions without back references are matched in linear time; float8 to integer
     rounds half to even, numeric to integer half away from zero; NaN sorts above every number.
 
@@ -53,13 +54,18 @@ class Postgres(GuardedDoubles, PostgresFamily):
     recomputes = True
     usual_escape = "\\"
     longest_text = 50_000_000
-    own_words = frozenset(
-        """chr convert_to date_part date_trunc div encode generate_series initcap octet_length percentile_cont
+    own_words = (
+        frozenset(
+            """chr convert_to date_part date_trunc div encode generate_series initcap octet_length percentile_cont
         percentile_disc regexp_count sha256 split_part to_char upper""".split()
+        )
+        | WORDS_OF_NESTED
     )
 
     own_syntax = PostgresFamily.family_syntax | {
         *(exp.Array, exp.BitwiseXor, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
+        *(exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar, exp.Any),
+        *(exp.Bracket, exp.Slice),
     }
 
     # -- types ---------------------------------------------------------------------------------------------------

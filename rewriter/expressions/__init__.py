@@ -4,7 +4,7 @@ from rewriter.expressions.build import RISING, hull, is_literal, literal
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
-from rewriter.expressions.compile import compile_expression, read_column
+from rewriter.expressions.compile import compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
 from rewriter.expressions.interval_length import DAY
@@ -13,6 +13,8 @@ from rewriter.expressions.literal_grain import moved_in
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
+from rewriter.expressions.stored_lists import PART, makes_rows
+from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
@@ -40,8 +42,10 @@ __all__ = [
     "DAY",
     "DOMAIN",
     "FUNCTIONS",
+    "LENGTHS",
     "LIMITS",
     "LITERAL",
+    "PART",
     "REPORTED",
     "RISING",
     "SHORTEST",
@@ -61,6 +65,7 @@ __all__ = [
     "common_type",
     "compared_as_doubles",
     "compile_expression",
+    "compile_list",
     "constant_point",
     "constant_span",
     "first_group",
@@ -75,6 +80,7 @@ __all__ = [
     "length_of",
     "limit_of",
     "literal",
+    "makes_rows",
     "moved_in",
     "position_of",
     "present",

@@ -56,7 +56,13 @@ class Context:
     negated: bool = False
 
     def compile(self, node: object) -> Value:
-        """An operand; a double may still be raw."""
+        """An operand; a double may still be raw. Documents and lists are no values of an expression."""
+        value = self._operand(node)
+        if value.type.nested:
+            raise no_value(value.type)
+        return value
+
+    def _operand(self, node: object) -> Value:
         if not isinstance(node, exp.Expr):
             raise Refused("an operand is missing", hint="write the whole expression", sqlstate="42601")
         if self.depth >= MOST_DEPTH:
@@ -65,9 +71,22 @@ class Context:
             )
         return self.compile_at(node, replace(self, depth=self.depth + 1))
 
+    def held(self, node: object) -> Value:
+        """An operand that may be a document or a list, of which only a part is read."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        return self._operand(node)
+
     def finite(self, node: object) -> Value:
         """An operand whose doubles are finite or NULL."""
         return finite(self.compile(node), self.dialect)
+
+
+def no_value(of: Type) -> Refused:
+    """A document or a list, of which only a part may be asked for."""
+    if of.document:
+        return Refused(f"a {of} is not a value here", hint="read a part of it, as in x ->> 'city'")
+    return Refused(f"a list ({of}) is not a value here", hint="write 'a' = ANY(x), CARDINALITY(x), x[1], or UNNEST(x)")
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------

@@ -462,6 +462,7 @@ def _zoned_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     return derive(exp.DPipe(this=wrap(printed.sql), expression=wrap(away)), TEXT, printed, size=_PRINTED)
 
 
+_NO_TEXT = (Kind.NULL, Kind.INTERVAL, Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS)
 _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] = {
     (Kind.INTEGER, Kind.INTEGER): _to_integer,
     (Kind.DECIMAL, Kind.INTEGER): _to_integer,
@@ -487,6 +488,6 @@ _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] =
     (Kind.TIMESTAMPTZ, Kind.TIME): _from_instant,
     (Kind.TIMESTAMPTZ, Kind.DATE): _from_instant,
     (Kind.TIMESTAMPTZ, Kind.TIMESTAMP): _from_instant,
-    **{(kind, Kind.TEXT): to_text for kind in Kind if kind not in (Kind.NULL, Kind.INTERVAL, Kind.TEXT)},
+    **{(kind, Kind.TEXT): to_text for kind in Kind if kind not in _NO_TEXT},
     (Kind.TIMESTAMPTZ, Kind.TEXT): _zoned_text,
 }

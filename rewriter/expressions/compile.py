@@ -15,8 +15,10 @@ from sqlglot import exp
 from rewriter.declared import Column, Kind
 from rewriter.dialects import Dialect, is_fact, refuse, text, when
 from rewriter.expressions.build import Context, Rule, finite
+from rewriter.expressions.documents import DOCUMENT_FUNCTIONS
 from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
 from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
+from rewriter.expressions.stored_lists import LIST_FUNCTIONS, listed
 from rewriter.expressions.syntax import SYNTAX
 from rewriter.expressions.text_positions import position_of, word_of
 from rewriter.expressions.value import REPORTED, Scope, Value
@@ -26,15 +28,16 @@ _LONGEST_CHAIN = 100
 _LONGEST_CONDITION = 2_000
 
 
-def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:
+def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect, *, nested: bool = False) -> Value:
     """The checked value of an expression, in a tree of our own nodes; or :class:`Refused`.
 
     ``node`` is parsed from PostgreSQL's dialect and is not changed. Subqueries are allowed only where ``scope`` takes
-    them: IN and EXISTS. A bare column comes back as the scope gives it.
+    them: IN and EXISTS. A bare column comes back as the scope gives it. ``nested``: it may be a document or a list, as
+    a column of a subquery is.
     """
     context = Context(scope, dialect, _compile)
     try:
-        value = finite(context.compile(node), dialect)
+        value = finite(context.held(node) if nested else context.compile(node), dialect)
     except Refused as refusal:
         if refusal.position is None:
             refusal.position = position_of(node)
@@ -52,6 +55,11 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:
     return value
 
 
+def compile_list(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:
+    """The list whose items UNNEST makes rows of, or :class:`Refused`."""
+    return listed(node, Context(scope, dialect, _compile))
+
+
 def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     """A column of a base table in its declared type, NULL where it holds NaN, ±inf or a date beyond 0001 to 9999.
 
@@ -60,6 +68,8 @@ def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     >>> read_column(Column("x", DOUBLE), exp.column("x"), DUCKDB).sql("duckdb")
     'CASE WHEN x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308 THEN x END'
     """
+    if column.type.nested:
+        return dialect.read_nested(sql, column.type, column.engine_type)
     read = dialect.read(sql, column.type, column.engine_type)
     if column.type.kind is Kind.DOUBLE:
         return when(dialect.is_finite(read.copy()), read)
@@ -181,9 +191,12 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
 }
 
 
+_FUNCTIONS = {**NAMED, **DOCUMENT_FUNCTIONS, **LIST_FUNCTIONS}
+
+
 def _named(node: exp.Expr) -> Rule:
     """The rule of a function without a class of its own in the parser. An unknown function is refused, with a hint."""
-    if type(node) is exp.Anonymous and isinstance(node.this, str) and (found := NAMED.get(node.this.upper())):
+    if type(node) is exp.Anonymous and isinstance(node.this, str) and (found := _FUNCTIONS.get(node.this.upper())):
         return found
     raise _refusal(node)
 
@@ -192,6 +205,8 @@ def _refusal(node: exp.Expr) -> Refused:
     name = _name(node)
     if isinstance(node, _RANDOM) or name in _RANDOM_NAMES:
         return refuse(f"{name}() is random: its value is not a function of the row", "use columns and constants")
+    if name == "REGEXP_MATCHES":
+        return refuse("REGEXP_MATCHES makes a row of each match", "write (REGEXP_MATCH(x, '…'))[1], or WHERE x ~ '…'")
     if name == "AGE" and len(node.expressions) > 1:
         return refuse("AGE is not answered", "write (DATE '2024-12-31' - born) / 365.25 for years")
     if isinstance(node, _VOLATILE) or name in _CLOCK_NAMES or name == "AGE":

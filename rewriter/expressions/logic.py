@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, DOUBLE, TEXT, TIME, Interval, Kind, Type
-from rewriter.dialects import duplicate, refuse, text, when, wrap
+from rewriter.dialects import Fact, duplicate, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
     Rule,
@@ -119,7 +120,7 @@ def is_test(node: exp.Expr, context: Context) -> Value:
     """IS [NOT] NULL, IS TRUE, IS FALSE."""
     against = node.args["expression"]
     if isinstance(against, exp.Null):
-        value = context.finite(node.this)
+        value = finite(context.held(node.this), context.dialect)
         sql: exp.Expr = exp.Is(this=wrap(value.sql), expression=exp.Null())
     elif isinstance(against, exp.Boolean):
         value = condition(node.this, context, "the argument of IS")
@@ -326,12 +327,55 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
             interval = values[0].interval
             for value in values[1:]:
                 interval = pick(interval, value.interval) if interval and value.interval else None
+        sql = _clamped(name, sql, values)
+        interval = interval or _between_ends(name, values)
         nullable = all(value.nullable for value in values)
         limits = chosen.limits
         found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
         return replace(found, halves_away=chosen.halves_away)
 
     return rule(function, "this", "expressions", "ignore_nulls")
+
+
+_END: Fact[tuple[str, Fraction]] = Fact("end of a clamp")
+"""Of ``GREATEST(x, 0)`` its word and the least value that it has, whatever x is; of ``LEAST(x, 9)`` the greatest."""
+
+
+def _ends(name: str, values: Sequence[Value]) -> list[Fraction]:
+    """What an operand that is never NULL says of GREATEST, or LEAST, whatever the others are."""
+    known = [value.interval for value in values if value.interval is not None and not value.nullable]
+    return [one.low if name == "greatest" else one.high for one in known]
+
+
+def _clamped(name: str, sql: exp.Expr, values: Sequence[Value]) -> exp.Expr:
+    found = _ends(name, values)
+    return _END.on(sql, (name, max(found) if name == "greatest" else min(found))) if found else sql
+
+
+def _between_ends(name: str, values: Sequence[Value]) -> Interval | None:
+    """``LEAST(GREATEST(x, 0), 9)`` lies between 0 and 9, whatever x is: each bounds one side for good."""
+    inner = {"least": "greatest", "greatest": "least"}[name]
+    ends = _ends(name, values)
+    others = [_ends_within(value) for value in values if value.interval is None]
+    if not ends or len(others) != 1 or others[0] is None or others[0][0] != inner:
+        return None
+    end, other = min(ends) if name == "least" else max(ends), others[0][1]
+    own = [value.interval for value in values if value.interval is not None]
+    low, high = (min(end, other), end) if name == "least" else (end, max(end, other))
+    for one in own:
+        low, high = (min(low, one.low), high) if name == "least" else (low, max(high, one.high))
+    return Interval(low, high)
+
+
+def _ends_within(value: Value) -> tuple[str, Fraction] | None:
+    if value.limits is not None and value.limits[0] >= 0:
+        return "greatest", Fraction(value.limits[0])  # a length is never negative
+    node, converted = value.sql, False
+    while isinstance(node, exp.Paren | exp.Cast):
+        node, converted = node.this, converted or isinstance(node, exp.Cast)
+    end = _END.of(node)
+    # A conversion may round, which moves nothing beyond a whole number.
+    return None if end is None or (converted and end[1].denominator != 1) else end
 
 
 def greater(one: Interval, other: Interval) -> Interval:

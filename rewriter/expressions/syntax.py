@@ -9,9 +9,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.expressions import arithmetic, bits, casts, literals, logic, text, time
-from rewriter.expressions.build import Registry, rule
+from rewriter.expressions.build import Rule, rule
+from rewriter.expressions.documents import DOCUMENT_SYNTAX
+from rewriter.expressions.stored_lists import LIST_SYNTAX
 
-SYNTAX: Registry = {
+SYNTAX: dict[type[exp.Expr], Rule] = {
+    # parts of documents and lists, and comparisons, also with ANY and ALL items of a list
+    **DOCUMENT_SYNTAX,
+    **LIST_SYNTAX,
     # literals
     exp.Literal: rule(literals.number_literal, "this", "is_string"),
     exp.RawString: rule(literals.text_literal),
@@ -21,12 +26,6 @@ SYNTAX: Registry = {
     exp.Interval: rule(literals.interval_literal, "this", "unit"),
     exp.Paren: rule(logic.parentheses),
     # comparisons and logic
-    exp.EQ: logic.comparison(exp.EQ),
-    exp.NEQ: logic.comparison(exp.NEQ),
-    exp.LT: logic.comparison(exp.LT),
-    exp.LTE: logic.comparison(exp.LTE),
-    exp.GT: logic.comparison(exp.GT),
-    exp.GTE: logic.comparison(exp.GTE),
     exp.NullSafeEQ: logic.comparison(exp.NullSafeEQ),
     exp.NullSafeNEQ: logic.comparison(exp.NullSafeNEQ),
     exp.Not: rule(logic.negation),

@@ -30,7 +30,7 @@ from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.patterns import check_pattern
 from rewriter.expressions.text_forms import some_length
-from rewriter.expressions.text_length import as_long_as, bare, grown, growth, length_of, of_length, readable
+from rewriter.expressions.text_length import LENGTHS, as_long_as, bare, grown, growth, length_of, of_length, readable
 from rewriter.expressions.text_matches import first_match
 from rewriter.expressions.value import Length, Value, Values
 from rewriter.refused import TYPE_MISMATCH
@@ -57,7 +57,9 @@ def in_case(name: str) -> Rule:
 def length(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "LENGTH")
     sql, most = context.dialect.call("length", value.sql), some_length(value)
-    return derive(sql, INTEGER, value, interval=most, limits=(0, _LONGEST - 1), domain=integer_domain(most))
+    declared = LENGTHS.of(value.sql)
+    interval = most if most is not None or declared is None else Interval.of(*declared)
+    return derive(sql, INTEGER, value, interval=interval, limits=(0, _LONGEST - 1), domain=integer_domain(most))
 
 
 def position(node: exp.Expr, context: Context) -> Value:

@@ -20,11 +20,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.declared import TEXT
-from rewriter.dialects import Dialect, duplicate, number, refuse, when, wrap
+from rewriter.dialects import Dialect, Fact, duplicate, number, refuse, when, wrap
 from rewriter.expressions.build import Context, derive, is_literal, scalar_of
 from rewriter.expressions.value import Length, TextSize, Value, growth_of
 from rewriter.refused import TOO_COMPLEX
 
+LENGTHS: Fact[tuple[int, int]] = Fact("lengths of declared values")
+"""Of a column of texts whose values are declared: how long they are, at least and at most."""
 LONGEST = 1 << 16
 MOST_GROWTH = 1_000
 PRINTED = 64

@@ -8,11 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.aggregates import Grouped
-from rewriter.columns import Computed, Origin, Source, as_column, variable_behind
-from rewriter.declared import ONE, Catalog, ContributionBound, OwnerKey
+from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column, variable_behind
+from rewriter.declared import ONE, Catalog, ContributionBound, Kind, OwnerKey
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, compile_expression
+from rewriter.expressions import PART, Value, compile_expression, compile_list, makes_rows
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
+from rewriter.refused import Refused
+from rewriter.relations import MADE as _MADE
 from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, reports_in, resolved
 from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
@@ -22,6 +24,7 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
     """The rows of a block with the columns of a select list."""
     columns: list[tuple[str, Value]] = []
     numbered: set[int] = set()
+    most: int | None = 1
     for item in select.expressions:
         star, table = star_of(item)
         if star:
@@ -31,14 +34,58 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
                 columns.append((name, source.reference(name)))
             continue
         bare = item.this if isinstance(item, exp.Alias) else item
+        if makes_rows(bare):
+            if any(_MADE.of(value.sql) for _, value in columns):
+                raise Refused("one list of a row is made rows of at once", hint="write a subquery for each list")
+            made, most = _items_of(bare, block, dialect)
+            columns.append((output_name(item), made))
+            continue
         if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
             numbered.add(len(columns))
         reported = isinstance(bare, exp.Column) and bool(reports_in(bare, block.scope))
-        value = block.scope.column(bare) if reported else compile_expression(bare, block.scope, dialect)
+        value = block.scope.column(bare) if reported else compile_expression(bare, block.scope, dialect, nested=True)
         columns.append((output_name(item), value))
+    if any(_MADE.of(value.sql) for _, value in columns):
+        bound = replace(block.bound.times(most), unique=False, apart=())
+        return Relation(tuple(columns), block.rows, block.unit, bound, block.filters, said=block.said)
     kept = frozenset(numbered)
     unique = unique_places(columns, block.scope)
     return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, kept, unique, block.said)
+
+
+def _items_of(call: exp.Expr, block: SelectRows, dialect: Dialect) -> tuple[Value, int]:
+    """The items of a list, each in a row of its own, and how many a row has at most.
+
+    A row of a person is as many rows as its list has items, all of that person. How many the owner declares, or the
+    statement says; people who have more are clipped to them, so that nothing has to be true of it.
+    """
+    value = compile_list(call, block.scope, dialect)
+    most = _most_items(value.sql)
+    if most is None:
+        raise Refused(
+            "how many items a list has is not known: one person could have any number of rows",
+            hint="declare max_items for its column in the policy, or take a part of it: UNNEST(x[1:5])",
+        )
+    items = Value.unknown(_MADE.on(dialect.unnested(value.sql), True), value.type.items)
+    limits = items.type.limits if items.type.kind is Kind.INTEGER else None
+    return replace(items, limits=limits), most
+
+
+def _most_items(sql: exp.Expr) -> int | None:
+    """How many items a list has at most: by its ends, where it is a part of one, and by the columns that it is of."""
+    declared: list[int | None] = []
+    seen = [sql]
+    while seen:
+        for node in seen.pop().walk():
+            behind = BEHIND.of(node)
+            if isinstance(behind, Variable):
+                declared.append(behind.column.max_items)
+            elif isinstance(behind, Origin):
+                seen.append(behind.sql)
+    ends = PART.of(sql)
+    known = [most for most in declared if most is not None]
+    said = min(known) if known else None
+    return said if ends is None else min(ends, said) if said is not None else ends
 
 
 def unique_places(columns: Sequence[tuple[str, Value]], scope: BlockScope) -> tuple[frozenset[int], ...]:

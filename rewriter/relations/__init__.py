@@ -11,10 +11,11 @@ from rewriter.relations.from_where import (
 )
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
-from rewriter.relations.relation import UNIT, Relation, kept_of, outside, renamed, union_all
+from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
 
 __all__ = [
     "FIELD",
+    "MADE",
     "UNIT",
     "BlockScope",
     "Inside",

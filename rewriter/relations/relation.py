@@ -9,13 +9,17 @@ from sqlglot import exp
 
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
 from rewriter.declared import DOUBLE, ContributionBound, Kind, OwnerKey, Type, decimal
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import DOMAIN, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
 
 UNIT = "u"
 """The column of a private subquery that holds the unit."""
+
+
+MADE: Fact[bool] = Fact("made of a list")
+"""Of a column that makes a row for each item of a list: it is computed where it stands, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
 
 def _outside(value: Value, column: exp.Column) -> Value:
     """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
+    if MADE.of(value.sql):
+        return as_column(value, column, Computed(frozenset()))
     domain = value.domain or DOMAIN.of(value.sql)
     return replace(as_column(value, column, Origin(value.sql)), domain=domain)
 
@@ -131,6 +137,8 @@ def _combined(
         raise Refused(f"each side of {word} must have as many columns", hint="align the columns", sqlstate="42601")
     if (one.unit is None) != (other.unit is None):
         raise Refused(f"{word} mixes rows of people with public rows", hint="aggregate each side first")
+    if distinct and any(value.type.nested for _, value in (*one.columns, *other.columns)):
+        raise Refused(f"{word} compares documents or lists", hint="select the parts of them that are compared")
     types = [_common(a.type, b.type) for (_, a), (_, b) in zip(one.columns, other.columns, strict=True)]
     sides = [_cast(side, types, dialect).select() for side in (one, other)]
     both = kind(this=sides[0], expression=sides[1], distinct=distinct)

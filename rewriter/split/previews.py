@@ -20,6 +20,7 @@ _TYPES = {
     Kind.TIMESTAMPTZ: "timestamptz",
     Kind.TIME: "time",
     Kind.NULL: "text",
+    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), "text"),
 }
 _INTEGERS = {16: "smallint", 32: "integer", 64: "bigint"}
 

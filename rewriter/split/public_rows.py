@@ -17,6 +17,7 @@ from rewriter.refused import Refused
 from rewriter.relations import BlockScope, Relation, SelectRows, build_block, renamed, union_all
 from rewriter.split.named_queries import Names, Outer, Resolved
 from rewriter.split.set_operations import once_each
+from rewriter.split.written_rows import written_rows
 from rewriter.statement import from_items, is_grouped, only
 
 
@@ -45,6 +46,8 @@ class PublicRows:
             return renamed(self.released(outer), list(outer.columns))
         if isinstance(node, exp.SetOperation):
             return self._of_both(node, outer.names)
+        if (written := _written(node)) is not None:
+            return renamed(written_rows(written, self.alias(), self.dialect), list(outer.columns))
         if not isinstance(node, exp.Select) or not node.args.get("from_"):
             raise Refused(
                 "this public subquery cannot be joined with rows of people",
@@ -84,6 +87,20 @@ class PublicRows:
         source = rows.source("rows", self.alias(), [])
         block = build_block(select, lambda _: source, no_subqueries, self.catalog, self.dialect)
         return self._groups(select, block)
+
+
+def _written(node: exp.Expr) -> exp.Values | None:
+    """The rows of VALUES, or of SELECT * from them."""
+    if isinstance(node, exp.Values):
+        return node
+    if not isinstance(node, exp.Select) or any(value for name, value in node.args.items() if name not in _BARE):
+        return None
+    items = from_items(node)
+    alone = len(items) == 1 and isinstance(items[0], exp.Values)
+    return items[0] if alone and isinstance(node.expressions[0], exp.Star) else None  # type: ignore[return-value]
+
+
+_BARE = ("expressions", "from_", "kind")
 
 
 def no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:

@@ -39,6 +39,7 @@ from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.lists_in_from import with_lists_inside
 from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
@@ -200,6 +201,7 @@ class _Splitter:
     # SELECT
 
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
+        select = with_lists_inside(select, partial(self._names.columns, names=names))
         select = self._names.with_joined_values(select, names)
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
@@ -212,6 +214,9 @@ class _Splitter:
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
+            elif isinstance(item, exp.Values) and len(items) > 1:
+                listed = exp.Select(expressions=[exp.Star()]).from_(item.copy(), copy=False)
+                sources[id(item)] = Outer(listed, False, listed, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
             elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
@@ -348,8 +353,9 @@ class _Splitter:
                     raise Refused("column names after a table's alias are not answered", hint="rename in a subquery")
                 return source
             found: Resolved = table
-        elif isinstance(item, exp.Subquery):
+        elif isinstance(item, exp.Subquery | exp.Values) and id(item) in sources:
             name = item.alias or "subquery"
+            columns = columns if isinstance(item, exp.Subquery) else []
             found = sources[id(item)]
         else:
             raise Refused("this is not a table or a subquery", hint="name a table in FROM", sqlstate=UNKNOWN_TABLE)

@@ -77,11 +77,13 @@ def _meant(tree: exp.Query, key: exp.Expr) -> exp.Expr:
     """What a place in the list, or the name of an item, stands for."""
     items: list[exp.Expr] = tree.expressions
     if isinstance(key, exp.Literal) and not key.is_string and 0 < int(key.this) <= len(items):
-        return items[int(key.this) - 1].unalias()
+        item: exp.Expr = items[int(key.this) - 1].unalias()
+        return item
     if isinstance(key, exp.Column) and not key.table:
         named = [one for one in items if isinstance(one, exp.Alias) and one.alias.lower() == key.name.lower()]
         if len(named) == 1:
-            return named[0].unalias()
+            shown: exp.Expr = named[0].this
+            return shown
     return key
 
 
@@ -89,7 +91,7 @@ def _columns(tree: exp.Query, catalog: Catalog) -> Mapping[str, Column]:
     """The declared columns of the tables that are named, by their folded names."""
     found: dict[str, Column] = {}
     for named in tree.find_all(exp.Table):
-        table = catalog.find(named.name)
+        table = catalog.find(named.name, schema=named.db)
         if table is not None:
             found |= {name.lower(): column for name, column in table.columns.items()}
     return found

@@ -22,6 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.placeholders import apart
+from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.words_apart import name_functions, told_apart
 
 MAX_BYTES = 64 * 1024
@@ -241,6 +242,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     tree: exp.Query = found[0]
     _check_size(tree)
     name_functions(tree)
+    arrows_of_calls(tree)
     keep_places(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
         name = node.name

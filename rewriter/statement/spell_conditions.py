@@ -1,4 +1,4 @@
-"""Conditions in other words, made plain: rows of values, ANY and ALL of lists, SIMILAR TO, and COLLATE "C".
+"""Conditions in other words, made plain: rows of values, ANY and ALL of lists, OVERLAPS, SIMILAR TO, and COLLATE "C".
 
 ``(a, b) = (1, 2)`` is ``a = 1 AND b = 2``, ``x > ALL (ARRAY[1, 2])`` is ``x > 1 AND x > 2``, ``x = ANY ('{1,2}')`` is
 ``x IN ('1', '2')``, and ``t SIMILAR TO 'a%'`` is a regular expression. Texts compare by code point, as "C" has it.
@@ -24,7 +24,7 @@ _BY_CODE_POINT = ("C", "POSIX", "ucs_basic")
 _ORDERS: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.LT, exp.LTE: exp.LT, exp.GT: exp.GT, exp.GTE: exp.GT}
 _COMPARED: tuple[type[exp.Expr], ...] = (exp.EQ, exp.NEQ, *_ORDERS, exp.NullSafeEQ, exp.NullSafeNEQ)
 _QUANTIFIED = (*_COMPARED[:6], exp.Like, exp.ILike)
-_SPELT = (*_COMPARED, exp.Like, exp.ILike, exp.In, exp.Is, exp.SimilarTo, exp.Escape)
+_SPELT = (*_COMPARED, exp.Like, exp.ILike, exp.In, exp.Is, exp.SimilarTo, exp.Escape, exp.Overlaps)
 
 
 def plain_conditions(tree: exp.Query) -> exp.Query:
@@ -58,6 +58,8 @@ def _is_spelt(node: exp.Expr) -> bool:
         return _values(node.this) is not None or (len(listed) == 1 and isinstance(listed[0], exp.Values))
     if isinstance(node, exp.SimilarTo):
         return not isinstance(node.parent, exp.Escape)
+    if isinstance(node, exp.Overlaps):
+        return True
     sides = (node.this, node.args.get("expression"))
     return _quantified(sides[1]) is not None or all(_values(side) is not None for side in sides)
 
@@ -68,6 +70,8 @@ def _plain(node: exp.Expr) -> exp.Expr | None:
         return _of_each(node)
     if isinstance(node, exp.In):
         return _in_list(node)
+    if isinstance(node, exp.Overlaps):
+        return _overlap(node)
     if isinstance(node, exp.SimilarTo):
         return _similar(node, "\\")
     if isinstance(node, exp.Escape):
@@ -118,6 +122,44 @@ def _of_each(node: exp.Is) -> exp.Expr:
     values = _values(node.this) or ()
     tests = [exp.Is(this=_side(one), expression=exp.Null(), negate=node.args.get("negate")) for one in values]
     return _joined(exp.And, tests)
+
+
+# -- spans of time -----------------------------------------------------------------------------------------------
+
+
+def _overlap(node: exp.Expr) -> exp.Expr | None:
+    """``(a, b) OVERLAPS (c, d)``: spans from the earlier to the later time, whose later one is no part of them.
+
+    Two that begin together overlap. Where an end is missing, what is known decides, or the result is NULL.
+    """
+    sides = [_values(side) for side in (node.this, node.expression)]
+    if any(side is None or len(side) != 2 for side in sides):
+        raise Refused("OVERLAPS compares two spans", hint="write (a, b) OVERLAPS (c, d)", sqlstate="42601")
+    (first, one), (second, other) = (_span(*side) for side in sides if side is not None)
+    missing = exp.Or(this=_is_null(one), expression=_is_null(other))
+    ifs = []
+    for later, end, kind in ((first, other, exp.GT), (second, one, exp.LT)):
+        within = exp.If(this=exp.LT(this=later.copy(), expression=end.copy()), true=exp.Boolean(this=True))
+        open_ = exp.If(this=missing.copy(), true=exp.Null())
+        decided = exp.Case(ifs=[within, open_], default=exp.Boolean(this=False))
+        ifs.append(exp.If(this=kind(this=first.copy(), expression=second.copy()), true=decided))
+    both = exp.Paren(this=exp.Not(this=exp.Paren(this=missing)))
+    together = exp.And(this=exp.EQ(this=first.copy(), expression=second.copy()), expression=both)
+    return exp.Case(ifs=[*ifs, exp.If(this=together, true=exp.Boolean(this=True))])
+
+
+def _span(begin: exp.Expr, end: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    """The earlier end of a span, where one is known, and the later one, where both are."""
+    if isinstance(end, exp.Interval) or (isinstance(end, exp.Cast) and end.to.this is exp.DType.INTERVAL):
+        end = exp.Paren(this=exp.Add(this=_side(begin), expression=end.copy()))
+    earlier = exp.Least(this=begin.copy(), expressions=[end.copy()])
+    known = exp.Not(this=exp.Paren(this=exp.Or(this=_is_null(begin), expression=_is_null(end))))
+    later = exp.Greatest(this=begin.copy(), expressions=[end.copy()])
+    return earlier, exp.Case(ifs=[exp.If(this=known, true=later)])
+
+
+def _is_null(node: exp.Expr) -> exp.Expr:
+    return exp.Is(this=_side(node), expression=exp.Null())
 
 
 # -- lists -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""JSON of released rows, made plain: one type of JSON, and JSON_AGG(x) as TO_JSON(ARRAY_AGG(x))."""
+"""JSON in plainer words: one type for released rows, JSON_AGG(x) as TO_JSON(ARRAY_AGG(x)), and arrows within calls."""
 
 from __future__ import annotations
 
@@ -15,6 +15,29 @@ _ONE_TYPE = {
 JSON_WORDS = frozenset({*_ONE_TYPE, "JSON_AGG", "JSONB_AGG"})
 """Functions that the parser has no class for."""
 JSON_NODES: tuple[type[exp.Expr], ...] = (exp.JSONArrayAgg, exp.Filter, exp.Window)
+
+
+def arrows_of_calls(tree: exp.Expr) -> None:
+    """Have ``F(x -> 'a')`` read a part of a document, where the parser has taken it for a function of ``x``.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("SELECT JSONB_ARRAY_LENGTH(x -> 'a' -> 0)", read="postgres")
+    >>> arrows_of_calls(tree)
+    >>> tree.expressions[0].expressions[0].expression.expressions[-1], tree.find(exp.Column).name
+    (JSONPathSubscript(this=0), 'x')
+    """
+    for node in list(tree.find_all(exp.Lambda)):
+        first = node.this
+        while isinstance(first, exp.JSONExtract | exp.JSONExtractScalar):
+            first = first.this
+        if len(node.expressions) != 1 or not isinstance(first, exp.Literal):
+            continue
+        step = exp.JSONPathKey(this=first.name) if first.is_string else exp.JSONPathSubscript(this=int(first.name))
+        path = exp.JSONPath(expressions=[exp.JSONPathRoot(), step])
+        part = exp.JSONExtract(this=exp.Column(this=node.expressions[0].copy()), expression=path)
+        whole = part if first is node.this else node.this
+        first.replace(part)
+        node.replace(whole)
 
 
 def plain_json(node: exp.Expr) -> exp.Expr | None:

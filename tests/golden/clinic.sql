@@ -10,4 +10,5 @@ CREATE TABLE referral (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFER
     visit_id INTEGER REFERENCES visit (id), day DATE NOT NULL);
 CREATE TABLE survey (patient_id INTEGER PRIMARY KEY REFERENCES patient (id), drinks VARCHAR NOT NULL, income INTEGER,
     site VARCHAR);
+CREATE TABLE diary (patient_id INTEGER NOT NULL REFERENCES patient (id), day DATE, answers JSON, symptoms VARCHAR[], codes INTEGER[]);
 INSERT INTO region VALUES ('north', 'X', 100), ('south', 'X', 200), ('east', 'Y', 300);

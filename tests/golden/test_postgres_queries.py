@@ -23,6 +23,8 @@ SHOWN = [
     "full_join_per_person",
     "group_by_month",
     "group_by_selected_visits",
+    "json_path",
+    "list_items",
     "logregr",
     "over_blocks",
     "per_person",
@@ -38,7 +40,13 @@ SHOWN = [
     "where_everything",
     "window_range_distance",
 ]
-TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "FLOAT": "real"}
+TYPES = {
+    "VARCHAR": "text",
+    "DOUBLE": "double precision",
+    "FLOAT": "real",
+    "VARCHAR[]": "character varying[]",
+    "JSON": "json",
+}
 
 
 def known() -> Catalog:

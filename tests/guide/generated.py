@@ -18,7 +18,9 @@ from dpsql.interfaces.commands.command_line import parser
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
+from rewriter.expressions.documents import DOCUMENT_FUNCTIONS
 from rewriter.expressions.scalar_functions import FUNCTIONS
+from rewriter.expressions.stored_lists import LIST_FUNCTIONS
 from rewriter.outer.outer_aggregates import AGGREGATES as OUTER_AGGREGATES
 from rewriter.outer.outer_functions import SCALARS
 
@@ -85,6 +87,16 @@ SECTIONS = (
     ("`clock:`", declared.ClockSection, "clock."),
     ("`limits:`", declared.LimitsSection, "limits."),
 )
+
+
+NESTED = sorted(
+    {
+        *DOCUMENT_FUNCTIONS,
+        *LIST_FUNCTIONS,
+        *("ARRAY_LENGTH", "ARRAY_TO_STRING", "UNNEST", "JSON_ARRAY_ELEMENTS_TEXT", "JSONB_ARRAY_ELEMENTS_TEXT"),
+    }
+)
+"""Functions of columns that hold JSON or lists."""
 
 
 def policy_keys() -> str:
@@ -235,7 +247,10 @@ def functions() -> str:
             "\nBeside them: `+ - * / %`, `& | # ~ << >>`, `||`, comparisons, also of rows `(a, b) < (1, 2)`, `AND OR NOT`, `IN`,"
             ' `ANY` and `ALL`\nof lists, `BETWEEN`, `LIKE`, `ILIKE`, `SIMILAR TO`, `~`, `IS NULL`, `COLLATE "C"`, `CASE`, `CAST`'
             " and `::`; and by other\nwords for these `FORMAT`, `OVERLAY`, `REGEXP_MATCH(…)[1]`, `REGEXP_SUBSTR`, `TO_DATE`,"
-            " `NUM_NULLS`, `STRING_TO_ARRAY(…)[1]` and `x = ANY(STRING_TO_ARRAY(…))`.\n\nA regular expression that takes a text"
+            " `NUM_NULLS`, `STRING_TO_ARRAY(…)[1]` and `x = ANY(STRING_TO_ARRAY(…))`.\n\nOf columns that hold JSON or lists: `->`, `->>`, `#>`,"
+            " `#>>`, `@>`, `&&`, `= ANY(x)`, `x[1]`, `x[1:3]`, and\n\n",
+            lines([*NESTED]),
+            "\nA regular expression that takes a text"
             " apart (`SUBSTRING(x FROM '…')`, `REGEXP_REPLACE`) is a literal that can match in one way\nonly: the next"
             " character tells how to go on, as in `[^/]*/`, or it ends with `$`. `TO_DATE` of a column reads texts that\nfollow"
             " their format; all else is `NULL`.\n",

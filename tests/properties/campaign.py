@@ -68,11 +68,12 @@ def campaign(
     stop_at_first: bool = False,
     home: Home = Databases.of,
     ask: Callable[[Random, World], Question] = question,
+    drawn: Callable[[Random], World] = world,
 ) -> Tally:
     """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
     for seed in seeds:
         random = Random(seed)
-        place = world(random)
+        place = drawn(random)
         databases = home(place, worst_units(random, place, neighbours))
         try:
             about(seed, place, databases, random, questions, tally, stop_at_first, ask)

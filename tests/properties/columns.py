@@ -38,6 +38,8 @@ class Column:
         return largest * times if times and largest else None  # type: ignore[operator]
 
     def policy(self, total: object = None) -> str:
+        if self.type == "JSON" or self.type.endswith("[]"):
+            return "{max_items: 3}"
         said = [f"max_distinct: {self.most}"] if self.most is not None else []
         if total is not None:
             said.append(f"max_total: {total}")

@@ -16,6 +16,7 @@ import duckdb
 
 from dpsql.audit.neighbour_law import MovedTooFar as Unsound
 from dpsql.audit.neighbour_law import compare, measured
+from dpsql.audit.pick_law import weights_moved
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.engines.exact_table import WrongShape, ranks_of
 from dpsql.inference.estimates.columns import infer
@@ -25,7 +26,7 @@ from rewriter.declared.catalog import Catalog
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Plan
-from tests.properties.picks import Ranks, most_moved, weights_moved
+from tests.properties.picks import Ranks, most_moved
 from tests.properties.world import Owner, World
 
 Table = dict[tuple[object, ...], dict[str, int]]

@@ -16,6 +16,7 @@ from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Plan
 from tests.engines.postgres_server import copy_texts, shared_server
+from tests.properties.columns import Column
 from tests.properties.neighbours import Failed, Table, Unsound, _spelt, gone
 from tests.properties.picks import Ranks
 from tests.properties.world import Owner, World, spelt
@@ -59,11 +60,18 @@ def fill(world: World, connection: psycopg.Connection, missing: Mapping[str, Seq
         connection.execute(table.ddl(postgres_type))  # type: ignore[arg-type]
         skipped = set((missing or {}).get(table.name, ()))
         rows = [
-            tuple(spelt(value) for value in row)
+            tuple(map(_in_braces, (spelt(value) for value in row), table.columns))
             for place, row in enumerate(world.rows[table.name])
             if place not in skipped
         ]
         copy_texts(connection, table.name, rows)
+
+
+def _in_braces(spelt_: str | None, column: Column) -> str | None:
+    """A list in PostgreSQL's words."""
+    if spelt_ is None or not column.type.endswith("[]"):
+        return spelt_
+    return "{" + spelt_[1:-1].replace("''", '""') + "}"
 
 
 def with_keys(world: World) -> World:

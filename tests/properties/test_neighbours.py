@@ -26,6 +26,8 @@ from tests.properties.dirty_neighbours import dirty_campaign
 from tests.properties.drawing import world, worst_units
 from tests.properties.forms import FORMS
 from tests.properties.neighbours import Databases, Table
+from tests.properties.nested_worlds import FORMS as NESTED_FORMS
+from tests.properties.nested_worlds import nested_question, nested_world
 from tests.properties.postgres_databases import PostgresDatabases
 from tests.properties.questions import means, question
 from tests.properties.world import Owner, World
@@ -81,6 +83,27 @@ def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> N
     tally = campaign(range(7_000, 7_000 + worlds), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.attained(0.9) > 0.1
+
+
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_statistic_of_documents_and_lists_further(home: Home) -> None:
+    assert_sound_of_nested(range(90_000, 90_002), 10, 1, home)
+
+
+def assert_sound_of_nested(seeds: range, questions: int, neighbours: int, home: Home) -> Tally:
+    tally = campaign(seeds, questions, neighbours, Tally(), home=home, ask=nested_question, drawn=nested_world)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.9 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    return tally
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_statistic_of_documents_and_lists_further_at_length(home: Home, part: int) -> None:
+    tally = assert_sound_of_nested(range(91_000 + 100 * part, 91_030 + 100 * part), 25, 2, home)
+    assert tally.features.keys() >= NESTED_FORMS
     assert tally.attained(0.9) > 0.1
 
 

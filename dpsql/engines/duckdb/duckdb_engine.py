@@ -307,7 +307,10 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     def _read(self, table: SchemaTable, name: str) -> exp.Expr:
         """A time outside the years 1 to 9999 is NULL, as it is for people's rows."""
         column, type_ = table.readable(name)
-        read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
+        whole = exp.column(column.name, quoted=True)
+        if type_.nested:
+            return DUCKDB.read_nested(whole, type_, column.engine_type)
+        read = DUCKDB.read(whole, type_, column.engine_type)
         if not type_.temporal:
             return read
         return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])

@@ -11,11 +11,14 @@ from rewriter.declared import (
     DOUBLE,
     HUGEINT,
     INTEGER,
+    JSON,
     SMALLINT,
     TEXT,
+    TEXTS,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    Kind,
     Type,
     decimal,
 )
@@ -42,6 +45,11 @@ _TYPES = {
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "JSON": JSON,
+    "VARCHAR[]": TEXTS,
+    "SMALLINT[]": Type(Kind.INTEGERS, bits=16),
+    "INTEGER[]": Type(Kind.INTEGERS, bits=32),
+    "BIGINT[]": Type(Kind.INTEGERS, bits=64),
     "TIME": TIME,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
@@ -50,7 +58,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 def column_type(engine_type: str) -> Type | None:
     """The type of a column that DuckDB spells ``engine_type``, or None where the rewriter has none.
 
-    >>> str(column_type("DECIMAL(15,2)")), str(column_type("UINTEGER")), column_type("INTEGER[]")
+    >>> str(column_type("DECIMAL(15,2)")), str(column_type("UINTEGER")), column_type("BLOB")
     ('decimal(15,2)', 'bigint', None)
     """
     if (found := _TYPES.get(engine_type)) is not None:
@@ -66,4 +74,5 @@ def keeps_apart(engine_type: str) -> bool:
     >>> keeps_apart("TIMESTAMP"), keeps_apart("TIMESTAMP_NS")
     (True, False)
     """
-    return engine_type != "TIMESTAMP_NS"
+    found = column_type(engine_type)
+    return engine_type != "TIMESTAMP_NS" and not (found is not None and found.nested)

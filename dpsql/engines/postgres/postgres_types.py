@@ -10,11 +10,15 @@ from rewriter.declared import (
     DATE,
     DOUBLE,
     INTEGER,
+    JSON,
+    JSONB,
     SMALLINT,
     TEXT,
+    TEXTS,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    Kind,
     Type,
     decimal,
 )
@@ -38,6 +42,13 @@ _TYPES = {
     "date": DATE,
     "timestamp without time zone": TIMESTAMP,
     "timestamp with time zone": TIMESTAMPTZ,
+    "json": JSON,
+    "jsonb": JSONB,
+    "text[]": TEXTS,
+    "character varying[]": TEXTS,
+    "smallint[]": Type(Kind.INTEGERS, bits=16),
+    "integer[]": Type(Kind.INTEGERS, bits=32),
+    "bigint[]": Type(Kind.INTEGERS, bits=64),
     "time without time zone": TIME,
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
@@ -48,7 +59,7 @@ _MOST_DIGITS = 38
 def column_type(engine_type: str) -> Type | None:
     """The type of a column that ``format_type`` spells ``engine_type``, or None where the rewriter has none.
 
-    >>> str(column_type("numeric(15,2)")), str(column_type("timestamp(3) with time zone")), column_type("integer[]")
+    >>> str(column_type("numeric(15,2)")), str(column_type("timestamp(3) with time zone")), column_type("xml")
     ('decimal(15,2)', 'timestamptz', None)
     >>> str(column_type("numeric(3,-2)")), str(column_type("numeric(2,4)")), str(column_type("numeric(1000,2)"))
     ('decimal(5,0)', 'decimal(4,4)', 'double')
@@ -69,4 +80,5 @@ def keeps_apart(engine_type: str) -> bool:
     >>> keeps_apart("numeric(15,2)"), keeps_apart("numeric")
     (True, False)
     """
-    return not (engine_type.startswith("numeric") and column_type(engine_type) == DOUBLE)
+    found = column_type(engine_type)
+    return not (found is not None and found.nested) and not (engine_type.startswith("numeric") and found == DOUBLE)

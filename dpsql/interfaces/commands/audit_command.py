@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from dpsql.audit import ERROR, PolicyAudit, Told, audit_policy
+from dpsql.audit import ENOUGH, ERROR, PolicyAudit, ShownStatement, Told, audit_policy
 from dpsql.display import grid
 from dpsql.errors import DataError
 from dpsql.opened import load_policy
@@ -66,22 +66,32 @@ def show(found: PolicyAudit, console: Console) -> None:
         console.print(f"\nOver the wire: two servers, with and without a person of {found.worst}", style="bold")
         console.print(
             grid(
-                ["statement", "charged", "ε claimed", "at δ", "ε shown", "answers", ""],
+                ["statement", "charged", "ε claimed", "at δ", "ε shown", "at most", "answers", ""],
                 [
                     [one.sql for one in found.shown],
                     [one.charged for one in found.shown],
                     [f"{one.claimed:.3g}" for one in found.shown],
                     [f"{one.delta:.2g}" for one in found.shown],
                     [f"{one.shown:.3g}" for one in found.shown],
+                    [f"{one.could_show:.3g}" for one in found.shown],
                     [f"{one.answers:,}" for one in found.shown],
-                    ["" if one.passed else one.wrong or "ABOVE THE CLAIM" for one in found.shown],
+                    [_said(one) for one in found.shown],
                 ],
-                [False, False, True, True, True, True, False],
+                [False, False, True, True, True, True, True, False],
             )
+        )
+        console.print(
+            "at most: what so many answers would show of ones that give all of the claim away", highlight=False
         )
     for sql, reason in found.skipped.items():
         console.print(f"not asked: {sql}: {reason}", highlight=False, markup=False)
     console.print(f"\n{_verdict(found)}", highlight=False)
+
+
+def _said(one: ShownStatement) -> str:
+    if not one.passed:
+        return one.wrong or "ABOVE THE CLAIM"
+    return "too few answers" if one.too_few else ""
 
 
 def _verdict(found: PolicyAudit) -> str:
@@ -92,5 +102,18 @@ def _verdict(found: PolicyAudit) -> str:
         most = max(
             (one.shown / one.claimed for one in found.shown if one.claimed and not math.isinf(one.shown)), default=0
         )
+        short = [one for one in found.shown if one.too_few]
+        if short:
+            which = (
+                "every statement"
+                if len(short) == len(found.shown)
+                else f"{len(short)} of {len(found.shown)} statements"
+            )
+            return (
+                f"Nothing is wrong as far as was looked ({sure}), but {which} had too few answers to tell: not even"
+                f" {ENOUGH:.0%} of a claim could have been shown by them. Run it longer, with more --minutes."
+            )
+        if not found.shown:
+            return "Passed without noise, exactly. Nothing was asked over the wire."
         return f"Passed: no more than is claimed could be shown; at most {most:.0%} of a claim ({sure})."
     return f"FAILED: more could be shown than is claimed ({sure}). Do not serve people's data with this installation."

@@ -92,6 +92,7 @@ def arrow_type(of: Type) -> Any:
         Kind.DATE: pyarrow.date32(),
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
+        **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), pyarrow.string()),
         Kind.TIME: pyarrow.time64("us"),
         Kind.INTERVAL: pyarrow.duration("us"),
     }

@@ -33,6 +33,7 @@ _KINDS = {
     Kind.TIME: "time",
     Kind.INTERVAL: "interval",
     Kind.NULL: "text",
+    **{kind: kind.value for kind in (Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS)},
 }
 
 

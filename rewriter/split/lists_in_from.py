@@ -1,0 +1,110 @@
+"""Items of a row's own list in FROM, made plain: ``person AS p, UNNEST(p.tags) AS t(tag)`` is a subquery of ``p``.
+
+It becomes ``(SELECT p.*, UNNEST(p.tags) AS tag FROM person AS p) AS p``, and what reads ``t.tag`` reads ``p.tag``.
+Nothing is changed where the list is not that of one item of FROM, for a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from rewriter.expressions import makes_rows
+from rewriter.statement import folded, from_items, unparenthesised
+
+Columns = Callable[[exp.Expr], frozenset[str] | None]
+
+
+def with_lists_inside(select: exp.Select, columns_of: Columns) -> exp.Select:
+    """``select`` with the items of lists as columns of the tables that have the lists.
+
+    >>> import sqlglot
+    >>> text = "SELECT t.tag, COUNT(*) FROM person AS p, UNNEST(p.tags) AS t(tag) GROUP BY t.tag"
+    >>> with_lists_inside(sqlglot.parse_one(text, read="postgres"), lambda item: None).sql("postgres")
+    'SELECT p.tag, COUNT(*) FROM (SELECT p.*, UNNEST(p.tags) AS "tag" FROM person AS p) AS p GROUP BY p.tag'
+    """
+    joins = select.args.get("joins") or ()
+    if not any(_call_of(join.this) is not None for join in joins):
+        return select
+    copy = select.copy()
+    for join in list(copy.args["joins"]):
+        call = _call_of(join.this)
+        if call is None or not _is_plain(join):
+            continue
+        others = [item for item in from_items(copy) if _call_of(item) is None]
+        of = _owner(call, others, columns_of)
+        if of is not None:
+            _move(copy, join, call, of, columns_of(of) or frozenset())
+    return copy
+
+
+def _call_of(item: object) -> exp.Expr | None:
+    """The call that makes rows of a list that is a row's own: it names a column."""
+    inner = item.this if isinstance(item, exp.Lateral) else item
+    if isinstance(inner, exp.Unnest) and len(inner.expressions) == 1 and not inner.args.get("offset"):
+        found: exp.Expr | None = exp.Explode(this=inner.expressions[0].copy())
+    elif isinstance(inner, exp.Table | exp.Anonymous):
+        call = inner.this if isinstance(inner, exp.Table) else inner
+        found = call if makes_rows(call) else None
+    else:
+        found = None
+    return found if found is not None and found.find(exp.Column) is not None else None
+
+
+def _is_plain(join: exp.Join) -> bool:
+    """Whether a join keeps all pairs: a comma, CROSS JOIN, or JOIN … ON TRUE."""
+    on = join.args.get("on")
+    always = on is None or (isinstance(on, exp.Boolean) and bool(on.this))
+    return always and not join.side and not join.method and not join.args.get("using")
+
+
+def _owner(call: exp.Expr, others: Sequence[exp.Expr], columns_of: Columns) -> exp.Expr | None:
+    """The one item of FROM whose columns a call reads."""
+    found: list[exp.Expr] = []
+    for column in call.find_all(exp.Column):
+        if column.table:
+            found += [item for item in others if item.alias_or_name.lower() == column.table.lower()]
+        elif len(others) == 1:
+            found.append(others[0])
+        else:
+            found += [item for item in others if column.name.lower() in (columns_of(item) or ())]
+    return found[0] if found and all(item is found[0] for item in found) else None
+
+
+def _move(select: exp.Select, join: exp.Join, call: exp.Expr, of: exp.Expr, taken: frozenset[str]) -> None:
+    alias = join.this.args.get("alias")
+    listed = alias.args.get("columns") or () if alias is not None else ()
+    table = alias.this if alias is not None else exp.to_identifier("unnest")
+    column = listed[0] if listed else table
+    name = column.name
+    while name.lower() in taken:
+        name += "_item"
+    owner = exp.to_identifier(of.alias_or_name, quoted=_is_quoted(of))
+    star = exp.Column(this=exp.Star(), table=owner.copy())
+    made = exp.alias_(call.copy(), exp.to_identifier(name, quoted=True), copy=False)
+    rows = exp.Select(expressions=[star, made]).from_(of.copy(), copy=False)
+    join.pop()
+    for node in list(select.find_all(exp.Column)):
+        if _means(node, table, column, select):
+            place = exp.Column(this=exp.to_identifier(name, quoted=bool(column.args.get("quoted"))), table=owner.copy())
+            if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+                node.replace(place if place.name == node.name else exp.alias_(place, node.name, quoted=True))
+            else:
+                node.replace(place)
+    of.replace(exp.Subquery(this=rows, alias=exp.TableAlias(this=owner)))
+
+
+def _is_quoted(item: exp.Expr) -> bool:
+    alias = item.args.get("alias")
+    name = alias.this if alias is not None else item.this
+    return isinstance(name, exp.Identifier) and bool(name.args.get("quoted"))
+
+
+def _means(node: exp.Column, table: exp.Expr, column: exp.Expr, select: exp.Select) -> bool:
+    """Whether a column is the item: by its table's name anywhere, alone in this SELECT and not in its subqueries."""
+    if folded(node.this) != folded(column) if isinstance(node.this, exp.Identifier) else True:
+        return False
+    if node.args.get("table") is not None:
+        return folded(node.args["table"]) == folded(table)
+    return unparenthesised(node) is node and node.find_ancestor(exp.Query) is select
