@@ -2,7 +2,8 @@
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
 ``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
 ``… accounting`` for how many statements fit;
-``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries."""
+``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
+``… spark`` for what Spark has to show."""
 
 import importlib
 import sys
@@ -22,5 +23,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
 elif len(sys.argv) > 1 and sys.argv[1] == "tpch":
     importlib.import_module(f".{sys.argv.pop(1)}.battery", __package__).main()
+elif len(sys.argv) > 1 and sys.argv[1] == "spark":
+    importlib.import_module(f".{sys.argv.pop(1)}.acceptance", __package__).main()
 else:
     importlib.import_module(".run", __package__).main()

@@ -49,6 +49,8 @@ class SparkServer:
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="dpsql-spark-")))
     port: int = field(default_factory=free_port)
     master: str = "local[2]"
+    more: dict[str, str] = field(default_factory=dict)
+    """Settings of the driver's."""
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
@@ -79,7 +81,7 @@ class SparkServer:
             "spark.sql.shuffle.partitions": 2,
             "spark.sql.warehouse.dir": self.folder / "warehouse",
             "spark.driver.extraJavaOptions": f"-Dderby.system.home={self.folder}",
-        }
+        } | self.more
         given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         self._launch(
             "connect", f"{_SPARK}.SparkSubmit", "--class", _CONNECT, "--master", self.master, "--name", "dpsql-tests",
@@ -103,6 +105,8 @@ class SparkServer:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.folder / "tmp"),
             "SPARK_DAEMON_MEMORY": "256m",
+            # Executors that are killed again and again are replaced for ever.
+            "SPARK_MASTER_OPTS": "-Dspark.deploy.maxExecutorRetries=-1",
         }
         command = [str(home / "bin" / "spark-class"), f"-Xmx{heap}", *arguments]
         if name != "connect":

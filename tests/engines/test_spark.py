@@ -158,6 +158,26 @@ def test_files_that_change_meanwhile_give_no_answer(
     session.stop()
 
 
+@pytest.mark.spark
+def test_a_column_of_another_type_than_before_gives_no_answer(server: SparkServer) -> None:
+    session = server.session()
+    session.sql("DROP TABLE IF EXISTS turns")
+    session.sql("CREATE TABLE turns USING parquet AS SELECT 1 AS a, 2 AS b")
+    found = SparkEngine.open(server.url)
+    found.rely_on(["turns"])
+    count = plan("SELECT COUNT(*) AS s0 FROM `default`.`turns`")
+    assert found.run(count).statistics == {"s0": (1,)}
+    session.sql("DROP TABLE turns")
+    session.sql("CREATE TABLE turns USING parquet AS SELECT CAST(1 AS DECIMAL(38, 0)) AS a, 2 AS b")
+    with pytest.raises(OperationalError, match="could not answer"):
+        found.run(count)
+    session.sql("DROP TABLE turns")
+    session.sql("CREATE TABLE turns USING parquet AS SELECT 1 AS a, 2 AS b, 3 AS c")
+    assert found.run(count).statistics == {"s0": (1,)}
+    found.close()
+    session.stop()
+
+
 def test_what_several_read_is_computed_once() -> None:
     text = "WITH a AS (SELECT ')' AS x), b AS (SELECT x FROM a), c AS (SELECT b.x FROM b, b AS d) SELECT c.x FROM c"
     found = staged(text)

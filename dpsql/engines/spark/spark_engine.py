@@ -27,7 +27,7 @@ from sqlglot.tokenizer_core import TokenType
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.listed_files import FilesChanged
-from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import Concern, Profile, QualifiedName, Schema, SchemaTable
 from dpsql.engines.spark.spark_schema import read_schema
 from dpsql.engines.spark.spark_session import SparkLine, connect
 from dpsql.engines.sql_engine import SQLEngine
@@ -92,7 +92,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         self._lock = threading.Lock()
         self._idle: list[SparkLine] = []
         self._closed = False
-        self._relied: dict[str, SchemaTable] = {}
+        self._known: dict[QualifiedName, set[tuple[str, str]]] = {}
 
     @classmethod
     def open(cls, url: str) -> SparkEngine:
@@ -153,8 +153,14 @@ class SparkEngine(SQLEngine[SparkLine]):
 
     def rely_on(self, tables: Iterable[str]) -> None:
         """From now on :meth:`run` answers only while these tables have the columns that they had."""
-        known = self.schema().tables
-        self._relied = {name: known[name] for name in tables}
+        schema = self.schema()
+        relied = [schema.table(name) for name in tables]
+        self._known = {
+            (one.schema or SPARK.default_schema, one.own_name): {
+                (column.name, column.engine_type) for column in one.columns.values()
+            }
+            for one in relied
+        }
 
     def run(
         self,
@@ -227,7 +233,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         return None
 
     def _on_one_state(self, line: SparkLine, texts: Sequence[str], work: Callable[[], _R]) -> _R:
-        """Work whose tables have the columns that they had, and the same files before and after it."""
+        """Work whose tables have the columns of when they were opened, and the same files before and after it."""
         tables = _tables_of(texts)
         before = [self._state(line, table) for table in tables]
         found = work()
@@ -242,7 +248,11 @@ class SparkEngine(SQLEngine[SparkLine]):
         quoted = ".".join("`" + part.replace("`", "``") + "`" for part in table)
         line.session.catalog.refreshTable(quoted)
         source = exp.table_(name, db=schema, quoted=True)
-        columns = line.schema_of(SPARK.sql(exp.select("*").from_(source.copy()))).simpleString()
+        found = line.schema_of(SPARK.sql(exp.select("*").from_(source.copy())))
+        columns = found.simpleString()
+        known = self._known.get(table)
+        if known is not None and not known <= {(one.name, one.dataType.simpleString()) for one in found.fields}:
+            raise FilesChanged
         names = ("file_path", "file_size", "file_modification_time")
         files = exp.select(*(exp.Dot.build([exp.column("_metadata"), exp.to_identifier(one)]) for one in names))
         try:

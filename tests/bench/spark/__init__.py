@@ -1,0 +1,1 @@
+"""What Spark has to show before it counts as supported: ``python -m tests.bench spark``."""
