@@ -81,10 +81,12 @@ CLASSES: Mapping[str, ListedFields] = {
         "column",
         (
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
-            *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead"),
+            *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead", "randomized"),
         ),
         ("max_items",),
     ),
+    "Response": ListedFields("response", ("values", "declared")),
+    "Rappor": ListedFields("rappor", ("values", "bits", "hashes", "f", "p", "q", "cohorts")),
     "Grain": ListedFields("grain", ("seconds", "zone")),
     "Interval": ListedFields("interval", ("low", "high")),
 }

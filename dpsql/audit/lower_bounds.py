@@ -74,7 +74,7 @@ def most_shown(epsilon: float, delta: float, there: int, away: int, error: float
     Viswanath 2015: every mechanism that is (ε, δ)-private can be made of them).
 
     >>> [round(most_shown(1.0, 0.0, many, many, 0.001), 2) for many in (35, 200, 5_000)]
-    [0.0, 0.65, 0.93]
+    [0.16, 0.65, 0.93]
     """
     if not epsilon or math.isinf(epsilon):
         return 0.0

@@ -40,7 +40,7 @@ tables:
     max_rows: 6 per month, 2 per day
     columns:
       patient_id: {{}}
-      at: {{range: [2026-01-01, now], grain: 1 hour}}
+      at: {{range: [2026-01-01, 2027-01-01]}}
       department: {{values: [{departments}]}}
       cost: {{range: [0, 500]}}
       urgent: {{}}
@@ -49,7 +49,7 @@ tables:
     time: at
     closed_after: 1 day
     max_rows: 15 per month, 3 per day
-    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, now]}}}}
+    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
 """
 
 

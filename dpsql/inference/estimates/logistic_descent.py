@@ -217,7 +217,7 @@ def _level(share: float, width: float) -> tuple[float, float]:
     that make them, a covariance as if their slopes were ``width`` over E p(1 - p).
 
     >>> [round(one, 2) for one in _level(0.5, 0.2)]
-    [0.0, 0.97]
+    [0.0, 0.95]
     """
     middle, rate = math.log(share / (1 - share)), share * (1 - share)
     spread = 0.0
