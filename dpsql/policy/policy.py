@@ -32,7 +32,7 @@ from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
 from dpsql.closing import Closing
-from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
+from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles, match, match_table
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
@@ -436,15 +436,21 @@ class Policy(_Section):
 
     def closing_of(self, table: str) -> Closing | None:
         """When the periods of a table close; None where they never do."""
-        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        named = self._said_of(table)
         after = None if named is None else named.closed_after
         return None if after is None else Closing(after, self.clock.zone)
 
     def refresh_of(self, table: str) -> Refresh | None:
         """How long an answer about a table stands; None where it does not change by itself."""
-        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        named = self._said_of(table)
         found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
         return None if found is None else replace(found, zone=self.clock.zone)
+
+    def _said_of(self, table: str) -> TableSection | None:
+        """What is declared of a table, by the database's name of it: ``analytics.visit`` may be said as ``visit``."""
+        named = match(table, self.tables)
+        spelt = (name for name in self.tables if match_table(name, [table]) is not None)
+        return None if (found := named or next(spelt, None)) is None else self.tables[found]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
