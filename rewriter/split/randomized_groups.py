@@ -15,7 +15,7 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.aggregates import MAX_AGGREGATES, Grouped, compile_aggregate, with_filter
-from rewriter.declared import Scalar
+from rewriter.declared import Scalar, Type
 from rewriter.dialects import Dialect, named_table
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope
@@ -26,11 +26,16 @@ _ALIAS = "dpsql_by_value"
 
 @dataclass(frozen=True, slots=True)
 class RandomizedKey:
-    """The place of a key that is a column of reports, and the true values that it is grouped by."""
+    """The place of a key that is a column of reports, its type, and the true values that it is grouped by."""
 
     place: int
     column: exp.Column
+    type: Type
     values: tuple[Scalar | None, ...]
+
+    def constant(self, value: Scalar | None) -> exp.Expr:
+        """A value as the column has it: a NULL of another type would make all of them texts."""
+        return exp.cast(exp.Null() if value is None else exp.convert(value), str(self.type))
 
 
 def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
@@ -62,7 +67,7 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Gro
         compiled = [compile_aggregate(call, scope, dialect) for call in own]
         if compiled and all(one.debiasing is not None and not one.debiasing.parts for one in compiled):
             continue  # WHERE excludes who truly has these values.
-        of_value = {one.place: _constant(value) for one, value in zip(found, combination, strict=True)}
+        of_value = {one.place: one.constant(value) for one, value in zip(found, combination, strict=True)}
         columns = [
             exp.alias_(of_value[at] if at in of_value else exp.column(key_name(kept.index(at)), table), f"dpsql_k{at}")
             for at in range(len(grouped.keys))
@@ -102,7 +107,7 @@ def _randomized(grouped: Grouped) -> list[RandomizedKey]:
         law = key.value.randomized
         if law is not None:
             values = (*law.values, None) if key.value.nullable else law.values
-            found.append(RandomizedKey(place, _column(key), values))
+            found.append(RandomizedKey(place, _column(key), key.value.type, values))
     return found
 
 
@@ -116,10 +121,6 @@ def _is(column: exp.Column, value: Scalar | None) -> exp.Expr:
     if value is None:
         return exp.Is(this=column.copy(), expression=exp.Null())
     return exp.EQ(this=column.copy(), expression=exp.convert(value))
-
-
-def _constant(value: Scalar | None) -> exp.Expr:
-    return exp.cast(exp.Null(), "text") if value is None else exp.convert(value)
 
 
 def _without_from(select: exp.Select) -> exp.Select:

@@ -39,15 +39,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "the true value reported as rarely as another one",
         "dpsql.randomize.reports:_response",
-        "if coin(law.keep, draws):",
-        "if not coin(law.keep, draws):",
+        "if coin(keep, draws):",
+        "if not coin(keep, draws):",
         f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
     ),
     bug(
         "a bit reported by the odds of the other one",
         "dpsql.randomize.reports:_rappor",
-        "law.q if kept else law.p",
-        "law.p if kept else law.q",
+        "one if bit in bloom else zero",
+        "zero if bit in bloom else one",
         f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
     ),
     bug(
