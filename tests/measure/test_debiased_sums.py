@@ -157,6 +157,7 @@ COUNTS = [
     ("drink", "COUNT(*) FILTER (WHERE drink IN (1, 3))", 2),
     ("drink", "COUNT(*) FILTER (WHERE drink >= 2 AND NOT drink = 3)", 1),
     ("smokes", "COUNT(*) FILTER (WHERE smokes LIKE 'y%')", 2),
+    ("smokes", "COUNT(*) FILTER (WHERE smokes LIKE 'y_' OR smokes LIKE 'no')", 1),
     ("smokes", "COUNT(NULLIF(smokes, 'no'))", 2),
     ("drink", "COUNT(drink)", 3),
     ("drink", "COUNT(*) FILTER (WHERE drink * 10 + 1 > 11)", 2),

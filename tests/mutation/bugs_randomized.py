@@ -64,4 +64,25 @@ BUGS: tuple[Bug, ...] = (
         "if any(",
         "tests/golden/test_queries.py",
     ),
+    bug(
+        "who reported nothing is a text among numbers",
+        "rewriter.split.randomized_groups:RandomizedKey.constant",
+        "str(self.type)",
+        '"text"',
+        "tests/properties/test_reported.py::test_what_people_truly_have_is_answered",
+    ),
+    bug(
+        "a pattern that matches the beginning of a true value",
+        "rewriter.aggregates.true_values:_like",
+        "re.fullmatch(",
+        "re.match(",
+        f"{SUMS}::test_a_count_is_unbiased_and_its_variance_exact",
+    ),
+    bug(
+        "an error of a file that quotes a person's answer",
+        "dpsql.randomize.randomized_file:_declared",
+        'f"{asked.column} holds a value that is not among those named"',
+        'f"{asked.column} holds {value}, a value that is not among those named"',
+        "tests/randomize/test_randomized_file.py::test_an_error_names_no_value_and_leaves_no_file",
+    ),
 )
