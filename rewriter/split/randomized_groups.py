@@ -38,8 +38,9 @@ class RandomizedKey:
         return exp.cast(exp.Null() if value is None else exp.convert(value), str(self.type))
 
 
-def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
-    """``grouped`` without keys that people randomized, which its outer SELECT makes of the columns by value."""
+def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where: Sequence[exp.Expr] = ()) -> Grouped:
+    """``grouped`` without keys that people randomized, which its outer SELECT makes of the columns by value. ``where``
+    are the conditions over what people randomized, which its aggregates ask."""
     found = _randomized(grouped)
     if not found:
         return grouped
@@ -65,7 +66,8 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Gro
         tests = [_is(one.column, value) for one, value in zip(found, combination, strict=True)]
         own = [with_filter(call, tests) for call in grouped.calls]
         compiled = [compile_aggregate(call, scope, dialect) for call in own]
-        if compiled and all(one.debiasing is not None and not one.debiasing.parts for one in compiled):
+        nobody = all(one.debiasing is not None and not one.debiasing.parts for one in compiled)
+        if compiled and nobody and _excluded([*where, *tests], scope, dialect):
             continue  # WHERE excludes who truly has these values.
         of_value = {one.place: one.constant(value) for one, value in zip(found, combination, strict=True)}
         columns = [
@@ -93,6 +95,12 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Gro
         _over(grouped, table, rows),
         tuple(calls),
     )
+
+
+def _excluded(tests: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect) -> bool:
+    """Whether no row is counted where all these conditions hold."""
+    how = compile_aggregate(with_filter(exp.Count(this=exp.Star()), tests), scope, dialect).debiasing
+    return how is not None and not how.parts
 
 
 def _counted(grouped: Grouped) -> int | None:

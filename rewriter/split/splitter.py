@@ -440,7 +440,7 @@ class _Splitter:
             )
         told = (one for one in grouped.keys if one.value.randomized is not None and one.value.type.kind != Kind.BOOLEAN)
         self.notes |= {f"rows whose report of {one.text} is of no declared value are in no group": None for one in told}
-        return by_true_values(grouped, block.scope, self._dialect)
+        return by_true_values(grouped, block.scope, self._dialect, block.reported)
 
     def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
         for one in found:
