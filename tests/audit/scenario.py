@@ -60,6 +60,11 @@ class Scenario:
         return self.empty_groups == "hide" or any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
 
     @property
+    def estimated(self) -> bool:
+        """Whether error bars hold the variance of people's own reports, which is estimated from what is released."""
+        return any("said" in ask.sql for ask in self.asks)
+
+    @property
     def one_by_one(self) -> bool:
         """Whether each group is asked for by a statement of its own."""
         return "{c}" in self.asks[0].sql

@@ -71,6 +71,9 @@ SCENARIOS = (
     _one("different values", "over", _event("COUNT(DISTINCT item)")),
     _one("different people", "over", _sub("COUNT(DISTINCT member_id)"), 1, epsilon="2"),
     _one("a conditional sum", "over", _event("SUM(CASE WHEN sub = 1 THEN x ELSE 0 END), COUNT_IF(sub = 2)"), epsilon="2"),
+    _one("what people randomized", "extreme",
+         "SELECT cell, said, COUNT(*), SUM(x) FROM member WHERE world = {w} AND said IS NOT NULL GROUP BY cell, said", 1, epsilon="2"),
+    _one("what people randomized, ρ", "extreme", _member("AVG(x) FILTER (WHERE said = 'yes'), COUNT(*) FILTER (WHERE said <> 'no')"), ledger="zcdp", epsilon="2"),
     # Joins and features of people
     _one("a join that multiplies rows", "over",
          "SELECT e.cell, p.region, COUNT(*) FROM event e JOIN place p ON p.sub = e.sub WHERE e.world = {w} AND p.region IN ('north', 'south') GROUP BY e.cell, p.region", 1, epsilon="2"),
