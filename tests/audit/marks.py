@@ -178,11 +178,14 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
 
 
 def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore[no-untyped-def]
-    """What is said, but for what is left of the budget, and for a range that was bought: it is a released number."""
+    """What is said, but for what is left of the budget, for error bars, which follow from released numbers, and for a
+    range that was bought: it is a released number."""
     dropped = r"Left: .*|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]" if learned else r"Left: .*"
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
-        said.append(re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W")))
+        text = str(diagnostic.message_primary)
+        if not text.startswith("95 %:"):
+            said.append(re.sub(dropped, "", text.replace(number, "W")))
 
     return hear
 
