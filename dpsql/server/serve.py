@@ -240,6 +240,9 @@ class Server(RunUntilTold):
             return streams
         self._busy.add(number)
         try:
+            # What is written before the thread ends goes out before what it answers: both are calls of the loop.
+            loop, writer = asyncio.get_running_loop(), streams.writer
+            protocol.aside = lambda data: _written(loop, writer, data)
             answers = protocol.respond()
             while (chunk := await self._next(protocol, answers)) is not None:
                 if protocol.upgrade is Upgrade.TLS:
@@ -304,6 +307,17 @@ class _Streams:
 def _reader() -> tuple[asyncio.StreamReader, asyncio.StreamReaderProtocol]:
     reader = asyncio.StreamReader(limit=_READ)
     return reader, asyncio.StreamReaderProtocol(reader)
+
+
+def _written(loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter, data: bytes) -> None:
+    """From another thread; of a client that is gone, nothing."""
+
+    def write() -> None:
+        if not writer.is_closing():
+            writer.write(data)
+
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(write)
 
 
 def _gathered(answers: Iterator[bytes]) -> bytes | None:

@@ -31,6 +31,11 @@ _NESTED = ", ".join(f"COUNT(*) FILTER (WHERE item < {n})" for n in (1, 2, 5, 10,
 _SERIES = "SELECT cell, day, SUM(COUNT(*)) OVER (PARTITION BY cell ORDER BY day) FROM event WHERE world = {w} GROUP BY cell, day"
 _QUARTILES = "PERCENTILE_DISC(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY x)"
 _INTERVALS = ("dpsql.intervals = on",)
+_LOGISTIC = (
+    "SELECT cell, (LOGREGR(flag, ARRAY[1, x])).coef[1], (LOGREGR(flag, ARRAY[1, x])).coef[2],"
+    " dpsql.predict(LOGREGR(flag, ARRAY[1, x]), ARRAY[1, 100]) FROM member"
+    " WHERE world = {w} AND cell BETWEEN 50 AND 149 GROUP BY cell"
+)
 _TOP = "SELECT {} FROM event WHERE world = {{w}} AND cell = {{c}} GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1"
 
 
@@ -64,8 +69,12 @@ SCENARIOS = (
     _one("correlation and regression", "extreme", _member("CORR(x, y), REGR_SLOPE(y, x), REGR_COUNT(y, x)"), epsilon="2"),
     _one("a regression of two variables", "extreme", _member("(LINREGR(y, ARRAY[1, x, n])).coef[2], (LINREGR(y, ARRAY[1, x, n])).r2"), epsilon="2"),
     _one("a regression, ρ", "extreme", _member("(LINREGR(y, ARRAY[1, x])).coef[1], dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 3])"), ledger="zcdp", epsilon="2"),
-    _one("a logistic regression, ρ", "extreme", _member("(LOGREGR(flag, ARRAY[1, x])).coef[1], (LOGREGR(flag, ARRAY[1, x])).coef[2]"), ledger="zcdp", epsilon="2"),
+    # Each step has numbers for at most a hundred groups.
+    _one("a logistic regression, ρ", "extreme", _LOGISTIC, ledger="zcdp", epsilon="8", groups=range(50, 150), most_worlds=40),
+    _one("a logistic regression of one outlier", "outlier", _LOGISTIC, epsilon="12", groups=range(50, 150), most_worlds=20),
     _one("blocks of people", "extreme", _member("dpsql.over_blocks(AVG(x), blocks => 3)"), epsilon="2"),
+    _one("blocks of people, ρ", "heap", _event("dpsql.over_blocks(AVG(x), blocks => 2)"), ledger="zcdp", epsilon="8"),
+    _one("blocks of people, their median", "extreme", _member("dpsql.over_blocks(AVG(x), blocks => 2, combine => 'median')"), epsilon="12"),
     _one("nested filters", "over", _event(_NESTED), epsilon="2"),
     _one("booleans and shares", "minority", _member("BOOL_OR(NOT flag), BOOL_AND(flag), 100.0 * COUNT_IF(flag) / COUNT(*)")),
     _one("different values", "over", _event("COUNT(DISTINCT item)")),

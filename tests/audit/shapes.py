@@ -70,6 +70,8 @@ SHAPES = (
     Shape("fined", Somebody(member(), [event(), event()], [{"event": place % 2, "amount": 20} for place in range(20)]),
           [Somebody(member(), [event()], [{"event": 0, "amount": 5}])] * 2),
     Shape("extreme", Somebody(member(x=100, y=50, born="2019-12-31", n=10, d=500, said="yes")), [Somebody(member(x=0, y=-50, n=-20, d=0))] * 4),
+    # Nobody else says yes, nor has such an x.
+    Shape("outlier", Somebody(member(x=100, flag=True)), [Somebody(member(x=0, flag=False))] * 6),
     # The person adds to a value that is seldom the most common one.
     Shape("minority", Somebody(member(kind="c", flag=False), [event(item=7)] * MAX_ROWS),
           [Somebody(member(kind="a"), [event(item=1)] * MAX_ROWS)] * 8 + [Somebody(member(kind="c"), [event(item=7)] * MAX_ROWS)] * 6),

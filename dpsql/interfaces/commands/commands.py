@@ -156,8 +156,8 @@ def _query(options: argparse.Namespace) -> int:
     from dpsql.price_text import price_line
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        with waiting(_console()):
-            answer = connection.answer(_sql(options))
+        with waiting(_console()) as progress:
+            answer = connection.answer(_sql(options), progress=progress)
         if options.format != "table":
             sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
         elif answer.columns:
