@@ -187,6 +187,19 @@ def test_an_open_day_is_measured_anew_at_each_refresh(clinic: Clinic) -> None:
     assert prices == [30, 2, 1, 0, 0]
 
 
+def test_a_day_that_closes_between_two_refreshes_is_not_bought_twice(clinic: Clinic) -> None:
+    """It closes at midnight, and what was bought of it at three in the morning stands until two o'clock."""
+    sql = BY_DAY.format(window("02-09", "03-10"))
+    assert clinic.ask(sql).price.rho == 29 * PART
+    for hours in (20, 2):
+        clinic.now += datetime.timedelta(hours=hours)
+        assert not clinic.ask(sql).price, clinic.now
+    clinic.now += datetime.timedelta(hours=2)
+    assert clinic.ask(sql).price.rho == PART, "the day that has closed, once more and for good"
+    clinic.later(30)
+    assert not clinic.ask(sql).price
+
+
 def test_rows_that_come_late_are_not_in_closed_days_and_it_is_said(clinic: Clinic) -> None:
     asked = BY_DAY.format(window("02-05", "03-07"))
     before = clinic.ask(asked)
