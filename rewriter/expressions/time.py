@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,6 +24,7 @@ from rewriter.declared import (
     UTC,
     Interval,
     Kind,
+    Type,
     decimal,
     measure,
     zone_at,
@@ -53,6 +54,7 @@ from rewriter.expressions.build import (
     derive,
     in_calendar,
     integer_domain,
+    is_literal,
     is_null,
     is_unknown,
     limits_of,
@@ -166,6 +168,8 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
     interval = None
     if moment.interval and by.interval:
         interval = moment.interval + by.interval if sign > 0 else moment.interval - by.interval
+    if (known := _known(DATE, interval, (moment, by), context)) is not None:
+        return known
     sql = context.dialect.add_days(wrap(moment.sql), as_integer)
     return in_calendar(derive(sql, DATE, moment, by, interval=interval), context.dialect)
 
@@ -175,7 +179,8 @@ def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     span = (sign * months, sign * days, sign * micros)
     if moment.type.kind is Kind.TIMESTAMPTZ:
         return _shift_instant(moment, span, context)
-    return in_calendar(_shifted(moment, span, context), context.dialect)
+    there = _shifted(moment, span, context)
+    return there if is_literal(there) else in_calendar(there, context.dialect)
 
 
 def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
@@ -186,15 +191,27 @@ def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
         there = _shifted(to_local(moment, zone, dialect, guarded=False), (months, days, 0), context)
         moment = to_instant(there, zone, dialect, guarded=False)
     later = _shifted(replace(moment, type=TIMESTAMP), (0, 0, micros), context) if micros else moment
-    return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
+    found = replace(later, type=TIMESTAMPTZ)
+    return found if is_literal(found) else in_calendar(found, dialect)
 
 
 def _shifted(moment: Value, span: Span, context: Context) -> Value:
     """It may lie outside of the calendar."""
     interval = _through(moment.interval, lambda end: _moved(end, span))
+    if (known := _known(TIMESTAMP, interval, (moment,), context)) is not None:
+        return known
     base = widen(moment, TIMESTAMP, context.dialect)
     sql = context.dialect.shift(wrap(base.sql), span)
     return derive(sql, TIMESTAMP, moment, interval=interval, nullable=True)
+
+
+def _known(kind: Type, interval: Interval | None, parts: Sequence[Value], context: Context) -> Value | None:
+    """What is computed of literals alone, ``now() - INTERVAL '1 day'``, as the literal that it is, off which limits of
+    columns are read. None outside of the calendar, and of anything else."""
+    moment = None if interval is None or not all(map(is_literal, parts)) else moment_of(interval.low)
+    if moment is None:
+        return None
+    return literal(moment.date() if kind == DATE else moment, kind, context.dialect)
 
 
 def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
@@ -292,6 +309,9 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
+    known = None if unit == "decade" else _known(TIMESTAMP, interval, (value,), context)
+    if known is not None:
+        return known
     truncated = derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval)
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated
