@@ -56,6 +56,13 @@ BUGS: tuple[Bug, ...] = (
         "down = lower",
         f"{MOVING}::test_under_not_no_row_is_lost",
     ),
+    bug(
+        "a moment that may be missing is read as if it were there",
+        "rewriter.expressions.build:settled",
+        " or not all(map(is_literal, inputs))",
+        "",
+        "tests/expressions/test_settled.py::test_what_may_be_missing_is_no_moment",
+    ),
     # Series and drill-downs
     bug(
         "a cell is kept that was measured while its day was open",
