@@ -73,6 +73,10 @@ class WireSession:
     def cancel(self) -> None:
         self._cancellation.cancel()
 
+    def hung_up(self) -> None:
+        """The client has gone: what has not been charged ends."""
+        self._cancellation.leave()
+
     def begin_statement(self) -> None:
         """A cancellation that comes between two statements ends neither."""
         self._cancellation = Cancellation()
