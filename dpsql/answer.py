@@ -121,7 +121,7 @@ class Answering:
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
-                measured[calibration.plan.identity] = self._measured(one, read, *kept[one.plan.identity])
+                measured[calibration.plan.identity] = self._measured(one, read, patience, *kept[one.plan.identity])
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
@@ -141,7 +141,7 @@ class Answering:
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
-                missing: [self._measured(one, read, version) for one in some]
+                missing: [self._measured(one, read, patience, version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
@@ -150,13 +150,16 @@ class Answering:
         self,
         calibration: Calibration,
         read: Callable[[Plan], ExactTable],
+        patience: Patience,
         version: str,
         facts: ReleaseFacts | None = None,
     ) -> NoisyTable:
         """Read and perturbed, all of which was charged before: step by step, where one is read at what was released of
         those before. Kept under the version from before it was read."""
-        noisy = NoisyTable((), {}, {})
-        for step in calibration.parts:
+        noisy, parts = NoisyTable((), {}, {}), calibration.parts
+        for number, step in enumerate(parts, start=1):
+            if patience.progress is not None and len(parts) > 1:
+                patience.progress(number, len(parts))
             now = step(noisy)
             noisy = noisy.beside(perturb(read(now.read), now, self._sampler))
         if calibration.loss:

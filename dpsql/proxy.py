@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
-from dpsql.engines import Cancellation, Concern, Load, Patience
+from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import Planned, answer_columns, explained
@@ -259,13 +259,14 @@ class Session:
         parameters: Parameters = (),
         cancellation: Cancellation | None = None,
         receipt: Receipt | None = None,
+        progress: Progress | None = None,
     ) -> Answer:
         """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read.
 
-        What it is charged is written on the ``receipt``.
+        What it is charged is written on the ``receipt``. ``progress`` is told of the steps that there are.
         """
         seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
-        patience = Patience.of(seconds, cancellation)
+        patience = Patience.of(seconds, cancellation, progress)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)

@@ -4,11 +4,17 @@ As in :mod:`dpsql.answer`, the order of the lines in :meth:`Watching.answer` is 
 secret threshold and keep it durably, read, compare, keep the answer durably, answer. An answer that could not be kept
 since somebody else had one first is thrown away, so that all answers of a watch are one sequence, and none follows the
 first TRUE (:mod:`dpsql.mechanisms.above_threshold`). A crash loses budget, or one answer, never privacy.
+
+A watch over a window that moves, such as the last 24 hours, is one watch: the integers that are compared with one
+threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
+paid for. So the times in a statement are no part of what is watched; the sensitivity, the step and the number that is
+compared are.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +31,9 @@ from dpsql.reply import Answer, AnswerColumn, Budget
 from rewriter.front_door import WATCHED_FORM, WatchedComparison
 from rewriter.plan import Linear, Plan
 
+_TIME = re.compile(r"'\d{4,6}-\d\d-\d\d[^']*'")
+"""A time in the SQL of a plan, which a window that moves has another of at each refresh."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatchedStatement:
@@ -37,6 +46,12 @@ class WatchedStatement:
     sign: int
     least: int
     sensitivity: int
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """What is watched, whatever the times of its window."""
+        (statistic,) = self.plan.statistics
+        return (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, self.sensitivity)
 
 
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
@@ -80,7 +95,7 @@ class Watching:
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
-                version, state = opened.version(plan), states.read(key)
+                version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
                 if state is not None and state.answer is not None and state.version == version:
                     break
                 with opened.turn(patience, asked.analyst) as turn:
@@ -102,8 +117,8 @@ class Watching:
         return self._reply(watched, name, bool(state.answer), mechanism, paid, budget)
 
     def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
-        """What is watched under a name: another comparison, price or declaration is another watch."""
-        facts = (name, watched.plan.identity, watched.sign, watched.least, watched.sensitivity, epsilon)
+        """What is watched under a name: another comparison, price or bound is another watch."""
+        facts = (name, *watched.question, epsilon)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def _reply(

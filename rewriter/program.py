@@ -9,6 +9,7 @@ from itertools import chain
 
 from sqlglot import exp
 
+from rewriter.columns import catalog_name
 from rewriter.declared import (
     BIGINT,
     BOOLEAN,
@@ -199,7 +200,7 @@ def _program(
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
     """The release with the ends of those ranges of its tables that follow the clock."""
-    names = {table.name for table in query.rows.find_all(exp.Table)}
+    names = {catalog_name(table) for table in query.rows.find_all(exp.Table)}
     return replace(query, ends=catalog.ends_of(names))
 
 

@@ -1,7 +1,7 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
 from dpsql.engines.data_scan import owned_rows_scan, total_scan, value_scan
-from dpsql.engines.deadlines import TICK, Cancellation, Patience
+from dpsql.engines.deadlines import TICK, Cancellation, Patience, Progress
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.fair_line import FairLine, WaitingPlace
@@ -32,6 +32,7 @@ __all__ = [
     "Look",
     "Patience",
     "Profile",
+    "Progress",
     "Resources",
     "Schema",
     "SchemaColumn",

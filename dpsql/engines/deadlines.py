@@ -89,9 +89,14 @@ class Cancellation:
                     self._running.remove(interrupt)
 
 
+Progress = Callable[[int, int], None]
+"""Is told that step k of n begins, from 1 on: how many there are follows from the SQL text and the policy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a statement waits before it is charged: until its time is over, or its analyst cancels it.
+    """How long a statement waits before it is charged: until its time is over, or its analyst cancels it. ``progress``
+    is told before each read of a statement that reads more than once.
 
     >>> Patience.of(60.0).check()
     >>> Patience.of(0.0).check()
@@ -103,11 +108,12 @@ class Patience:
     seconds: float
     end: float
     cancellation: Cancellation
+    progress: Progress | None = None
 
     @classmethod
-    def of(cls, seconds: float, cancellation: Cancellation | None = None) -> Patience:
+    def of(cls, seconds: float, cancellation: Cancellation | None = None, progress: Progress | None = None) -> Patience:
         """From now on."""
-        return cls(seconds, time.monotonic() + seconds, cancellation or Cancellation())
+        return cls(seconds, time.monotonic() + seconds, cancellation or Cancellation(), progress)
 
     @property
     def left(self) -> float:

@@ -22,6 +22,7 @@ from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
 from rewriter.declared import (
+    MOST_REPORTED,
     Catalog,
     Column,
     Grain,
@@ -35,9 +36,6 @@ from rewriter.declared import (
     Table,
     measure,
 )
-
-MOST_REPORTED = 100
-"""The most values of a randomized column: each is a conditional count of every statement over it."""
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "

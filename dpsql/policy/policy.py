@@ -32,13 +32,13 @@ from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
 from dpsql.closing import Closing
-from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
+from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles, match, match_table
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
 from dpsql.refresh import Refresh
-from rewriter.declared import MOST_EPSILON, Hop, Type
+from rewriter.declared import LEAST_EPSILON, MOST_BITS, MOST_COHORTS, MOST_EPSILON, MOST_HASHES, Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
@@ -268,8 +268,8 @@ class RapporSection(_Section):
     def _tells_something(self) -> RapporSection:
         if self.f >= 1 or self.p >= self.q:
             raise wrong("these reports say nothing: f is below 1, and p below q")
-        if self.bits > 256 or self.hashes > 8 or self.cohorts > 64:
-            raise wrong("RAPPOR has at most 256 bits, 8 hashes and 64 cohorts here")
+        if self.bits > MOST_BITS or self.hashes > MOST_HASHES or self.cohorts > MOST_COHORTS:
+            raise wrong(f"RAPPOR has at most {MOST_BITS} bits, {MOST_HASHES} hashes and {MOST_COHORTS} cohorts here")
         return self
 
 
@@ -288,6 +288,8 @@ class RandomizedSection(_Section):
             raise wrong("write one of response: 1.1 and rappor: {bits: 64}")
         if self.response is not None and self.response > MOST_EPSILON:
             raise wrong(f"a response at ε above {MOST_EPSILON} hides nothing: leave randomized out")
+        if self.response is not None and self.response < LEAST_EPSILON:
+            raise wrong(f"a response at ε below {float(LEAST_EPSILON):g} says nothing of people")
         return self
 
 
@@ -436,15 +438,21 @@ class Policy(_Section):
 
     def closing_of(self, table: str) -> Closing | None:
         """When the periods of a table close; None where they never do."""
-        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        named = self._said_of(table)
         after = None if named is None else named.closed_after
         return None if after is None else Closing(after, self.clock.zone)
 
     def refresh_of(self, table: str) -> Refresh | None:
         """How long an answer about a table stands; None where it does not change by itself."""
-        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        named = self._said_of(table)
         found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
         return None if found is None else replace(found, zone=self.clock.zone)
+
+    def _said_of(self, table: str) -> TableSection | None:
+        """What is declared of a table, by the database's name of it: ``analytics.visit`` may be said as ``visit``."""
+        named = match(table, self.tables)
+        spelt = (name for name in self.tables if match_table(name, [table]) is not None)
+        return None if (found := named or next(spelt, None)) is None else self.tables[found]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:

@@ -7,7 +7,7 @@ A coin of probability a/b is a uniform integer below b that is below a. So a rep
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -42,34 +42,40 @@ def reports(law: Randomization, values: Sequence[Scalar | None], draws: Coins) -
     ['no', None, 'yes']
     """
     places = {value: place for place, value in enumerate(law.values)}
+    drawn = drawing(law, draws)
     for value in values:
-        yield None if value is None else report(law, places[value], draws)
+        yield None if value is None else drawn(places[value])
 
 
-def report(law: Randomization, place: int, draws: Coins) -> Scalar:
-    """One report of the value at a place."""
+def drawing(law: Randomization, draws: Coins) -> Callable[[int], Scalar]:
+    """Draws a report of the value at a place."""
     if isinstance(law, Response):
-        return law.values[_response(law, place, draws)]
+        return _response(law, draws)
     if isinstance(law, Rappor):
-        return _rappor(law, place, draws)
+        return _rappor(law, draws)
     raise TypeError(f"not a law of reports: {law}")
 
 
-def _response(law: Response, place: int, draws: Coins) -> int:
+def _response(law: Response, draws: Coins) -> Callable[[int], Scalar]:
     """The true value, or with the rest of the probability each other one alike."""
-    if coin(law.keep, draws):
-        return place
-    other = draws.below(len(law.values) - 1)
-    return other if other < place else other + 1
+    keep, size = law.keep, len(law.values)
+
+    def report(place: int) -> Scalar:
+        if coin(keep, draws):
+            return law.values[place]
+        other = draws.below(size - 1)
+        return law.values[other if other < place else other + 1]
+
+    return report
 
 
-def _rappor(law: Rappor, place: int, draws: Coins) -> str:
-    """A cohort, the value's bits in it, a coin for each bit that replaces it with f, and a coin that reports it."""
-    cohort = draws.below(law.cohorts)
-    bloom = law.bloom(cohort, place)
-    found = []
-    for bit in range(law.bits):
-        truth = bit in bloom
-        kept = coin(Fraction(1, 2), draws) if coin(law.f, draws) else truth
-        found.append(coin(law.q if kept else law.p, draws))
-    return law.spelt(cohort, found)
+def _rappor(law: Rappor, draws: Coins) -> Callable[[int], Scalar]:
+    """A cohort, and for each bit one coin: of replacing it with f, and of reporting it with q or p, together."""
+    one, zero = law.one, law.zero
+
+    def report(place: int) -> Scalar:
+        cohort = draws.below(law.cohorts)
+        bloom = law.bloom(cohort, place)
+        return law.spelt(cohort, [coin(one if bit in bloom else zero, draws) for bit in range(law.bits)])
+
+    return report

@@ -24,7 +24,7 @@ _PLAIN = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
     Kind.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
-    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), pa.string()),
+    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pa.string()),
     Kind.TIME: pa.time64("us"),
     Kind.INTERVAL: pa.month_day_nano_interval(),
 }

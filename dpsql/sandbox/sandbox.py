@@ -30,7 +30,7 @@ from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type,
 from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
+from rewriter.declared import DOUBLES, TEXT, UTC, Kind, Scalar, Type
 from rewriter.front_door import total_sql
 
 Columns = tuple[tuple[str, Type], ...]
@@ -313,6 +313,8 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
 
 def _described(name: str, spelt: str) -> Type:
     """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
+    if spelt == "DOUBLE[]":
+        return DOUBLES
     if spelt in ('"NULL"', "NULL", "JSON") or spelt.endswith("[]"):
         return TEXT
     found = column_type(spelt)

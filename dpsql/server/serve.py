@@ -241,6 +241,9 @@ class Server(RunUntilTold):
             return streams
         self._busy.add(number)
         try:
+            # What is written before the thread ends goes out before what it answers: both are calls of the loop.
+            loop, writer = asyncio.get_running_loop(), streams.writer
+            protocol.aside = lambda data: _written(loop, writer, data)
             answers = protocol.respond()
             while (chunk := await self._next(protocol, answers)) is not None:
                 if protocol.upgrade is Upgrade.TLS:
@@ -321,6 +324,17 @@ class _Line(asyncio.StreamReaderProtocol):
 def _reader(hung_up: Callable[[], None]) -> tuple[asyncio.StreamReader, _Line]:
     reader = asyncio.StreamReader(limit=_READ)
     return reader, _Line(reader, hung_up)
+
+
+def _written(loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter, data: bytes) -> None:
+    """From another thread; of a client that is gone, nothing."""
+
+    def write() -> None:
+        if not writer.is_closing():
+            writer.write(data)
+
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(write)
 
 
 def _gathered(answers: Iterator[bytes]) -> bytes | None:

@@ -22,6 +22,7 @@ from math import prod
 from sqlglot import exp
 
 from rewriter.aggregates.sums import SUM
+from rewriter.aggregates.true_values import of_literals
 from rewriter.columns import Source
 from rewriter.declared import BIGINT, DOUBLE, Randomization, Rappor, Response, Scalar, Type
 from rewriter.dialects import Dialect
@@ -29,7 +30,7 @@ from rewriter.expressions import REPORTED
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, resolved
 from rewriter.release import Aggregate, AggregateKind, Debiasing, MeasuredBy, ReportedPart, Wording
-from rewriter.statement import decided, known, written
+from rewriter.statement import known, written
 
 MOST_SUPPORTS = 128
 """The most combinations of reported values that one aggregate is measured by."""
@@ -152,7 +153,7 @@ def debiased(
     divides = isinstance(call, exp.Avg)
     forms: dict[str, tuple[exp.Expr, exp.Expr | None, list[Fraction]]] = {}
     for place, truth in enumerate(joint.truths):
-        own, where = _at(call, truth, joint, scope), None if test is None else _at(test, truth, joint, scope)
+        own, where = _counted(_at(call, truth, joint, scope)), None if test is None else _at(test, truth, joint, scope)
         condition = None if where is None else known(where)
         if condition is not None and condition != ("truth", True):
             continue
@@ -205,8 +206,13 @@ def _at(node: exp.Expr, truth: Sequence[int], joint: JointReports, scope: BlockS
         for place, one in zip(truth, joint.columns, strict=True):
             if (source.alias, name) == (one.source.alias, one.name):
                 column.replace(exp.convert(one.categories[place]))
-    found: exp.Expr = decided(root.this)
-    return found
+    return of_literals(root.this)
+
+
+def _counted(call: exp.Expr) -> exp.Expr:
+    """COUNT of something that is there counts rows, whatever it is."""
+    literal = known(call.this) if type(call) is exp.Count else None
+    return exp.Count(this=exp.Star()) if literal is not None and literal[0] != "null" else call
 
 
 def _part(

@@ -270,7 +270,15 @@ def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) 
 def table_node(table: Table, dialect: Dialect) -> exp.Table:
     """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
     schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
-    return exp.Table(this=exp.to_identifier(table.own_name, quoted=True), db=schema)
+    return _CATALOG_NAME.on(exp.Table(this=exp.to_identifier(table.own_name, quoted=True), db=schema), table.name)
+
+
+_CATALOG_NAME: Fact[str] = Fact("catalog name")
+
+
+def catalog_name(table: exp.Table) -> str:
+    """What the catalog calls a table that the engine's SQL names, whatever its schema; its own name for any other."""
+    return _CATALOG_NAME.of(table) or table.name
 
 
 def _item(table: Table, dialect: Dialect) -> exp.Expr:

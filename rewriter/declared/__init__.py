@@ -5,7 +5,17 @@ from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeate
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
-from rewriter.declared.randomization import MOST_EPSILON, Randomization, Rappor, Response
+from rewriter.declared.randomization import (
+    LEAST_EPSILON,
+    MOST_BITS,
+    MOST_COHORTS,
+    MOST_EPSILON,
+    MOST_HASHES,
+    MOST_REPORTED,
+    Randomization,
+    Rappor,
+    Response,
+)
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
@@ -26,6 +36,7 @@ from rewriter.declared.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    DOUBLES,
     HUGEINT,
     INTEGER,
     INTERVAL,
@@ -52,12 +63,18 @@ __all__ = [
     "DATE",
     "DEFAULT_SCHEMAS",
     "DOUBLE",
+    "DOUBLES",
     "HUGEINT",
     "INTEGER",
     "INTERVAL",
     "JSON",
     "JSONB",
+    "LEAST_EPSILON",
+    "MOST_BITS",
+    "MOST_COHORTS",
     "MOST_EPSILON",
+    "MOST_HASHES",
+    "MOST_REPORTED",
     "NULL",
     "ONE",
     "SMALLINT",

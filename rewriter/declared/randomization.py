@@ -33,6 +33,15 @@ _PLACES = 1 << 44
 MOST_EPSILON = 20
 """Above this ε a report is the value itself, but for one in a hundred million."""
 
+LEAST_EPSILON = Fraction(1, 1000)
+"""Below this ε a million reports say less than one value does."""
+
+MOST_REPORTED = 100
+"""The most values of a randomized column: each is a conditional count of every statement over it."""
+
+MOST_BITS, MOST_HASHES, MOST_COHORTS = 256, 8, 64
+"""The most that RAPPOR may have here."""
+
 Numbers = tuple[Fraction, ...]
 
 

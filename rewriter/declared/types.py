@@ -32,6 +32,8 @@ class Kind(StrEnum):
     JSONB = "jsonb"
     TEXTS = "text[]"
     INTEGERS = "integer[]"
+    DOUBLES = "double precision[]"
+    """Of answers alone: a value is the text that PostgreSQL writes for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ INTERVAL = Type(Kind.INTERVAL)
 JSON = Type(Kind.JSON)
 JSONB = Type(Kind.JSONB)
 TEXTS = Type(Kind.TEXTS)
+DOUBLES = Type(Kind.DOUBLES)
 
 
 def decimal(precision: int, scale: int) -> Type:

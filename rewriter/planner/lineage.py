@@ -32,6 +32,7 @@ from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
 from rewriter.plan import Block, Plan
 from rewriter.planner.canonical_sql import canonical
+from rewriter.planner.ends_in_reach import ends_in_reach
 from rewriter.release import Query
 
 
@@ -76,12 +77,17 @@ class Alike:
 def key_families(query: Query, dialect: Dialect) -> tuple[str, ...]:
     """The families of the keys of a query."""
     values = [key.value for key in query.keys]
-    rows, texts = canonical(_spelt(query, dialect), [dialect.spelt(value.sql) for value in values])
+    rows, texts = _named_rows(query, [value.sql for value in values], dialect)
     return tuple(_family_of(rows, value.type, text) for value, text in zip(values, texts, strict=True))
 
 
-def _spelt(query: Query, dialect: Dialect) -> list[exp.Expr]:
-    return [dialect.spelt(query.rows), dialect.spelt(query.unit)]
+def _named_rows(query: Query, trees: Sequence[exp.Expr], dialect: Dialect) -> tuple[str, list[str]]:
+    """The rows of a query as one text, with the ends of moving ranges that they may lie beyond, and each tree over
+    them."""
+    of_rows = [dialect.spelt(query.rows), dialect.spelt(query.unit)]
+    rows, texts = canonical(of_rows, [dialect.spelt(tree) for tree in trees])
+    ends = ends_in_reach(query)
+    return f"{rows}\n{canonical_form(ends)}" if ends else rows, texts
 
 
 def _family_of(rows: str, type_: Type, text: str) -> str:
@@ -97,13 +103,7 @@ def with_families(
     units, where these are the same in other groupings.
     """
     tests = [sql for _, sql in work.columns]
-    rows, texts = canonical(
-        _spelt(query, dialect),
-        [dialect.spelt(sql) for sql in (*(key.value.sql for key in query.keys), *tests)],
-    )
-    if query.ends:
-        # The groups of yesterday are not all that a coarser one of today adds up.
-        rows = f"{rows}\n{canonical_form(query.ends)}"
+    rows, texts = _named_rows(query, [*(key.value.sql for key in query.keys), *tests], dialect)
     width = len(query.keys)
     keys = tuple(
         replace(column, family=_family_of(rows, column.type, text))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
+from rewriter.columns import catalog_name
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
@@ -115,7 +116,7 @@ def plan(
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
-        tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
+        tables=tuple(sorted({catalog_name(table) for table in query.rows.find_all(exp.Table)})),
     )
     partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)

@@ -15,7 +15,7 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.aggregates import MAX_AGGREGATES, Grouped, compile_aggregate, with_filter
-from rewriter.declared import Scalar
+from rewriter.declared import Scalar, Type
 from rewriter.dialects import Dialect, named_table
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope
@@ -26,15 +26,21 @@ _ALIAS = "dpsql_by_value"
 
 @dataclass(frozen=True, slots=True)
 class RandomizedKey:
-    """The place of a key that is a column of reports, and the true values that it is grouped by."""
+    """The place of a key that is a column of reports, its type, and the true values that it is grouped by."""
 
     place: int
     column: exp.Column
+    type: Type
     values: tuple[Scalar | None, ...]
 
+    def constant(self, value: Scalar | None) -> exp.Expr:
+        """A value as the column has it: a NULL of another type would make all of them texts."""
+        return exp.cast(exp.Null() if value is None else exp.convert(value), str(self.type))
 
-def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
-    """``grouped`` without keys that people randomized, which its outer SELECT makes of the columns by value."""
+
+def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where: Sequence[exp.Expr] = ()) -> Grouped:
+    """``grouped`` without keys that people randomized, which its outer SELECT makes of the columns by value. ``where``
+    are the conditions over what people randomized, which its aggregates ask."""
     found = _randomized(grouped)
     if not found:
         return grouped
@@ -60,9 +66,10 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Gro
         tests = [_is(one.column, value) for one, value in zip(found, combination, strict=True)]
         own = [with_filter(call, tests) for call in grouped.calls]
         compiled = [compile_aggregate(call, scope, dialect) for call in own]
-        if compiled and all(one.debiasing is not None and not one.debiasing.parts for one in compiled):
+        nobody = all(one.debiasing is not None and not one.debiasing.parts for one in compiled)
+        if compiled and nobody and _excluded([*where, *tests], scope, dialect):
             continue  # WHERE excludes who truly has these values.
-        of_value = {one.place: _constant(value) for one, value in zip(found, combination, strict=True)}
+        of_value = {one.place: one.constant(value) for one, value in zip(found, combination, strict=True)}
         columns = [
             exp.alias_(of_value[at] if at in of_value else exp.column(key_name(kept.index(at)), table), f"dpsql_k{at}")
             for at in range(len(grouped.keys))
@@ -90,6 +97,12 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Gro
     )
 
 
+def _excluded(tests: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect) -> bool:
+    """Whether no row is counted where all these conditions hold."""
+    how = compile_aggregate(with_filter(exp.Count(this=exp.Star()), tests), scope, dialect).debiasing
+    return how is not None and not how.parts
+
+
 def _counted(grouped: Grouped) -> int | None:
     """The place of a count of rows among the aggregates."""
     counts = (at for at, call in enumerate(grouped.calls) if isinstance(call, exp.Count))
@@ -102,7 +115,7 @@ def _randomized(grouped: Grouped) -> list[RandomizedKey]:
         law = key.value.randomized
         if law is not None:
             values = (*law.values, None) if key.value.nullable else law.values
-            found.append(RandomizedKey(place, _column(key), values))
+            found.append(RandomizedKey(place, _column(key), key.value.type, values))
     return found
 
 
@@ -116,10 +129,6 @@ def _is(column: exp.Column, value: Scalar | None) -> exp.Expr:
     if value is None:
         return exp.Is(this=column.copy(), expression=exp.Null())
     return exp.EQ(this=column.copy(), expression=exp.convert(value))
-
-
-def _constant(value: Scalar | None) -> exp.Expr:
-    return exp.cast(exp.Null(), "text") if value is None else exp.convert(value)
 
 
 def _without_from(select: exp.Select) -> exp.Select:

@@ -25,7 +25,7 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm
+from rewriter.declared import Catalog, Kind, Norm
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
@@ -438,7 +438,9 @@ class _Splitter:
                 "which groups there are by a column that people randomized themselves is not answered",
                 hint="add COUNT(*)",
             )
-        return by_true_values(grouped, block.scope, self._dialect)
+        told = (one for one in grouped.keys if one.value.randomized is not None and one.value.type.kind != Kind.BOOLEAN)
+        self.notes |= {f"rows whose report of {one.text} is of no declared value are in no group": None for one in told}
+        return by_true_values(grouped, block.scope, self._dialect, block.reported)
 
     def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
         for one in found:

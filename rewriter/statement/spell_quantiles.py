@@ -1,8 +1,8 @@
 """Quantiles in all their spellings, made one: ``PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x)``, one fraction each.
 
 ``QUANTILE_CONT(x, q)`` and ``QUANTILE_DISC(x, q)`` are DuckDB's; several fractions at once are several quantiles,
-which are read together and have the order of their fractions. An answer has no arrays: ``{1,2,NULL}`` is the text that
-PostgreSQL writes for one, and can be cast to ``float8[]`` by a client; ``(…)[1]`` is the first of its quantiles.
+which are read together and have the order of their fractions: an array, ``float8[]`` on the wire. ``(…)[1]`` is the
+first of its quantiles.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def plain_quantiles(tree: exp.Query) -> exp.Query:
             continue
         whole = node.parent if isinstance(node.parent, exp.Filter) and node.parent.this is node else node
         quantiles = _apart(_within_group(node, name), whole)
-        plain = array_text(quantiles) if len(quantiles) > 1 or _listed(_fraction(node)) is not None else quantiles[0]
+        plain = (
+            exp.Array(expressions=quantiles)
+            if len(quantiles) > 1 or _listed(_fraction(node)) is not None
+            else quantiles[0]
+        )
         subscript = _subscript(whole)
         if subscript is not None:
             whole, place = subscript
@@ -93,34 +97,16 @@ def _apart(one: exp.WithinGroup, whole: exp.Expr) -> list[exp.Expr]:
     return quantiles
 
 
-def array_text(quantiles: list[exp.Expr]) -> exp.Expr:
-    """The text of an array."""
-    text: exp.Expr = exp.Literal.string("{")
-    for place, quantile in enumerate(quantiles):
-        one = exp.Coalesce(this=exp.cast(quantile, "text"), expressions=[exp.Literal.string("NULL")])
-        comma = exp.DPipe(this=text, expression=exp.Literal.string(",")) if place else text
-        text = exp.DPipe(this=comma, expression=one)
-    return exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
-
-
 def listed_items(node: exp.Expr) -> list[exp.Expr] | None:
-    """The items of what is written as the text of an array; None where a node is written in any other way.
+    """The items of an array that is written out; None where a node is written in any other way.
 
     >>> import sqlglot
     >>> sql = "SELECT PERCENTILE_CONT(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY y) FROM t"
-    >>> (text,) = plain_quantiles(sqlglot.parse_one(sql, read="postgres")).expressions
-    >>> [item.sql("postgres") for item in listed_items(text.this)]
+    >>> (array,) = plain_quantiles(sqlglot.parse_one(sql, read="postgres")).expressions
+    >>> [item.sql("postgres") for item in listed_items(array.this)]
     ['PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY y)', 'PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY y)']
     """
-    parts = list(node.this.flatten()) if _is_braced(node) else []
-    items = [part.this.this for part in parts[1::2] if isinstance(part, exp.Coalesce)]
-    return items if items and node == array_text([item.copy() for item in items]) else None
-
-
-def _is_braced(node: exp.Expr) -> bool:
-    """Whether a text in parentheses ends as that of an array does."""
-    text = node.this if isinstance(node, exp.Paren) else None
-    return isinstance(text, exp.DPipe) and text.expression == exp.Literal.string("}")
+    return list(node.expressions) if isinstance(node, exp.Array) else None
 
 
 def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:

@@ -1,8 +1,8 @@
 """Regressions in all their spellings, made plain: one aggregate for each number that is shown of a regression.
 
 ``LINREGR(y, ARRAY[1, x])`` is MADlib's. ``(…).coef`` are its coefficients, as the bare call is, ``.std_err`` their
-standard errors, ``.r2`` and ``.condition_no`` one number each. An answer has no arrays: ``{1.5,2}`` is the text that
-PostgreSQL writes for one, and can be cast to ``float8[]`` by a client; ``(…).coef[1]`` is the first coefficient.
+standard errors, ``.r2`` and ``.condition_no`` one number each. Coefficients are an array, ``float8[]`` on the wire;
+``(…).coef[1]`` is the first of them, and ``t.b[1]`` is where a subquery ``t`` calls the coefficients ``b``.
 ``dpsql.predict(…, ARRAY[1, 50])`` is the sum of the coefficients times these numbers: one number of the regression
 where they are written out, and arithmetic above the release where they are computed.
 
@@ -12,13 +12,14 @@ where they are written out, and arithmetic above the release where they are comp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.refused import Refused
 from rewriter.statement.identifiers import folded
-from rewriter.statement.spell_quantiles import array_text
 
 REGRESSIONS = ("linregr", "logregr")
 """The names of the aggregates; their arguments are a field, a place from 1 on (0 of a field that is one number), y, the
@@ -32,7 +33,10 @@ _FIELDS = {
     "linregr": ("coef", "std_err", "r2", "condition_no"),
     "logregr": ("coef", "std_err", "odds_ratios", "condition_no"),
 }
-_PREDICT = "write dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 50])"
+_PREDICT = (
+    "write dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 50]), or dpsql.predict(b, ARRAY[1, 50]) where a subquery in"
+    " FROM calls the coefficients b"
+)
 
 
 def plain_regressions(tree: exp.Query) -> exp.Query:
@@ -49,12 +53,13 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
         return tree
     copy: exp.Query = tree.copy()
     # Predictions first: they hold the calls of regressions.
+    named = _named_regressions(copy)
     for node in [one for one in copy.find_all(exp.Dot) if _is_prediction(one)]:
-        _put(node, _prediction(node), "predict")
+        _put(node, _prediction(node, named), "predict")
     for call in [one for one in copy.find_all(exp.Anonymous) if _is_call(one)]:
         whole, field = _field_of(_filtered(call))
         numbers = _numbers(_filtered(call), field)
-        plain, name = (array_text(numbers), field) if field in _LISTS else (numbers[0], field)
+        plain, name = (exp.Array(expressions=numbers), field) if field in _LISTS else (numbers[0], field)
         if (subscript := _subscript(whole)) is not None:
             whole, place = subscript
             if field not in _LISTS:
@@ -126,9 +131,14 @@ def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
     index = around.expressions[0] if len(around.expressions) == 1 else None
     if not isinstance(index, exp.Literal) or not index.is_int:
         raise Refused(
-            "the place of a coefficient is a number from 1 on", hint="write (LINREGR(y, ARRAY[1, x])).coef[2]"
+            "the place of a coefficient is a number from 1 on", hint=f"write ({_word(node)}(y, ARRAY[1, x])).coef[2]"
         )
     return around, int(index.name) + 1
+
+
+def _word(node: exp.Expr) -> str:
+    """The name of the regression in a node."""
+    return next((one.name.upper() for one in node.find_all(exp.Anonymous) if _is_call(one)), "LINREGR")
 
 
 def _numbers(filtered: exp.Expr, field: str) -> list[exp.Expr]:
@@ -163,7 +173,53 @@ def _elements(node: exp.Expr) -> list[exp.Expr] | None:
     return list(node.expressions) if isinstance(node, exp.Array) else None
 
 
-def _prediction(node: exp.Expr) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class _NamedRegression:
+    """The coefficients of a regression, as a column of a subquery or of a WITH."""
+
+    table: str
+    column: str
+    word: str
+    size: int
+
+
+def _named_regressions(tree: exp.Query) -> list[_NamedRegression]:
+    """What subqueries and WITHs of a statement call the coefficients of regressions."""
+    found = []
+    for one in tree.find_all(exp.Subquery, exp.CTE):
+        select = one.this.unnest() if isinstance(one.this, exp.Query) else None
+        for item in select.expressions if isinstance(select, exp.Select) else ():
+            inner = item.unalias()
+            while isinstance(inner, exp.Paren) or (
+                isinstance(inner, exp.Dot) and inner.expression.name.lower() == "coef"
+            ):
+                inner = inner.this
+            call = _call_of(inner)
+            if _is_call(call):
+                name = item.alias or ("coef" if isinstance(item, exp.Dot) else call.name)
+                size = len(_arguments(call)[1])
+                found.append(_NamedRegression(one.alias.lower(), name.lower(), call.name.lower(), size))
+    return found
+
+
+def _regression_named(node: exp.Expr, named: list[_NamedRegression]) -> _NamedRegression | None:
+    """The one whose coefficients a column is."""
+    if not isinstance(node, exp.Column):
+        return None
+    select = node.parent_select
+    tables = {one.alias_or_name.lower() for one in select.find_all(exp.Table, exp.Subquery)} if select else set()
+    origins = {one.alias_or_name.lower(): one.name.lower() for one in select.find_all(exp.Table)} if select else {}
+    wanted = origins.get(node.table.lower(), node.table.lower())
+    found = [
+        one
+        for one in named
+        if one.column == node.name.lower()
+        and (one.table == wanted if wanted else one.table in tables | {*origins.values()})
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _prediction(node: exp.Expr, named: list[_NamedRegression]) -> exp.Expr:
     """The sum of the coefficients times the numbers."""
     arguments = node.expression.expressions
     if len(arguments) != 2 or (values := _elements(arguments[1])) is None:
@@ -172,13 +228,15 @@ def _prediction(node: exp.Expr) -> exp.Expr:
     while isinstance(inner, exp.Paren) or (isinstance(inner, exp.Dot) and inner.expression.name.lower() == "coef"):
         inner = inner.this
     call = _call_of(inner)
+    if (known := _regression_named(inner, named)) is not None:
+        _check_size(known.size, values)
+        places = range(known.size)  # of what it knows no type of, the parser counts from 0
+        terms = [exp.Bracket(this=inner.copy(), expressions=[exp.Literal.number(place)]) for place in places]
+        return _predicted(terms, values, known.word)
     if not _is_call(call):
         raise Refused("dpsql.predict takes the coefficients of a regression", hint=_PREDICT)
     numbers = _numbers(inner, "coef")
-    if len(numbers) != len(values):
-        raise Refused(
-            f"there are {len(numbers)} coefficients and {len(values)} numbers", hint=_PREDICT, sqlstate="22023"
-        )
+    _check_size(len(numbers), values)
     if all(number_of(value) is not None for value in values):
         one = numbers[0]
         aggregate = one.this if isinstance(one, exp.Filter) else one
@@ -186,17 +244,35 @@ def _prediction(node: exp.Expr) -> exp.Expr:
         head = [exp.Literal.string("predict"), exp.Literal.number("0")]
         aggregate.set("expressions", [*head, *arguments, *(value.copy() for value in values)])
         return one
+    return _predicted(numbers, values, call.name.lower())
+
+
+def _check_size(coefficients: int, values: list[exp.Expr]) -> None:
+    if coefficients != len(values):
+        raise Refused(
+            f"there are {coefficients} coefficients and {len(values)} numbers", hint=_PREDICT, sqlstate="22023"
+        )
+
+
+def _predicted(coefficients: Sequence[exp.Expr], values: list[exp.Expr], word: str) -> exp.Expr:
     terms = [
-        exp.Mul(this=one, expression=exp.Paren(this=value.copy())) for one, value in zip(numbers, values, strict=True)
+        exp.Mul(this=one, expression=exp.Paren(this=value.copy()))
+        for one, value in zip(coefficients, values, strict=True)
     ]
     total: exp.Expr = terms[0]
     for term in terms[1:]:
         total = exp.Add(this=total, expression=term)
-    if call.name.lower() == "logregr":
+    if word == "logregr":
         odds = exp.Exp(this=exp.Neg(this=exp.Paren(this=total)))
         below = exp.Paren(this=exp.Add(this=exp.Literal.number(1), expression=odds))
         total = exp.Div(this=exp.Literal.number("1e0"), expression=below)
     return exp.Paren(this=total)
+
+
+def _is_doubles(kind: exp.Expr) -> bool:
+    """``float8[]``, which coefficients are."""
+    items = kind.expressions if kind.this is exp.DType.ARRAY else []
+    return len(items) == 1 and items[0].this is exp.DType.DOUBLE
 
 
 def number_of(node: exp.Expr) -> Fraction | None:
@@ -219,5 +295,8 @@ def number_of(node: exp.Expr) -> Fraction | None:
 
 def _put(whole: exp.Expr, plain: exp.Expr, name: str) -> None:
     whole = _around_parentheses(whole)
+    cast = whole.parent
+    if isinstance(plain, exp.Array) and isinstance(cast, exp.Cast) and _is_doubles(cast.to):
+        whole = _around_parentheses(cast)
     is_item = isinstance(whole.parent, exp.Select) and whole.arg_key == "expressions"
     whole.replace(exp.alias_(plain, name) if is_item else plain)

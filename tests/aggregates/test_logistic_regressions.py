@@ -122,9 +122,14 @@ def test_who_has_too_many_rows_counts_with_less_and_bends_nothing(exact: Session
     i, j = (one.ravel() for one in np.meshgrid(np.arange(1, PEOPLE + 1), np.arange(10)))
     x, late = 91 + 2 * j + i % 7, (i * 31 % 40 < 2 * j + i % 5).astype(float)
     truth, _ = most_likely(np.c_[np.ones(len(x)), x], late)
-    for y in ("late", "late > 0", "1.0 * late"):
+    for y in ("late", "late > 0", "1.0 * late") if _first(exact) else ("late > 0",):
         found = listed(exact.execute(f"SELECT LOGREGR({y}, ARRAY[1, x]) FROM visit").rows[0][0])
         assert found == pytest.approx(truth, rel=0.01)
+
+
+def _first(session: Session) -> bool:
+    """Of the sessions that are asked the same, the one that is asked all of it."""
+    return str(session.budget().accounting) == "zcdp" and isinstance(session._opened.engine, DuckDBEngine)
 
 
 def test_nobody_and_who_all_are_alike(exact: Session) -> None:
@@ -348,9 +353,9 @@ def _covered(session: Session, repeats: int) -> np.ndarray:
 
 
 def test_intervals_cover(tmp_path: Path) -> None:
-    """Of 24 answers; 17 or fewer, where 95 % hold, would come once in 100,000 times."""
+    """Of 12 answers; 5 or fewer, where 95 % hold, would come once in 10⁶ times."""
     with case(tmp_path, SETUP, TABLES, "zcdp", epsilon=2, noise=True) as session:
-        assert (_covered(session, 24) > 17 / 24).all()
+        assert (_covered(session, 12) > 5 / 12).all()
 
 
 @pytest.mark.campaign

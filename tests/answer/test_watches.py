@@ -155,6 +155,77 @@ def test_another_name_comparison_or_price_is_another_watch(proxy: Proxy) -> None
     assert not told(watch(proxy), "SELECT 900 < COUNT(*) FROM patient")[1]
 
 
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """A visit of each of 500 people every other day of March."""
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO patient SELECT i FROM range(500) t(i)")
+        connection.execute("CREATE TABLE visit (patient_id INTEGER NOT NULL, made TIMESTAMP NOT NULL)")
+        connection.execute(
+            "INSERT INTO visit SELECT i % 500, TIMESTAMP '2026-03-01 09:00' + to_days((2 * (i // 500))::INT)"
+            " FROM range(500 * 15) t(i)"
+        )
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        """
+database: duckdb:visits.duckdb
+ledger: sqlite:visits.ledger
+privacy_unit: patient.id
+budget: {epsilon: 10, delta: 1e-6}
+statement: {epsilon: 0.5}
+refresh: 1 hour
+tables:
+  patient: {columns: {id: {}}}
+  visit:
+    unit: patient_id -> patient.id
+    time: made
+    max_rows: 20 per month
+    columns: {patient_id: {}, made: {range: [2026-01-01, now]}}
+"""
+    )
+    return path
+
+
+WINDOWS = (
+    "SELECT COUNT(*) > {} FROM visit WHERE made >= now() - INTERVAL '1 day' AND made < now()",
+    "SELECT COUNT(*) > {} FROM visit WHERE made >= CURRENT_DATE - 1 AND made < CURRENT_DATE",
+    "SELECT COUNT(*) > {} FROM visit WHERE made BETWEEN '{:%Y-%m-%dT%H:%M:%SZ}' AND '{:%Y-%m-%dT%H:%M:%SZ}'",
+)
+
+
+@pytest.mark.parametrize("sql", WINDOWS)
+def test_a_window_that_moves_is_one_watch(visits: Path, hands: list[datetime.datetime], sql: str) -> None:
+    """Each window is asked of itself: no answer is that of another one. The times of a dashboard are in its text."""
+    with closing(opened(visits, hands, NoNoise())) as proxy:
+        session, answers, paid = watch(proxy), [], 0
+        for day in range(4, 12):
+            hands[0] = START.replace(day=day)
+            found = told(session, sql.format(600, hands[0] - datetime.timedelta(days=1), hands[0]))
+            answers.append(found[0])
+            paid += found[1]
+        assert answers == [False] * 8
+        assert paid == len(proxy.ledger.charges()) == 1
+        hands[0] = START.replace(day=12)
+        tuesday = told(session, sql.format(400, hands[0] - datetime.timedelta(days=1), hands[0]))
+        hands[0] = START.replace(day=13)
+        assert {told(session, sql.format(400, hands[0] - datetime.timedelta(days=1), hands[0]))[0], tuesday[0]} == {
+            True,
+            False,
+        }
+
+
+def test_a_window_that_touches_more_is_another_watch(visits: Path, hands: list[datetime.datetime]) -> None:
+    with closing(opened(visits, hands)) as proxy:
+        session = watch(proxy)
+        paid = []
+        for month, day in ((3, 1), (3, 2), (3, 9), (4, 1)):
+            # A day touches one month, where a person has 20 rows; the first of March and the last of February, 40.
+            hands[0] = START.replace(month=month, day=day)
+            paid.append(told(session, WINDOWS[2].format(100_000, hands[0] - datetime.timedelta(days=1), hands[0]))[1])
+        assert paid == [True, True, False, False]
+
+
 @pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
 def test_the_price_is_that_of_a_statement(policy: Path, hands: list[datetime.datetime], accounting: str) -> None:
     delta = "0" if accounting == "pure" else "1e-6"

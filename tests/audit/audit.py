@@ -169,6 +169,7 @@ def programme(
     needed = [one for one in SCENARIOS if one.name in {BUGS[bug].seen_by for bug in bugs}]
     names = ["plain", *(one.shape for one in (*chosen, *needed))]
     most = max([samples, *(bug_samples * BUGS[bug].times for bug in bugs)])
+    most *= max([1, *(CELLS // len(one.groups) for one in chosen)])
     worlds = Worlds.drawn(shapes(names), -(-most // CELLS), random.SystemRandom().getrandbits(64))
     # In memory: nothing here has to outlive the run, and a ledger flushes with each of some thousand charges.
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108

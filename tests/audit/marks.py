@@ -157,7 +157,7 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             handlers = []
             for connection in client.connections.values():
                 connection.execute("SET dpsql.notices = on")
-                handler = _hearing(said, str(number), learned=scenario.ledger == "learned")
+                handler = _hearing(said, str(number), learned=scenario.ledger == "learned", widths=scenario.estimated)
                 connection.add_notice_handler(handler)
                 handlers.append((connection, handler))
             for ask in scenario.asks:
@@ -177,9 +177,11 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             yield f"world {world} is told from the empty one by the number of notices"
 
 
-def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore[no-untyped-def]
-    """What is said, but for what is left of the budget, and for a range that was bought: it is a released number."""
+def _hearing(said: list[object], number: str, *, learned: bool, widths: bool):  # type: ignore[no-untyped-def]
+    """What is said, but for what is left of the budget, for a range that was bought, and for ``widths`` of error bars
+    that are estimated: these follow from released numbers."""
     dropped = r"Left: .*|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]" if learned else r"Left: .*"
+    dropped += r"|(?<=95 %: ).*" if widths else ""
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
         said.append(re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W")))

@@ -22,6 +22,7 @@ tables:
       flag: {{}}
       kind: {{values: [a, b, c]}}
       tag: {{}}
+      said: {{values: ['yes', 'no', maybe], randomized: {{response: 1}}}}
   event:
     unit: member_id -> member.id
     max_rows: {MAX_ROWS}

@@ -40,7 +40,7 @@ class Scenario:
 
     ``ordered``: the order of the rows is a function of the groups' names alone, since nothing else is asked for.
     ``empty_groups``: declared groups are all shown, or hidden where the released numbers do not speak for them; what is
-    shown tells at least as much as what is hidden by it.
+    shown tells at least as much as what is hidden by it. Statements are over these ``groups`` of a world.
     """
 
     name: str
@@ -53,11 +53,18 @@ class Scenario:
     most_worlds: int = 1000
     ordered: bool = True
     empty_groups: str = "show"
+    groups: range = range(CELLS)
 
     @property
     def chosen_groups(self) -> bool:
         """Whether groups may be missing: because hardly anybody is in them, or by what was released."""
         return self.empty_groups == "hide" or any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether error bars hold the variance of people's own reports, of blocks or of a regression's residuals, which is
+        estimated from what is released."""
+        return any(word in ask.sql for ask in self.asks for word in ("said", "REGR", "over_blocks"))
 
     @property
     def one_by_one(self) -> bool:
@@ -119,7 +126,7 @@ class Client:
         if self.scenario.one_by_one:
             return [self._gathered(self.replies(world, cell), lambda row: (0, row)).get(0, {}) for cell in range(CELLS)]
         found = self._gathered(self.replies(world), _split)
-        return [found.get(cell, {}) for cell in range(CELLS)]
+        return [found.get(cell, {}) for cell in self.scenario.groups]
 
     def _gathered(self, replies: Sequence[Reply], split: Callable[[Row], tuple[object, Row]]) -> dict[object, Outcome]:
         found: dict[object, Outcome] = {}
@@ -185,7 +192,7 @@ class Asked:
 def ask(scenario: Scenario, served: Served, worlds: Worlds, count: int) -> Asked:
     """The outcomes of ``count`` worlds with coins, at most."""
     coins = worlds.coins[scenario.shape]
-    last = FIRST + min(count, scenario.most_worlds, len(coins) - FIRST)
+    last = FIRST + min(count * CELLS // len(scenario.groups), scenario.most_worlds, len(coins) - FIRST)
     outcomes: list[Outcome] = []
     with Client(served, scenario) as client:
         prices = []
@@ -193,5 +200,5 @@ def ask(scenario: Scenario, served: Served, worlds: Worlds, count: int) -> Asked
             before = served.spent()
             outcomes += client.outcomes(worlds.number(scenario.shape, world))
             prices.append(served.spent().since(before, CELLS if scenario.one_by_one else 1))
-    bits = np.concatenate(coins[FIRST:last])
+    bits = np.concatenate([one[scenario.groups.start : scenario.groups.stop] for one in coins[FIRST:last]])
     return Asked(samples_of(outcomes, bits), prices[-1], len(set(prices)) == 1)

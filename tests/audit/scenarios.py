@@ -31,6 +31,11 @@ _NESTED = ", ".join(f"COUNT(*) FILTER (WHERE item < {n})" for n in (1, 2, 5, 10,
 _SERIES = "SELECT cell, day, SUM(COUNT(*)) OVER (PARTITION BY cell ORDER BY day) FROM event WHERE world = {w} GROUP BY cell, day"
 _QUARTILES = "PERCENTILE_DISC(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY x)"
 _INTERVALS = ("dpsql.intervals = on",)
+_LOGISTIC = (
+    "SELECT cell, (LOGREGR(flag, ARRAY[1, x])).coef[1], (LOGREGR(flag, ARRAY[1, x])).coef[2],"
+    " dpsql.predict(LOGREGR(flag, ARRAY[1, x]), ARRAY[1, 100]) FROM member"
+    " WHERE world = {w} AND cell BETWEEN 50 AND 149 GROUP BY cell"
+)
 _TOP = "SELECT {} FROM event WHERE world = {{w}} AND cell = {{c}} GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1"
 
 
@@ -64,13 +69,20 @@ SCENARIOS = (
     _one("correlation and regression", "extreme", _member("CORR(x, y), REGR_SLOPE(y, x), REGR_COUNT(y, x)"), epsilon="2"),
     _one("a regression of two variables", "extreme", _member("(LINREGR(y, ARRAY[1, x, n])).coef[2], (LINREGR(y, ARRAY[1, x, n])).r2"), epsilon="2"),
     _one("a regression, ρ", "extreme", _member("(LINREGR(y, ARRAY[1, x])).coef[1], dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 3])"), ledger="zcdp", epsilon="2"),
-    _one("a logistic regression, ρ", "extreme", _member("(LOGREGR(flag, ARRAY[1, x])).coef[1], (LOGREGR(flag, ARRAY[1, x])).coef[2]"), ledger="zcdp", epsilon="2"),
+    # Each step has numbers for at most a hundred groups.
+    _one("a logistic regression, ρ", "extreme", _LOGISTIC, ledger="zcdp", epsilon="8", groups=range(50, 150), most_worlds=40),
+    _one("a logistic regression of one outlier", "outlier", _LOGISTIC, epsilon="12", groups=range(50, 150), most_worlds=20),
     _one("blocks of people", "extreme", _member("dpsql.over_blocks(AVG(x), blocks => 3)"), epsilon="2"),
+    _one("blocks of people, ρ", "heap", _event("dpsql.over_blocks(AVG(x), blocks => 2)"), ledger="zcdp", epsilon="8"),
+    _one("blocks of people, their median", "extreme", _member("dpsql.over_blocks(AVG(x), blocks => 2, combine => 'median')"), epsilon="12"),
     _one("nested filters", "over", _event(_NESTED), epsilon="2"),
     _one("booleans and shares", "minority", _member("BOOL_OR(NOT flag), BOOL_AND(flag), 100.0 * COUNT_IF(flag) / COUNT(*)")),
     _one("different values", "over", _event("COUNT(DISTINCT item)")),
     _one("different people", "over", _sub("COUNT(DISTINCT member_id)"), 1, epsilon="2"),
     _one("a conditional sum", "over", _event("SUM(CASE WHEN sub = 1 THEN x ELSE 0 END), COUNT_IF(sub = 2)"), epsilon="2"),
+    _one("what people randomized", "extreme",
+         "SELECT cell, said, COUNT(*), SUM(x) FROM member WHERE world = {w} AND said IS NOT NULL GROUP BY cell, said", 1, epsilon="2"),
+    _one("what people randomized, ρ", "extreme", _member("AVG(x) FILTER (WHERE said = 'yes'), COUNT(*) FILTER (WHERE said <> 'no')"), ledger="zcdp", epsilon="2"),
     # Joins and features of people
     _one("a join that multiplies rows", "over",
          "SELECT e.cell, p.region, COUNT(*) FROM event e JOIN place p ON p.sub = e.sub WHERE e.world = {w} AND p.region IN ('north', 'south') GROUP BY e.cell, p.region", 1, epsilon="2"),

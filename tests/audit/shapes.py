@@ -11,6 +11,7 @@ from tests.audit.worlds import Shape, Somebody
 
 _MEMBER: Mapping[str, Any] = {
     "x": 50, "y": 0, "n": 1, "d": "20.5", "born": "1980-01-01", "flag": True, "kind": "a", "tag": "t",
+    "said": "no",
 }  # fmt: skip
 _EVENT: Mapping[str, Any] = {"sub": 0, "item": 1, "x": 50, "n": 1, "d": "10.25", "day": "2025-01-02", "tag": "t"}
 
@@ -68,7 +69,9 @@ SHAPES = (
     ),
     Shape("fined", Somebody(member(), [event(), event()], [{"event": place % 2, "amount": 20} for place in range(20)]),
           [Somebody(member(), [event()], [{"event": 0, "amount": 5}])] * 2),
-    Shape("extreme", Somebody(member(x=100, y=50, born="2019-12-31", n=10, d=500)), [Somebody(member(x=0, y=-50, n=-20, d=0))] * 4),
+    Shape("extreme", Somebody(member(x=100, y=50, born="2019-12-31", n=10, d=500, said="yes")), [Somebody(member(x=0, y=-50, n=-20, d=0))] * 4),
+    # Nobody else says yes, nor has such an x.
+    Shape("outlier", Somebody(member(x=100, flag=True)), [Somebody(member(x=0, flag=False))] * 6),
     # The person adds to a value that is seldom the most common one.
     Shape("minority", Somebody(member(kind="c", flag=False), [event(item=7)] * MAX_ROWS),
           [Somebody(member(kind="a"), [event(item=1)] * MAX_ROWS)] * 8 + [Somebody(member(kind="c"), [event(item=7)] * MAX_ROWS)] * 6),

@@ -30,7 +30,7 @@ FIRST = 3
 
 MEMBER = {
     "x": "DOUBLE PRECISION", "y": "DOUBLE PRECISION", "n": "BIGINT", "d": "NUMERIC(12, 2)", "born": "DATE",
-    "flag": "BOOLEAN", "kind": "TEXT", "tag": "TEXT",
+    "flag": "BOOLEAN", "kind": "TEXT", "tag": "TEXT", "said": "TEXT",
 }  # fmt: skip
 EVENT = {
     "sub": "INTEGER", "item": "INTEGER", "x": "DOUBLE PRECISION", "n": "BIGINT", "d": "NUMERIC(12, 2)", "day": "DATE",

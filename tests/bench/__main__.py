@@ -1,7 +1,7 @@
 """``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… ledger``;
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
 ``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
-``… accounting`` for how many statements fit;
+``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
 ``… spark`` for what Spark has to show."""
 
@@ -19,6 +19,8 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "regressions",
     "learning",
     "accounting",
+    "local",
+    "mechanisms",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
 elif len(sys.argv) > 1 and sys.argv[1] == "tpch":

@@ -40,7 +40,7 @@ tables:
     max_rows: 6 per month, 2 per day
     columns:
       patient_id: {{}}
-      at: {{range: [2026-01-01, 2027-01-01]}}
+      at: {{range: [2026-01-01, now]}}
       department: {{values: [{departments}]}}
       cost: {{range: [0, 500]}}
       urgent: {{}}
@@ -49,7 +49,7 @@ tables:
     time: at
     closed_after: 1 day
     max_rows: 15 per month, 3 per day
-    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
+    columns: {{patient_id: {{}}, at: {{range: [2026-01-01, now]}}}}
 """
 
 
@@ -169,5 +169,5 @@ def tiles(today: datetime.date, tool: str = "Superset") -> dict[str, str]:
 
 
 def alert(people: int) -> str:
-    """Whether hardly anybody came: it is asked for years, and is FALSE."""
-    return f"SELECT COUNT(*) < {people // 20} AS alert FROM visit"
+    """Whether hardly anybody came of late: it is asked for years, and is FALSE."""
+    return f"SELECT COUNT(*) < {people // 20} AS alert FROM visit WHERE at >= CURRENT_DATE - INTERVAL '14 days'"

@@ -12,7 +12,7 @@ __all__ = ["backend"]
 CALL = "LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])"
 ASKED = f"SELECT sex, {CALL}, ({CALL}).r2, ({CALL}).coef[2] AS slope FROM patient GROUP BY sex ORDER BY sex"
 NAMES = ["sex", "linregr", "r2", "slope"]
-FLOAT8, TEXT = 701, 25
+FLOAT8, FLOAT8S, TEXT = 701, 1022, 25
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_regression_is_described_and_answered(client: Client) -> None:
     found = client.send(parse(ASKED, "s"), describe("S", "s"), bind(statement="s"), execute(), SYNC)
     (columns,) = [one.columns for one in found if one.kind == "T"]
     assert [name for name, _, _ in columns] == NAMES
-    assert [kind for _, kind, _ in columns] == [TEXT, TEXT, FLOAT8, FLOAT8]
+    assert [kind for _, kind, _ in columns] == [TEXT, FLOAT8S, FLOAT8, FLOAT8]
     rows = [one.values for one in found if one.kind == "D"]
     assert len(rows) == 2
     for _, listed, share, slope in rows:

@@ -138,10 +138,24 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "watches of one name share a threshold whatever they compare",
-        "dpsql.watched:Watching._key",
-        "facts = (name, watched.plan.identity, watched.sign, watched.least, watched.sensitivity, epsilon)",
-        "facts = (name, watched.plan.identity, watched.sign, watched.sensitivity, epsilon)",
+        "dpsql.watched:WatchedStatement",
+        "self.sign, self.least, self.sensitivity)",
+        "self.sign, self.sensitivity)",
         f"{WATCHES}::test_another_name_comparison_or_price_is_another_watch",
+    ),
+    bug(
+        "a watch is asked more of than was paid for",
+        "dpsql.watched:WatchedStatement",
+        "self.sign, self.least, self.sensitivity)",
+        "self.sign, self.least)",
+        f"{WATCHES}::test_a_window_that_touches_more_is_another_watch",
+    ),
+    bug(
+        "the answer about one window is given for another",
+        "dpsql.watched:Watching.answer",
+        'f"{opened.version(plan)} {plan.identity}"',
+        "opened.version(plan)",
+        f"{WATCHES}::test_a_window_that_moves_is_one_watch",
     ),
     # Releases that age
     bug(

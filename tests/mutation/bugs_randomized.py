@@ -39,15 +39,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "the true value reported as rarely as another one",
         "dpsql.randomize.reports:_response",
-        "if coin(law.keep, draws):",
-        "if not coin(law.keep, draws):",
+        "if coin(keep, draws):",
+        "if not coin(keep, draws):",
         f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
     ),
     bug(
         "a bit reported by the odds of the other one",
         "dpsql.randomize.reports:_rappor",
-        "law.q if kept else law.p",
-        "law.p if kept else law.q",
+        "one if bit in bloom else zero",
+        "zero if bit in bloom else one",
         f"{LAW}::test_a_report_supports_each_value_with_the_probability_that_is_inverted",
     ),
     bug(
@@ -63,5 +63,26 @@ BUGS: tuple[Bug, ...] = (
         "if block.reported or any(",
         "if any(",
         "tests/golden/test_queries.py",
+    ),
+    bug(
+        "who reported nothing is a text among numbers",
+        "rewriter.split.randomized_groups:RandomizedKey.constant",
+        "str(self.type)",
+        '"text"',
+        "tests/properties/test_reported.py::test_what_people_truly_have_is_answered",
+    ),
+    bug(
+        "a pattern that matches the beginning of a true value",
+        "rewriter.aggregates.true_values:_like",
+        "re.fullmatch(",
+        "re.match(",
+        f"{SUMS}::test_a_count_is_unbiased_and_its_variance_exact",
+    ),
+    bug(
+        "an error of a file that quotes a person's answer",
+        "dpsql.randomize.randomized_file:_declared",
+        'f"{asked.column} holds a value that is not among those named"',
+        'f"{asked.column} holds {value}, a value that is not among those named"',
+        "tests/randomize/test_randomized_file.py::test_an_error_names_no_value_and_leaves_no_file",
     ),
 )

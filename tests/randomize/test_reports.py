@@ -9,7 +9,7 @@ from math import exp, log
 
 import pytest
 
-from dpsql.randomize.reports import Secret, report, reports
+from dpsql.randomize.reports import Secret, drawing, reports
 from rewriter.declared.randomization import Randomization, Rappor, Response
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -67,7 +67,7 @@ def _steps(law: Randomization) -> Callable[[int], list[tuple[int, Fraction]]]:
 
 
 def _law_of(law: Randomization, place: int) -> dict[object, Fraction]:
-    return exact_law(lambda draws: report(law, place, draws), _steps(law))
+    return exact_law(lambda draws: drawing(law, draws)(place), _steps(law))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.words)

@@ -214,7 +214,7 @@ def test_one_person_moves_one_block(tmp_path: Path, sql: str, l1: int, l2_square
     width = 2 * max(abs(whole.bounds[name]) for name in names) // 2
     if len(names) == 1:
         assert sensitivity == Sensitivity(l1=l1 * width, l2_squared=l2_squared * width * width)
-    for person in (1, 40, 77, 300):
+    for person in (40, 77):
         less = _measured(tmp_path / f"less{person}", sql, person, norm)
         assert less.plan.identity == whole.plan.identity
         moved = [abs(cells[name] - less.groups[key][name]) for key, cells in whole.groups.items() for name in names]

@@ -135,10 +135,13 @@ def parser() -> argparse.ArgumentParser:
     randomize = commands.add_parser(
         "randomize", help="randomize a column of people's answers before anybody else has them (local model)"
     )
-    randomize.add_argument("file", type=Path, metavar="FILE", help="the answers: CSV or Parquet, one row a person")
+    randomize.add_argument("file", type=Path, metavar="FILE", help="the answers: CSV, TSV or Parquet, one row a person")
     randomize.add_argument("--column", required=True, metavar="C", help="the column to randomize")
     randomize.add_argument(
-        "--values", required=True, metavar="V,V,…", help="every value there may be, none of them private"
+        "--values",
+        required=True,
+        metavar="V,V,…",
+        help="every value there may be, none of them private, as a line of CSV",
     )
     randomize.add_argument("--output", required=True, type=Path, metavar="FILE", help="the new file; never overwrites")
     how = randomize.add_mutually_exclusive_group(required=True)

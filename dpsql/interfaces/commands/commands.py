@@ -156,8 +156,8 @@ def _query(options: argparse.Namespace) -> int:
     from dpsql.price_text import price_line
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        with waiting(_console()):
-            answer = connection.answer(_sql(options))
+        with waiting(_console()) as progress:
+            answer = connection.answer(_sql(options), progress=progress)
         if options.format != "table":
             sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
         elif answer.columns:
@@ -262,9 +262,9 @@ def _passwd(options: argparse.Namespace) -> int:
 
 
 def _randomize(options: argparse.Namespace) -> int:
-    from dpsql.randomize import ColumnToRandomize, Secret, epsilon_of, randomize_file, rappor_of
+    from dpsql.randomize import ColumnToRandomize, Secret, epsilon_of, randomize_file, rappor_of, values_of
 
-    values = tuple(one.strip() for one in options.values.split(","))
+    values = values_of(options.values)
     if options.other is not None and options.other not in values:
         raise DataError("--other is one of the values", sqlstate="22023")
     epsilon = None if options.response is None else epsilon_of(options.response)
@@ -273,9 +273,8 @@ def _randomize(options: argparse.Namespace) -> int:
     made = randomize_file(options.file, options.output, asked, Secret())
     lacking = f", {made.missing:,} of them without a report" if made.missing else ""
     _tell(f"{made.rows:,} rows{lacking}: {made.law.words}.")
-    _tell(
-        "Who has the reports cannot tell two values of a person apart by more than that. Keep no copy of the answers."
-    )
+    _tell("Who has the reports cannot tell two values of a person apart by more than that.")
+    _tell("Keep no copy of the answers, and randomize them once: two reports of a person tell twice as much.")
     _tell("Put this into the policy:")
     print(asked.policy_line)
     return DONE

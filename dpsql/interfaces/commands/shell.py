@@ -98,8 +98,8 @@ class Shell:
             found(rest)
 
     def _ask(self, text: str) -> None:
-        with waiting(self._console):
-            answer = self._connection.answer(text)
+        with waiting(self._console) as progress:
+            answer = self._connection.answer(text, progress=progress)
         if answer.columns:
             self._show(answer)
         else:

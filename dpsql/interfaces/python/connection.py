@@ -14,7 +14,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -170,11 +170,18 @@ class Connection:
             checked = self._check(operation, parameters)
             return self._session.explain(operation, checked)
 
-    def answer(self, operation: str, parameters: Parameters | None = None) -> Answer:
-        """Answer one statement whole, and charge for it: what a cursor's ``execute`` does."""
+    def answer(
+        self,
+        operation: str,
+        parameters: Parameters | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Answer:
+        """Answer one statement whole, and charge for it: what a cursor's ``execute`` does. ``progress(k, n)`` is called
+        when step k of n begins, of a statement that has steps."""
         with self._running:
             checked = self._check(operation, parameters)
-            return self._session.execute(operation, checked)
+            return self._session.execute(operation, checked, progress=progress)
 
     def _check(self, operation: str, parameters: Parameters | None) -> Parameters:
         self.check_open()

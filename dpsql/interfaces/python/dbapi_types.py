@@ -31,7 +31,7 @@ class TypeObject:
     __hash__ = None  # type: ignore[assignment]
 
 
-STRING = TypeObject("STRING", frozenset({Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS}))
+STRING = TypeObject("STRING", frozenset({Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES}))
 BINARY = TypeObject("BINARY", frozenset())
 NUMBER = TypeObject("NUMBER", frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}))
 DATETIME = TypeObject("DATETIME", frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME, Kind.INTERVAL}))
@@ -92,7 +92,7 @@ def arrow_type(of: Type) -> Any:
         Kind.DATE: pyarrow.date32(),
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
-        **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), pyarrow.string()),
+        **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pyarrow.string()),
         Kind.TIME: pyarrow.time64("us"),
         Kind.INTERVAL: pyarrow.duration("us"),
     }

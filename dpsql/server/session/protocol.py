@@ -67,6 +67,8 @@ class Protocol:
         self.closed = False
         self.upgrade = Upgrade.NONE
         self.session: WatchedSession | None = None
+        self.aside: Callable[[bytes], None] = lambda data: None
+        """Sends whole messages while ``respond`` is at work; called from its thread."""
         self.key = key or (1, secrets.token_bytes(4))
         self._backend = backend
         self._gate = gate
@@ -248,6 +250,7 @@ class Protocol:
             session.begin(name, value)
         self._watch.tell(LoggedIn(session.client))
         self.session = session
+        session.aside = lambda notice: self.aside(b"".join(self._told((notice,))))
         self._framer.set_limit(AFTER_LOGIN)
         yield m.authentication_ok()
         told = {"server_version": self._backend.shadow.server_version(session.analyst), **STATUS}

@@ -7,11 +7,12 @@ Describing reads no data and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from dpsql.engines import Cancellation
+from dpsql.engines import Cancellation, Progress
 from dpsql.error_border import translated
 from dpsql.errors import Error, error
 from dpsql.ledger import Receipt
@@ -32,6 +33,9 @@ from dpsql.server.wire import options as copy_options
 from dpsql.settings import Settings
 from rewriter.declared import TEXT
 
+TOLD_AFTER = 2.0
+"""Seconds after which a client is told which step of a statement begins."""
+
 
 class WireSession:
     """What a protocol asks for. One statement at a time; ``cancel`` may be called from any thread."""
@@ -43,6 +47,8 @@ class WireSession:
         self.names = Names()
         self._block = TransactionBlock()
         self._cancellation = Cancellation()
+        self.aside: Callable[[Notice], None] = lambda notice: None
+        """Sends a notice at once, while a statement runs."""
         if application:
             self.set("application_name", application)
 
@@ -265,13 +271,25 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
-        answer = self._inner.execute(text, values, self._cancellation, self._receipt)
+        answer = self._inner.execute(text, values, self._cancellation, self._receipt, self._progress())
         fields = _fields(answer.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
         shown = answer.rows if self.settings.every_digit else meaningful(answer, intervals=self.settings.intervals)
         rows = ReleasedRows(fields, shown)
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count), self._notices(answer))
+
+    def _progress(self) -> Progress | None:
+        """Tells the steps of a statement that takes longer than two seconds, as they begin."""
+        if not self.settings.notices:
+            return None
+        begun = time.monotonic()
+
+        def told(step: int, of: int) -> None:
+            if time.monotonic() - begun >= TOLD_AFTER:
+                self.aside(Notice(f"step {step} of {of} begins; all of them were paid for before the first"))
+
+        return told
 
     def _notices(self, answer: Answer) -> tuple[Notice, ...]:
         """What was done, how far off the numbers are, and what was paid."""

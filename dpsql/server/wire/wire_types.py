@@ -25,6 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
+FLOAT8S = 1022
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1083, 1114, 1184, 1700
 
 
@@ -44,10 +45,11 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
     Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
     Kind.TIME: WireType(TIME, 8),
-    # Columns of these types are described, and no answer has one.
+    # Columns of the first three are described, and no answer has one.
     Kind.JSON: WireType(114),
     Kind.JSONB: WireType(3802),
     Kind.TEXTS: WireType(1009),
+    Kind.DOUBLES: WireType(FLOAT8S),
 }
 _LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016)}
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
@@ -208,6 +210,24 @@ def _time_binary(value: Scalar) -> bytes:
     return struct.pack("!q", (datetime.datetime.combine(_EPOCH, value) - _EPOCH) // _MICROSECOND)
 
 
+_NULL = b"\xff\xff\xff\xff"
+_LENGTH = struct.Struct("!i")
+
+
+def _doubles_binary(value: Scalar) -> bytes:
+    """An array of doubles, from its text.
+
+    >>> _doubles_binary("{1.5,NULL}").hex(" ", 4)
+    '00000001 00000001 000002bd 00000002 00000001 00000008 3ff80000 00000000 ffffffff'
+    """
+    text = str(value).strip("{}")
+    if not text:
+        return struct.pack("!iiI", 0, 0, FLOAT8)
+    items = text.split(",")
+    head = struct.pack("!iiIii", 1, "NULL" in items, FLOAT8, len(items), 1)
+    return head + b"".join(_NULL if one == "NULL" else struct.pack("!id", 8, float(one)) for one in items)
+
+
 def _date_binary(value: Scalar) -> bytes:
     if not isinstance(value, datetime.date):
         raise TypeError("not a date")
@@ -223,11 +243,8 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
     TIMESTAMPTZ: _timestamp_binary,
-    TIME: _time_binary,
+    TIME: _time_binary, FLOAT8S: _doubles_binary,
 }  # fmt: skip
-
-_NULL = b"\xff\xff\xff\xff"
-_LENGTH = struct.Struct("!i")
 
 
 def _encoder(oid: int, format_: int) -> Callable[[Scalar], bytes]:

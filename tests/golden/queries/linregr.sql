@@ -171,8 +171,6 @@ FROM released;
 
 -- outer
 SELECT
-  (
-    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a2 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a1 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
-  ) AS "coef",
+  [dpsql_release_0.a2, dpsql_release_0.a1, dpsql_release_0.a0] AS "coef",
   dpsql_release_0.a3 AS "r2"
 FROM dpsql_release_0;

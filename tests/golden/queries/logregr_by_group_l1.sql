@@ -1039,9 +1039,7 @@ ORDER BY
 -- outer
 SELECT
   dpsql_release_0.k0 AS "reason",
-  (
-    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
-  ) AS "odds_ratios"
+  [dpsql_release_0.a0] AS "odds_ratios"
 FROM dpsql_release_0
 WHERE
   dpsql_release_0.dpsql_shown_0;

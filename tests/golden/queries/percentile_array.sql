@@ -66,7 +66,5 @@ ORDER BY
 
 -- outer
 SELECT
-  (
-    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a1 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
-  ) AS "percentile_cont"
+  [dpsql_release_0.a1, dpsql_release_0.a0] AS "percentile_cont"
 FROM dpsql_release_0;

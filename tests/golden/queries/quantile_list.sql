@@ -157,8 +157,6 @@ ORDER BY
 -- outer
 SELECT
   dpsql_release_0.k0 AS "sex",
-  (
-    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a1 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
-  ) AS "ends",
+  [dpsql_release_0.a1, dpsql_release_0.a0] AS "ends",
   dpsql_release_0.a2 AS "quantile_disc"
 FROM dpsql_release_0;

@@ -158,28 +158,28 @@ SELECT
 FROM (
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
-    1 AS dpsql_k1,
+    CAST(1 AS INT) AS dpsql_k1,
     dpsql_release_0.a0 AS dpsql_a0,
     dpsql_release_0.a1 AS dpsql_a1
   FROM dpsql_release_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
-    2 AS dpsql_k1,
+    CAST(2 AS INT) AS dpsql_k1,
     dpsql_release_0.a2 AS dpsql_a0,
     dpsql_release_0.a3 AS dpsql_a1
   FROM dpsql_release_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
-    3 AS dpsql_k1,
+    CAST(3 AS INT) AS dpsql_k1,
     dpsql_release_0.a4 AS dpsql_a0,
     dpsql_release_0.a5 AS dpsql_a1
   FROM dpsql_release_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
-    CAST(NULL AS TEXT) AS dpsql_k1,
+    CAST(NULL AS INT) AS dpsql_k1,
     dpsql_release_0.a6 AS dpsql_a0,
     dpsql_release_0.a7 AS dpsql_a1
   FROM dpsql_release_0

@@ -133,22 +133,22 @@ SELECT
   dpsql_by_value.dpsql_a0 AS "n"
 FROM (
   SELECT
-    1 AS dpsql_k0,
+    CAST(1 AS INT) AS dpsql_k0,
     dpsql_release_0.a0 AS dpsql_a0
   FROM dpsql_release_0
   UNION ALL
   SELECT
-    2 AS dpsql_k0,
+    CAST(2 AS INT) AS dpsql_k0,
     dpsql_release_0.a1 AS dpsql_a0
   FROM dpsql_release_0
   UNION ALL
   SELECT
-    3 AS dpsql_k0,
+    CAST(3 AS INT) AS dpsql_k0,
     dpsql_release_0.a2 AS dpsql_a0
   FROM dpsql_release_0
   UNION ALL
   SELECT
-    CAST(NULL AS TEXT) AS dpsql_k0,
+    CAST(NULL AS INT) AS dpsql_k0,
     dpsql_release_0.a3 AS dpsql_a0
   FROM dpsql_release_0
 ) AS dpsql_by_value

@@ -109,12 +109,12 @@ SELECT
   dpsql_by_value.dpsql_a0 AS "n"
 FROM (
   SELECT
-    'a' AS dpsql_k0,
+    CAST('a' AS TEXT) AS dpsql_k0,
     dpsql_release_0.a0 AS dpsql_a0
   FROM dpsql_release_0
   UNION ALL
   SELECT
-    'b' AS dpsql_k0,
+    CAST('b' AS TEXT) AS dpsql_k0,
     dpsql_release_0.a1 AS dpsql_a0
   FROM dpsql_release_0
 ) AS dpsql_by_value;

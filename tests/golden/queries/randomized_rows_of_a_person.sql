@@ -162,13 +162,13 @@ SELECT
   dpsql_by_value.dpsql_a1 AS "cost"
 FROM (
   SELECT
-    'yes' AS dpsql_k0,
+    CAST('yes' AS TEXT) AS dpsql_k0,
     dpsql_release_0.a0 AS dpsql_a0,
     dpsql_release_0.a1 AS dpsql_a1
   FROM dpsql_release_0
   UNION ALL
   SELECT
-    'no' AS dpsql_k0,
+    CAST('no' AS TEXT) AS dpsql_k0,
     dpsql_release_0.a2 AS dpsql_a0,
     dpsql_release_0.a3 AS dpsql_a1
   FROM dpsql_release_0
