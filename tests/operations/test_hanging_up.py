@@ -8,11 +8,14 @@ import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
-import psycopg
 import pytest
 from psycopg.pq import PGconn
 
+from dpsql.server.session.backend import Backend
+from dpsql.server.session.login import Gate, Peer
+from dpsql.server.session.protocol import Protocol
 from tests.attacks.library import POLICY, duckdb_library
 from tests.operations.operated import Operated, eventually
 from tests.operations.several import Several, several
@@ -122,20 +125,16 @@ def test_who_waits_for_the_database_and_hangs_up_is_not_charged(
     assert len(server.proxy.ledger.charges()) == before + 1
 
 
-def test_a_request_to_cancel_is_heard_though_its_sender_hangs_up_at_once(
-    server: Operated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with held(server, monkeypatch) as standing, ThreadPoolExecutor(2) as pool, server.connect() as connection:
-        waits = pool.submit(lambda: connection.execute(COUNT + "1130"))
-        eventually(lambda: len(standing.entered) == 1)
-        packet = struct.pack("!iii", 16, 80877102, connection.info.backend_pid)
-        secret = server.server._protocols[connection.info.backend_pid].key[1]
-        with socket.create_connection(("127.0.0.1", server.port)) as asking:
-            asking.sendall(packet + secret)
-        eventually(lambda: server.server._protocols[connection.info.backend_pid].session._cancellation.cancelled)  # type: ignore[union-attr]
-        standing.go.set()
-        with pytest.raises(psycopg.errors.QueryCanceled):
-            waits.result(240)
+def test_a_request_to_cancel_is_heard_though_its_sender_hangs_up_at_once() -> None:
+    """It has gone before its request is looked at."""
+    heard: list[tuple[int, bytes]] = []
+    stranger = Protocol(
+        cast("Backend", None), cast("Gate", None), Peer(True), tls=False, cancel=lambda *asked: heard.append(asked)
+    )
+    stranger.feed(struct.pack("!iii", 16, 80877102, 7) + b"four")
+    stranger.hung_up()
+    assert b"".join(stranger.respond()) == b""
+    assert heard == [(7, b"four")]
 
 
 @pytest.fixture(scope="module")
