@@ -7,7 +7,6 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import cast
 
 import pytest
