@@ -11,8 +11,9 @@ from dpsql.refresh import Refresh
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Periods close so long ``after`` their end, by the clocks of a zone, and with the next refresh where there is one:
-    until then the release that was bought while the period was open stands, and is not bought a second time.
+    """Periods close so long ``after`` their end, by the clocks of a zone, and with the next refresh, if there is one.
+
+    Until then the release that was bought while the period was open stands, and is not bought a second time.
 
     >>> closing = Closing(datetime.timedelta(days=2), "Europe/Berlin")
     >>> end, late = datetime.datetime(2026, 11, 21), datetime.datetime(2026, 11, 22, 23, tzinfo=datetime.UTC)

@@ -81,17 +81,18 @@ class Opened:
     def turn(self, patience: Patience, analyst: str) -> Turn:
         """A turn of the engine, taken right before a charge, which has to end when all is read. Analysts take turns.
 
-        Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
+        Raises 53300 where there is none, and 57014 where the statement is cancelled or late, or its client has gone:
+        nothing was charged. Who goes from here on ends nothing.
         """
         taken = self.engine.load.take(min(self.policy.limits.wait, patience.left), patience.cancellation, analyst)
-        try:
-            patience.check()
-        except BaseException:
-            if taken is not None:
-                taken.end()
-            raise
         if taken is None:
+            patience.check()
             raise busy()
+        try:
+            patience.pay()
+        except BaseException:
+            taken.end()
+            raise
         return taken
 
     def version(self, plan: Plan, at: datetime | None = None) -> str:

@@ -45,6 +45,7 @@ from rewriter.expressions.build import (
     literal,
     one_zero,
     scalar_of,
+    settled,
 )
 from rewriter.expressions.clock_word import CLOCK_WORD
 from rewriter.expressions.doubles import magnitude_of, operand
@@ -442,7 +443,7 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
     interval = value.interval
     if interval is not None and type_ == DATE:
         interval = interval.monotone(lambda end: Fraction(math.floor(end)))
-    return derive(dialect.cast(value.sql, type_), type_, value, interval=interval)
+    return settled(derive(dialect.cast(value.sql, type_), type_, value, interval=interval), dialect, value)
 
 
 def _time_of_day(value: Value, type_: Type, dialect: Dialect) -> Value:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from sqlglot import exp
@@ -24,7 +25,7 @@ from rewriter.declared import (
     UTC,
     Interval,
     Kind,
-    Type,
+    Scalar,
     decimal,
     measure,
     zone_at,
@@ -59,6 +60,8 @@ from rewriter.expressions.build import (
     is_unknown,
     limits_of,
     literal,
+    scalar_of,
+    settled,
 )
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
@@ -168,10 +171,9 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
     interval = None
     if moment.interval and by.interval:
         interval = moment.interval + by.interval if sign > 0 else moment.interval - by.interval
-    if (known := _known(DATE, interval, (moment, by), context)) is not None:
-        return known
     sql = context.dialect.add_days(wrap(moment.sql), as_integer)
-    return in_calendar(derive(sql, DATE, moment, by, interval=interval), context.dialect)
+    found = settled(derive(sql, DATE, moment, by, interval=interval), context.dialect, moment, by)
+    return found if is_literal(found) else in_calendar(found, context.dialect)
 
 
 def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
@@ -179,8 +181,8 @@ def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     span = (sign * months, sign * days, sign * micros)
     if moment.type.kind is Kind.TIMESTAMPTZ:
         return _shift_instant(moment, span, context)
-    there = _shifted(moment, span, context)
-    return there if is_literal(there) else in_calendar(there, context.dialect)
+    found = _shifted(moment, span, context)
+    return found if is_literal(found) else in_calendar(found, context.dialect)
 
 
 def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
@@ -191,27 +193,17 @@ def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
         there = _shifted(to_local(moment, zone, dialect, guarded=False), (months, days, 0), context)
         moment = to_instant(there, zone, dialect, guarded=False)
     later = _shifted(replace(moment, type=TIMESTAMP), (0, 0, micros), context) if micros else moment
-    found = replace(later, type=TIMESTAMPTZ)
-    return found if is_literal(found) else in_calendar(found, dialect)
+    if is_literal(later):
+        return literal(scalar_of(later), TIMESTAMPTZ, dialect)
+    return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
 
 
 def _shifted(moment: Value, span: Span, context: Context) -> Value:
     """It may lie outside of the calendar."""
     interval = _through(moment.interval, lambda end: _moved(end, span))
-    if (known := _known(TIMESTAMP, interval, (moment,), context)) is not None:
-        return known
     base = widen(moment, TIMESTAMP, context.dialect)
     sql = context.dialect.shift(wrap(base.sql), span)
-    return derive(sql, TIMESTAMP, moment, interval=interval, nullable=True)
-
-
-def _known(kind: Type, interval: Interval | None, parts: Sequence[Value], context: Context) -> Value | None:
-    """What is computed of literals alone, ``now() - INTERVAL '1 day'``, as the literal that it is, off which limits of
-    columns are read. None outside of the calendar, and of anything else."""
-    moment = None if interval is None or not all(map(is_literal, parts)) else moment_of(interval.low)
-    if moment is None:
-        return None
-    return literal(moment.date() if kind == DATE else moment, kind, context.dialect)
+    return settled(derive(sql, TIMESTAMP, moment, interval=interval, nullable=True), context.dialect, moment)
 
 
 def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
@@ -291,9 +283,11 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
     dialect, there = context.dialect, to_local(value, zone, context.dialect, guarded=False)
     begun = _trunc(unit, there, context)
     if zone == UTC:
-        return replace(begun, type=TIMESTAMPTZ)
+        found = replace(begun, type=TIMESTAMPTZ)
+        return literal(scalar_of(begun), TIMESTAMPTZ, dialect) if is_literal(begun) else found
     if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):
-        return _within(to_instant(begun, zone, dialect, guarded=False), dialect)
+        found = to_instant(begun, zone, dialect, guarded=False)
+        return found if is_literal(found) else _within(found, dialect)
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
@@ -309,10 +303,9 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
-    known = None if unit == "decade" else _known(TIMESTAMP, interval, (value,), context)
-    if known is not None:
-        return known
-    truncated = derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval)
+    truncated = settled(derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval), context.dialect, value)
+    if is_literal(truncated):
+        return truncated
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated
 
@@ -442,6 +435,8 @@ def _field(unit: str, value: Value, context: Context) -> Value:
     else:
         hint = "units: " + ", ".join([*_GROWING, *_CYCLIC, "second", "epoch"])
         raise refuse(f"EXTRACT({unit.upper()}) is not answered", hint, "22023")
+    if is_literal(value) and interval.low == interval.high:
+        return literal(Decimal(int(interval.low)), decimal(5, 0), context.dialect)
     sql = context.dialect.cast(field_of(unit, value.sql), decimal(5, 0))
     return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
 
@@ -480,6 +475,13 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
 # -- making and printing -------------------------------------------------------------------------------------------
 
 
+def _date(*parts: Scalar | None) -> datetime.date | None:
+    try:
+        return datetime.date(*parts)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def make_date(node: exp.Expr, context: Context) -> Value:
     """MAKE_DATE(year, month, day): NULL where there is no such date."""
     arguments = node.expressions
@@ -489,6 +491,8 @@ def make_date(node: exp.Expr, context: Context) -> Value:
     for value in values:
         if value.type.kind is not Kind.INTEGER and not is_null(value):
             raise refuse("MAKE_DATE takes three integers", "cast them, as in x::integer", TYPE_MISMATCH)
+    if all(map(is_literal, values)):
+        return literal(_date(*map(scalar_of, values)), DATE, context.dialect)
     year, month, day = (coerce_integer(value, context) for value in values)
     inside = exp.Between(this=wrap(duplicate(year.sql)), low=number(1), high=number(9999))
     parts: list[exp.Expr] = [

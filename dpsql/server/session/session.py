@@ -47,6 +47,7 @@ class WireSession:
         self.names = Names()
         self._block = TransactionBlock()
         self._cancellation = Cancellation()
+        self._gone = False
         self.aside: Callable[[Notice], None] = lambda notice: None
         """Sends a notice at once, while a statement runs."""
         if application:
@@ -79,9 +80,16 @@ class WireSession:
     def cancel(self) -> None:
         self._cancellation.cancel()
 
+    def hung_up(self) -> None:
+        """The client has gone: what has not been charged ends."""
+        self._gone = True
+        self._cancellation.leave()
+
     def begin_statement(self) -> None:
-        """A cancellation that comes between two statements ends neither."""
+        """A cancellation that comes between two statements ends neither; who has hung up begins nothing."""
         self._cancellation = Cancellation()
+        if self._gone:
+            self._cancellation.leave()
 
     def failed(self) -> None:
         """After an error: a transaction waits for its end."""
