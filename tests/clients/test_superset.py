@@ -63,7 +63,7 @@ class Face:
 def face(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
     folder = tmp_path_factory.mktemp("superset")
     with (
-        served(built_clinic, folder, epsilon="10", each="0.25") as server,
+        served(built_clinic, folder, epsilon="40", each="0.25") as server,
         superset_server.running(folder, PASSWORD) as url,
     ):
         superset = Superset.log_in(url, "admin", PASSWORD)
