@@ -16,7 +16,7 @@ from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
-from dpsql.living_catalog import LivingCatalog
+from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -42,6 +42,14 @@ from rewriter.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
+class Present:
+    """What ``now()`` means in a statement, ``tick``, and what is ``declared`` when it is asked."""
+
+    tick: datetime
+    declared: DatedCatalog
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A policy with everything that it names, open."""
 
@@ -62,7 +70,13 @@ class Opened:
     @property
     def catalog(self) -> Catalog:
         """What is declared now."""
-        return self.declared.at(self.clock.now()).catalog
+        return self.present().declared.catalog
+
+    def present(self) -> Present:
+        """What statements are prepared by that are asked now."""
+        instant = self.clock.read()
+        tick = self.clock.tick_of(instant)
+        return Present(tick, self.declared.at(instant, tick))
 
     def turn(self, patience: Patience, analyst: str) -> Turn:
         """A turn of the engine, taken right before a charge, which has to end when all is read. Analysts take turns.
