@@ -28,7 +28,11 @@ class Clock:
         >>> str(days.now()), str(Clock(read=lambda: late).now())
         ('2026-11-22 15:00:00+00:00', '2026-11-22 23:59:00+00:00')
         """
-        there = self.read().astimezone(ZoneInfo(self.zone))
+        return self.tick_of(self.read())
+
+    def tick_of(self, moment: datetime.datetime) -> datetime.datetime:
+        """The beginning of the tick that a moment is in, in UTC."""
+        there = moment.astimezone(ZoneInfo(self.zone))
         local = there.replace(tzinfo=None)
         began = local - (local - datetime.datetime.min) % self.tick
         return began.replace(tzinfo=there.tzinfo, fold=there.fold).astimezone(datetime.UTC)

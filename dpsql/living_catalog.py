@@ -1,7 +1,7 @@
 """What the policy declares at an instant: ranges whose end follows the clock, ``range: [2024-01-01, now]``.
 
 Guarantee: what is declared follows from the policy and the clock alone. Of a table that refreshes, ranges stand as long
-as its answers do: they end where the period began that the instant is in.
+as its answers do: they end where the period began that the clock is in, however long its ticks are.
 """
 
 from __future__ import annotations
@@ -34,23 +34,25 @@ class LivingCatalog:
         self.undated = undated
         self._zone, self._refresh_of = zone, refresh_of
         self._moving = frozenset(name for name, table in undated.tables.items() if table.moves)
+        self._refreshes = {refresh for name in self._moving if (refresh := refresh_of(name)) is not None}
         self._lock = threading.Lock()
-        self._dated: dict[datetime.datetime, DatedCatalog] = {}
+        self._dated: dict[tuple[object, ...], DatedCatalog] = {}
         self._last = DatedCatalog(undated, ())
 
-    def at(self, instant: datetime.datetime) -> DatedCatalog:
-        """What is declared at an instant: the same object while no end has moved."""
+    def at(self, instant: datetime.datetime, tick: datetime.datetime) -> DatedCatalog:
+        """What is declared at an instant, in a ``tick`` of the clock: the same object while no end has moved."""
         if not self._moving:
             return self._last
+        key = (tick, *(refresh.number(instant) for refresh in self._refreshes))
         with self._lock:
-            if instant not in self._dated:
-                self._dated = {instant: self._compute(instant)}
-            return self._dated[instant]
+            if key not in self._dated:
+                self._dated = {key: self._compute(instant, tick)}
+            return self._dated[key]
 
-    def _compute(self, instant: datetime.datetime) -> DatedCatalog:
+    def _compute(self, instant: datetime.datetime, tick: datetime.datetime) -> DatedCatalog:
         def present(table: str) -> datetime.datetime:
             refresh = self._refresh_of(table)
-            began = instant if refresh is None else refresh.begin(instant)
+            began = tick if refresh is None else refresh.begin(instant)
             return began.astimezone(datetime.UTC).replace(tzinfo=None)
 
         known = self.undated.at(present, self._zone)

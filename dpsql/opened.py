@@ -16,7 +16,7 @@ from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
-from dpsql.living_catalog import LivingCatalog
+from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -42,6 +42,14 @@ from rewriter.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
+class Present:
+    """What ``now()`` means in a statement, ``tick``, and what is ``declared`` when it is asked."""
+
+    tick: datetime
+    declared: DatedCatalog
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A policy with everything that it names, open."""
 
@@ -62,22 +70,29 @@ class Opened:
     @property
     def catalog(self) -> Catalog:
         """What is declared now."""
-        return self.declared.at(self.clock.now()).catalog
+        return self.present().declared.catalog
+
+    def present(self) -> Present:
+        """What statements are prepared by that are asked now."""
+        instant = self.clock.read()
+        tick = self.clock.tick_of(instant)
+        return Present(tick, self.declared.at(instant, tick))
 
     def turn(self, patience: Patience, analyst: str) -> Turn:
         """A turn of the engine, taken right before a charge, which has to end when all is read. Analysts take turns.
 
-        Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
+        Raises 53300 where there is none, and 57014 where the statement is cancelled or late, or its client has gone:
+        nothing was charged. Who goes from here on ends nothing.
         """
         taken = self.engine.load.take(min(self.policy.limits.wait, patience.left), patience.cancellation, analyst)
-        try:
-            patience.check()
-        except BaseException:
-            if taken is not None:
-                taken.end()
-            raise
         if taken is None:
+            patience.check()
             raise busy()
+        try:
+            patience.pay()
+        except BaseException:
+            taken.end()
+            raise
         return taken
 
     def version(self, plan: Plan, at: datetime | None = None) -> str:

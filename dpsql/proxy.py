@@ -20,7 +20,7 @@ from dpsql.explain import Planned, answer_columns, explained
 from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
-from dpsql.opened import Opened, open_policy
+from dpsql.opened import Opened, Present, open_policy
 from dpsql.policy import Policy
 from dpsql.prepare import Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
@@ -126,19 +126,18 @@ class Proxy:
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         ``empty`` says what becomes of declared groups that nobody may be in.
         """
-        given, instant = _frozen(parameters), self._opened.clock.now()
+        given, present = _frozen(parameters), self._opened.present()
         try:
             # Ranges that follow the clock may end later than when the text was prepared.
-            ends = self._opened.declared.at(instant).ends
-            key: tuple[object, ...] = (sql, given, others, zone, empty, ends)
-            found = self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
-            if _instant_of(found) in (None, instant):
+            key: tuple[object, ...] = (sql, given, others, zone, empty, present.declared.ends)
+            found = self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, present))
+            if _instant_of(found) in (None, present.tick):
                 return found
             # What reads the clock is remembered for one of its ticks.
-            key = (*key, instant)
-            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
+            key = (*key, present.tick)
+            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, present))
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others, zone, empty, instant)
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty, present)
 
     def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str) -> WatchedStatement:
         """A statement that is a watch. Raises :class:`dpsql.errors.Error` where it is not one comparison."""
@@ -146,31 +145,29 @@ class Proxy:
         if not isinstance(statement, Select):
             raise DataError("only a query can be watched", sqlstate="42601", hint=WATCHED_FORM)
         comparison = watched_comparison(statement.tree)
-        instant = self._opened.clock.now()
-        aggregate = self._prepared(replace(statement, tree=comparison.tree), sql, False, zone, Empty.AUTO, instant)
+        present = self._opened.present()
+        aggregate = self._prepared(replace(statement, tree=comparison.tree), sql, False, zone, Empty.AUTO, present)
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, present: Present
     ) -> _Understood:
         with collecting_rarely():
-            return self._prepare_now(sql, given, others, zone, empty, instant)
+            return self._prepare_now(sql, given, others, zone, empty, present)
 
     def _prepare_now(
-        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, present: Present
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            prepared = self._prepared(statement.query, sql, others, zone, empty, instant)
+            prepared = self._prepared(statement.query, sql, others, zone, empty, present)
             return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others, zone, empty, instant)
+            return self._prepared(statement, sql, others, zone, empty, present)
         return statement
 
-    def _prepared(
-        self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
-    ) -> Prepared:
-        return self.planned(select, sql, self._opened.declared.at(instant).catalog, others, zone, empty, instant)
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty, present: Present) -> Prepared:
+        return self.planned(select, sql, present.declared.catalog, others, zone, empty, present.tick)
 
     def planned(
         self,
@@ -317,13 +314,12 @@ class Session:
     def _planned_otherwise(self, prepared: Prepared) -> Planned:
         """The same query as if the policy declared something else, or another one. Nothing of it is remembered, and it
         is never run."""
-        own, instant = self.settings, self._opened.clock.now()
-        declared = self._opened.declared
+        own, present = self.settings, self._opened.present()
 
         def planned(catalog: Catalog | None = None, tree: exp.Query | None = None) -> Prepared:
             select = Select(prepared.tree if tree is None else tree)
-            known = declared.at(instant).catalog if catalog is None else catalog
-            return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, instant)
+            known = present.declared.catalog if catalog is None else catalog
+            return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
 
         return planned
 

@@ -73,7 +73,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
             *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit"),
         ),
-        ("closes", "primary_key"),
+        ("closes", "primary_key", "view"),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -37,7 +37,8 @@ class ReportedRows:
 class DebiasedPart:
     """The rows of one argument and one further condition, each with a value x from ``low`` to ``high``, where
     t = (x - low) / (high - low). The variance of the weight of a person's report is from ``least`` to ``most``,
-    whatever the truth is.
+    whatever the truth is. ``uniform`` is the probability that a report is drawn evenly from all, whatever the truth is;
+    None where one report supports several values.
     """
 
     low: Fraction
@@ -45,6 +46,14 @@ class DebiasedPart:
     reports: tuple[ReportedRows, ...]
     least: Fraction
     most: Fraction
+    uniform: Fraction | None = None
+
+    @property
+    def counted(self) -> tuple[Terms, ...] | None:
+        """The numbers of rows by report, where a report supports one value and each row has the same one."""
+        if self.uniform is None or self.low != self.high:
+            return None
+        return tuple(one.above for one in self.reports)
 
     def finer(self, refinement: Mapping[str, int]) -> DebiasedPart:
         def of(terms: Terms) -> Terms:
@@ -52,6 +61,14 @@ class DebiasedPart:
 
         reports = (replace(one, above=of(one.above), below=of(one.below)) for one in self.reports)
         return replace(self, reports=tuple(reports))
+
+
+def clusters(parts: Sequence[DebiasedPart]) -> tuple[tuple[int, ...], ...]:
+    """The places of parts that are of the same rows by the same reports, each in one cluster."""
+    found: dict[object, list[int]] = {}
+    for place, part in enumerate(parts):
+        found.setdefault(place if part.counted is None else part.counted, []).append(place)
+    return tuple(map(tuple, found.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +79,12 @@ class Debiased(Estimator):
     is Σ (high·Σt + low·Σ(1 - t)) over its parts, or that divided by the number of rows. What the reports' randomness
     adds to its variance: a person's rows have the weight w of the report in common, and its variance is c. So it is
     Σ c·(Σx)² over people, where (Σx)² ≤ rows · Σx² and x² ≤ high²·t + low²·(1 - t), for a square is below its chord. It
-    is exact for counts where a person has one row. ``rows`` are those of a person, times the parts that the person may
-    be in.
+    is exact for counts where a person has one row.
+
+    Parts of the same rows by the same reports make one *cluster*, in which variances are those of the whole weight of a
+    report: W(r) = Σ value·w(r) over the parts, of which the mean is the value v of who truly has one. With one report
+    for each person, Σ W(r)² over people less Σ v² has the mean of the variance, and Σ v² is debiased itself. ``rows``
+    are those of a person, times the clusters that the person may be in.
     """
 
     figure: DebiasedFigure
@@ -72,6 +93,11 @@ class Debiased(Estimator):
     words: str
     integer: bool = False
     minimum: int | None = None
+
+    @property
+    def clusters(self) -> tuple[tuple[int, ...], ...]:
+        """The places of parts that are of the same rows by the same reports."""
+        return clusters(self.parts)
 
     @property
     def statistics(self) -> tuple[str, ...]:

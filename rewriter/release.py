@@ -134,7 +134,7 @@ class ReportedPart:
 
     Their sum by ``weights`` has the wanted mean; by ``spread``, that of the variance of a person's weight, which is
     from ``least`` to ``most``; by ``everyone``, that of all who reported. ``constant`` is the value of every row, where
-    the argument is one.
+    the argument is one. ``uniform`` is as of :class:`rewriter.debiased.DebiasedPart`.
     """
 
     members: tuple[Aggregate, ...]
@@ -144,6 +144,7 @@ class ReportedPart:
     least: Fraction
     most: Fraction
     constant: Fraction | None = None
+    uniform: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,15 +39,40 @@ class Cancellation:
     """
 
     cancelled: bool = False
+    _paid: bool = False
     _running: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def cancel(self) -> None:
         with self._lock:
-            self.cancelled = True
-            for interrupt in self._running:
-                interrupt()
-            self._running.clear()
+            self._interrupt()
+
+    def leave(self) -> None:
+        """Cancel for a client that has gone: what it has paid for goes on, and is kept for whoever asks again."""
+        with self._lock:
+            if not self._paid:
+                self._interrupt()
+
+    def pay(self) -> bool:
+        """Whether the statement may be charged now: from here on nobody's leaving ends it.
+
+        >>> left, paid = Cancellation(), Cancellation()
+        >>> left.leave()
+        >>> left.pay(), paid.pay()
+        (False, True)
+        >>> paid.leave()
+        >>> paid.cancelled
+        False
+        """
+        with self._lock:
+            self._paid = not self.cancelled
+            return self._paid
+
+    def _interrupt(self) -> None:
+        self.cancelled = True
+        for interrupt in self._running:
+            interrupt()
+        self._running.clear()
 
     @contextmanager
     def watching(self, interrupt: Callable[[], None]) -> Iterator[None]:
@@ -100,6 +125,12 @@ class Patience:
             raise cancelled(charged=False)
         if not self.left:
             raise waited_too_long(self.seconds)
+
+    def pay(self) -> None:
+        """Right before a charge: raise as :meth:`check` does, or let what follows go on for a client that leaves."""
+        self.check()
+        if not self.cancellation.pay():
+            raise cancelled(charged=False)
 
 
 @dataclass(slots=True)

@@ -260,6 +260,7 @@ class _Draft:
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
             spans=spans,
             closes=spans is not None and self.spec.closed_after is not None,
+            view=self.source.view and self.spec.files is None,
             primary_key=self.source.primary_key if columns.keys() >= set(self.source.primary_key) else (),
         )
 

@@ -440,7 +440,7 @@ class Policy(_Section):
         """When the periods of a table close; None where they never do."""
         named = self._said_of(table)
         after = None if named is None else named.closed_after
-        return None if after is None else Closing(after, self.clock.zone)
+        return None if after is None else Closing(after, self.clock.zone, self.refresh_of(table))
 
     def refresh_of(self, table: str) -> Refresh | None:
         """How long an answer about a table stands; None where it does not change by itself."""

@@ -330,7 +330,7 @@ class Pricing:
         alone = [self._calibrated(plan, share) for plan in series.whole]
         place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
         relative = relative_price(best, _total_variance(joint), opened.accountant.accounting)
-        living = Living(closing, policy.refresh_of(table), policy.horizon)
+        living = Living(closing, policy.horizon)
         if not is_cheaper(series, relative, living, now):
             closed = [period for period in series.periods if closing.is_closed(period.end, now, period.zone)]
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])

@@ -31,7 +31,6 @@ from itertools import groupby
 from dpsql.accounting import Accounting
 from dpsql.calibrate import Calibration
 from dpsql.closing import Closing
-from dpsql.refresh import Refresh
 from rewriter.plan import Plan, Series, SeriesPeriod
 
 _STEP = 2**0.25
@@ -45,7 +44,6 @@ class Living:
     """What the owner says of a table that grows, and how long dashboards look at it."""
 
     closing: Closing
-    refresh: Refresh | None
     horizon: datetime.timedelta
 
 
@@ -54,18 +52,19 @@ def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime
 
     ``relative`` is the price of one period, where that of all periods together in the joint form is 1.
 
+    >>> from dpsql.refresh import Refresh
     >>> from rewriter.plan import SeriesPeriod
     >>> begins = [datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day) for day in range(31)]
     >>> days = tuple(SeriesPeriod(begin, end, "visit") for begin, end in zip(begins, begins[1:], strict=False))
     >>> series, one = Series("day", days, (), lambda place, period: None), datetime.timedelta(days=1)
-    >>> living = Living(Closing(one), Refresh(one), 90 * one)
+    >>> living = Living(Closing(one, refresh=Refresh(one)), 90 * one)
     >>> [is_cheaper(series, Fraction(1, part), living, begins[-1].replace(tzinfo=datetime.UTC)) for part in (1, 2, 4)]
     [False, False, True]
     """
     closed = sum(living.closing.is_closed(period.end, now, period.zone) for period in series.periods)
     whole = series.periods[-1].end - series.periods[0].begin
     length = whole / len(series.periods)
-    asked = max(1, living.horizon // (length if living.refresh is None else living.refresh.length))
+    asked = max(1, living.horizon // (length if living.closing.refresh is None else living.closing.refresh.length))
     paid = closed + living.horizon // length + (len(series.periods) - closed) * asked
     return paid * relative < asked
 

@@ -1,7 +1,8 @@
 """Sockets, TLS and threads: what becomes of a connection once it is accepted.
 
 Each connection is a coroutine that reads bytes, has them answered in a thread, and writes what comes back, a chunk at a
-time: a client that does not read holds up itself alone, and no statement holds up the loop.
+time: a client that does not read holds up itself alone, and no statement holds up the loop. A client that hangs up is
+noticed meanwhile: what it has not paid for does not run.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ class Server(RunUntilTold):
         loop = asyncio.get_running_loop()
         first = await _peek(accepted)
         direct = first == bytes([_TLS_HELLO]) and self._context is not None
-        reader, streams = _reader()
+        reader, streams = _reader(protocol.hung_up)
         transport, _ = await loop.connect_accepted_socket(
             lambda: streams, accepted, ssl=self._context if direct else None
         )
@@ -274,7 +275,7 @@ class Server(RunUntilTold):
         if protocol.buffered:
             raise EOFError
         loop = asyncio.get_running_loop()
-        reader, fresh = _reader()
+        reader, fresh = _reader(protocol.hung_up)
         transport = await loop.start_tls(streams.writer.transport, fresh, context, server_side=True)
         if transport is None:
             raise EOFError
@@ -304,9 +305,25 @@ class _Streams:
     """Those in clear, which TLS runs over: a writer that nobody holds closes its transport."""
 
 
-def _reader() -> tuple[asyncio.StreamReader, asyncio.StreamReaderProtocol]:
+class _Line(asyncio.StreamReaderProtocol):
+    """Tells that a client has hung up when it does, even while nobody reads since a statement runs or waits."""
+
+    def __init__(self, reader: asyncio.StreamReader, hung_up: Callable[[], None]) -> None:
+        super().__init__(reader)
+        self._hung_up = hung_up
+
+    def eof_received(self) -> bool | None:
+        self._hung_up()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._hung_up()
+        super().connection_lost(exc)
+
+
+def _reader(hung_up: Callable[[], None]) -> tuple[asyncio.StreamReader, _Line]:
     reader = asyncio.StreamReader(limit=_READ)
-    return reader, asyncio.StreamReaderProtocol(reader)
+    return reader, _Line(reader, hung_up)
 
 
 def _written(loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter, data: bytes) -> None:

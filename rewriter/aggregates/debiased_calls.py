@@ -106,6 +106,17 @@ class JointReports:
     def size(self) -> int:
         return prod(len(one.categories) for one in self.columns)
 
+    @property
+    def uniform(self) -> Fraction | None:
+        """The probability that all reports of a person are drawn evenly, whatever the truth is; None where one report
+        supports several values."""
+        found = ONE
+        for one in self.columns:
+            if not isinstance(one.law, Response):
+                return None
+            found *= 0 if one.nullable else len(one.law.values) * one.law.other
+        return found
+
     def estimator(self, wanted: Sequence[Fraction]) -> list[Fraction]:
         """The inverse of a product of matrices is the product of the inverses: along one column after another."""
         return self._along(wanted, lambda one, numbers: one.estimator(numbers))
@@ -258,7 +269,7 @@ def _part(
             hint="COUNT(*) and COUNT(DISTINCT the key of the person) are",
         )
     own, how, every = (tuple(numbers[place] for place in places) for numbers in (weights, spread, everyone))
-    return ReportedPart(members, own, how, every, min(costs), max(costs), constant)
+    return ReportedPart(members, own, how, every, min(costs), max(costs), constant, joint.uniform)
 
 
 def _member(call: exp.Expr, where: exp.Expr | None, truth: Sequence[int], joint: JointReports) -> exp.Expr:

@@ -100,6 +100,8 @@ class Facts:
                 self.among[variable] = listing.table.name, listing.column.name
         elif isinstance(node, exp.Not) and (variable := _tested_for_null(node.this, path)) is not None:
             self._add(variable, ColumnLimits())
+        elif isinstance(node, exp.Not) and type(test := _unparenthesised(node.this)) in _OPPOSITE:
+            self._compared(test.this, test.args["expression"], path, _OPPOSITE[type(test)])
         elif type(node) in _SIGNS:
             self._compared(node.this, node.args["expression"], path, _SIGNS[type(node)])
 
@@ -144,13 +146,20 @@ class Facts:
 
 def _tested_for_null(node: exp.Expr, path: Path) -> Variable | None:
     """The column of ``x IS NULL``."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = _unparenthesised(node)
     is_test = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
     return column_of(node.this, path) if is_test else None
 
 
+def _unparenthesised(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
 _SIGNS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
+_OPPOSITE: dict[type[exp.Expr], str] = {exp.GTE: "<", exp.GT: "<=", exp.LTE: ">", exp.LT: ">=", exp.NEQ: "="}
+"""What holds of values where the comparison does not: neither does where one of them is NULL."""
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
+from rewriter.declared import BOOLEAN, DATE, TEXT, Interval, Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect, Fact, Magnitude, duplicate, number, text, when, wrap
 from rewriter.expressions.value import (
     Constant,
@@ -168,6 +168,26 @@ def scalar_of(value: Value) -> Scalar | None:
     if value.literal is None:
         raise TypeError(f"{value.sql} is no literal")
     return value.literal.scalar
+
+
+def settled(value: Value, dialect: Dialect, *inputs: Value) -> Value:
+    """A date or time that is computed of literals as the literal that it is, so that a condition with
+    ``CURRENT_DATE - 30`` is one with a literal: bounds, periods and keys follow from it alike.
+
+    ``value`` is not NULL where none of the ``inputs`` is and its interval is one point.
+    """
+    point = value.interval
+    if point is None or point.low != point.high or not value.type.temporal or not all(map(is_literal, inputs)):
+        return value
+    days, rest = divmod(point.low, 1)
+    micros = rest * 86_400_000_000
+    if micros.denominator != 1 or not 1 <= days <= datetime.date.max.toordinal():
+        return value
+    day = datetime.date.fromordinal(int(days))
+    if value.type == DATE:
+        return literal(day, DATE, dialect) if not micros else value
+    moment = datetime.datetime.combine(day, datetime.time()) + datetime.timedelta(microseconds=int(micros))
+    return literal(moment, value.type, dialect)
 
 
 def is_unknown(value: Value) -> bool:

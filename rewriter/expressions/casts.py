@@ -45,6 +45,7 @@ from rewriter.expressions.build import (
     literal,
     one_zero,
     scalar_of,
+    settled,
 )
 from rewriter.expressions.clock_word import CLOCK_WORD
 from rewriter.expressions.doubles import magnitude_of, operand
@@ -61,7 +62,7 @@ from rewriter.expressions.literals import (
 )
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
-from rewriter.expressions.value import Length, TextSize, Value, Values
+from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
 # -- common types ------------------------------------------------------------------------------------------------
@@ -383,15 +384,18 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
 def _cut(value: Value, size: int, dialect: Dialect) -> Value:
     if size < 1 or size > 10_485_760:
         raise refuse(f"there is no varchar({size})", "use text", "22023")
-    return as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
+    short = as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
+    if (numeral := NUMERAL.of(value.sql)) is not None and len(str(math.floor(numeral.high))) <= size:
+        NUMERAL.on(short.sql, numeral)
+    return short
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
-    value = readable(value, dialect)
+    interval, value = NUMERAL.of(value.sql), readable(value, dialect)
     pattern = INTEGER_TEXT if type_.kind is Kind.INTEGER else NUMBER_TEXT
     sql = dialect.parse(value.sql, pattern, type_)
     raw = type_.kind is Kind.DOUBLE
-    return finite(derive(sql, type_, value, nullable=True, raw=raw), dialect)
+    return finite(derive(sql, type_, value, nullable=True, raw=raw, interval=interval), dialect)
 
 
 def _text_to_time(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -442,7 +446,7 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
     interval = value.interval
     if interval is not None and type_ == DATE:
         interval = interval.monotone(lambda end: Fraction(math.floor(end)))
-    return derive(dialect.cast(value.sql, type_), type_, value, interval=interval)
+    return settled(derive(dialect.cast(value.sql, type_), type_, value, interval=interval), dialect, value)
 
 
 def _time_of_day(value: Value, type_: Type, dialect: Dialect) -> Value:

@@ -67,10 +67,9 @@ def _moment(value: Value, kind: Type, context: Context) -> datetime.datetime | N
             value = widen(value, kind, context.dialect)
         except Refused:
             return None
-    point = value.interval
-    if not value.type.temporal or point is None or point.low != point.high or value.sql.find(exp.Column, exp.Query):
+    if not value.type.temporal or not is_literal(value) or value.interval is None:
         return None
-    moment = moment_of(point.low)
+    moment = moment_of(value.interval.low)
     if moment is None:
         return None
     here, zone = value.type.kind is Kind.TIMESTAMPTZ, context.dialect.zone

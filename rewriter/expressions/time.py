@@ -9,6 +9,7 @@ import datetime
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from sqlglot import exp
@@ -24,6 +25,7 @@ from rewriter.declared import (
     UTC,
     Interval,
     Kind,
+    Scalar,
     decimal,
     measure,
     zone_at,
@@ -53,15 +55,18 @@ from rewriter.expressions.build import (
     derive,
     in_calendar,
     integer_domain,
+    is_literal,
     is_null,
     is_unknown,
     limits_of,
     literal,
+    scalar_of,
+    settled,
 )
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
-from rewriter.expressions.value import Length, Span, TextSize, Value
+from rewriter.expressions.value import NUMERAL, Length, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -167,7 +172,8 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
     if moment.interval and by.interval:
         interval = moment.interval + by.interval if sign > 0 else moment.interval - by.interval
     sql = context.dialect.add_days(wrap(moment.sql), as_integer)
-    return in_calendar(derive(sql, DATE, moment, by, interval=interval), context.dialect)
+    found = settled(derive(sql, DATE, moment, by, interval=interval), context.dialect, moment, by)
+    return found if is_literal(found) else in_calendar(found, context.dialect)
 
 
 def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
@@ -175,7 +181,8 @@ def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     span = (sign * months, sign * days, sign * micros)
     if moment.type.kind is Kind.TIMESTAMPTZ:
         return _shift_instant(moment, span, context)
-    return in_calendar(_shifted(moment, span, context), context.dialect)
+    found = _shifted(moment, span, context)
+    return found if is_literal(found) else in_calendar(found, context.dialect)
 
 
 def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
@@ -186,6 +193,8 @@ def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
         there = _shifted(to_local(moment, zone, dialect, guarded=False), (months, days, 0), context)
         moment = to_instant(there, zone, dialect, guarded=False)
     later = _shifted(replace(moment, type=TIMESTAMP), (0, 0, micros), context) if micros else moment
+    if is_literal(later):
+        return literal(scalar_of(later), TIMESTAMPTZ, dialect)
     return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
 
 
@@ -194,7 +203,7 @@ def _shifted(moment: Value, span: Span, context: Context) -> Value:
     interval = _through(moment.interval, lambda end: _moved(end, span))
     base = widen(moment, TIMESTAMP, context.dialect)
     sql = context.dialect.shift(wrap(base.sql), span)
-    return derive(sql, TIMESTAMP, moment, interval=interval, nullable=True)
+    return settled(derive(sql, TIMESTAMP, moment, interval=interval, nullable=True), context.dialect, moment)
 
 
 def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
@@ -274,9 +283,11 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
     dialect, there = context.dialect, to_local(value, zone, context.dialect, guarded=False)
     begun = _trunc(unit, there, context)
     if zone == UTC:
-        return replace(begun, type=TIMESTAMPTZ)
+        found = replace(begun, type=TIMESTAMPTZ)
+        return literal(scalar_of(begun), TIMESTAMPTZ, dialect) if is_literal(begun) else found
     if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):
-        return _within(to_instant(begun, zone, dialect, guarded=False), dialect)
+        found = to_instant(begun, zone, dialect, guarded=False)
+        return found if is_literal(found) else _within(found, dialect)
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
@@ -292,7 +303,9 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
-    truncated = derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval)
+    truncated = settled(derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval), context.dialect, value)
+    if is_literal(truncated):
+        return truncated
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated
 
@@ -422,6 +435,8 @@ def _field(unit: str, value: Value, context: Context) -> Value:
     else:
         hint = "units: " + ", ".join([*_GROWING, *_CYCLIC, "second", "epoch"])
         raise refuse(f"EXTRACT({unit.upper()}) is not answered", hint, "22023")
+    if is_literal(value) and interval.low == interval.high:
+        return literal(Decimal(int(interval.low)), decimal(5, 0), context.dialect)
     sql = context.dialect.cast(field_of(unit, value.sql), decimal(5, 0))
     return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
 
@@ -460,6 +475,13 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
 # -- making and printing -------------------------------------------------------------------------------------------
 
 
+def _date(*parts: Scalar | None) -> datetime.date | None:
+    try:
+        return datetime.date(*parts)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def make_date(node: exp.Expr, context: Context) -> Value:
     """MAKE_DATE(year, month, day): NULL where there is no such date."""
     arguments = node.expressions
@@ -469,6 +491,8 @@ def make_date(node: exp.Expr, context: Context) -> Value:
     for value in values:
         if value.type.kind is not Kind.INTEGER and not is_null(value):
             raise refuse("MAKE_DATE takes three integers", "cast them, as in x::integer", TYPE_MISMATCH)
+    if all(map(is_literal, values)):
+        return literal(_date(*map(scalar_of, values)), DATE, context.dialect)
     year, month, day = (coerce_integer(value, context) for value in values)
     inside = exp.Between(this=wrap(duplicate(year.sql)), low=number(1), high=number(9999))
     parts: list[exp.Expr] = [
@@ -513,6 +537,24 @@ TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 
 
+_NUMERALS = {
+    "YYYY": "%Y", "YYYYMM": "%Y%m", "YYYYMMDD": "%Y%m%d", "YYYYMMDDHH24": "%Y%m%d%H", "YYYYMMDDHH24MI": "%Y%m%d%H%M",
+    "YYYYMMDDHH24MISS": "%Y%m%d%H%M%S",
+}  # fmt: skip
+"""Formats that print digits alone, the longest unit first: a number that never falls while time goes on."""
+
+
+def _numeral(spelt: str, interval: Interval) -> Interval | None:
+    """Where the number lies that a format prints of times of an interval; None of other formats.
+
+    >>> _numeral("YYYYMM", Interval.of(datetime.date(987, 6, 5), datetime.date(2026, 11, 23)))
+    Interval(low=Fraction(98706, 1), high=Fraction(202611, 1))
+    """
+    if (pattern := _NUMERALS.get(spelt)) is None:
+        return None
+    return _through(interval, lambda moment: Fraction(int(f"{moment.year}" + moment.strftime(pattern[2:]))))
+
+
 def to_char(node: exp.Expr, context: Context) -> Value:
     """TO_CHAR(x, format) of a time."""
     written = node.args.get("format")
@@ -533,5 +575,7 @@ def to_char(node: exp.Expr, context: Context) -> Value:
     printed = print_of(pattern, value.sql)
     if value.interval is not None:
         TEXTS.on(printed, most_texts(pattern, value.interval.width))
+        if (numeral := _numeral(spelt.upper(), value.interval)) is not None:
+            NUMERAL.on(printed, numeral)
     most = Length(plus=9 * len(written.this) + 2, checked=True) if written is not None else Length()
     return derive(printed, TEXT, value, size=TextSize(length=most))

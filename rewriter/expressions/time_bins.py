@@ -14,7 +14,17 @@ from sqlglot import exp
 from rewriter.declared import BIGINT, DOUBLE, TIMESTAMP, TIMESTAMPTZ, UTC, Interval, Kind, grid, measure
 from rewriter.dialects import Fact, Period, number, refuse, wrap
 from rewriter.expressions import arithmetic
-from rewriter.expressions.build import Context, derive, finite, is_literal, is_null, is_unknown, literal, scalar_of
+from rewriter.expressions.build import (
+    Context,
+    derive,
+    finite,
+    is_literal,
+    is_null,
+    is_unknown,
+    literal,
+    scalar_of,
+    settled,
+)
 from rewriter.expressions.casts import convert_to, widen
 from rewriter.expressions.elapsed import CALENDAR, at_microsecond, since_1970
 from rewriter.expressions.interval_length import DAY, whole
@@ -99,7 +109,7 @@ def _binned(value: Value, width: int, origin: int, context: Context) -> Value:
     found = at_microsecond(derive(start, BIGINT, value, interval=interval, limits=limits), context)
     sql = WIDTH.on(CUT.on(exp.Paren(this=found.sql), Period.within(width, first)), Fraction(width, DAY))
     BINNED.on(sql, value.sql)
-    return replace(found.carried_by(sql), type=value.type, nullable=found.nullable)
+    return settled(replace(found.carried_by(sql), type=value.type, nullable=found.nullable), context.dialect, value)
 
 
 def to_timestamp(node: exp.Expr, context: Context) -> Value:
@@ -115,4 +125,4 @@ def to_timestamp(node: exp.Expr, context: Context) -> Value:
     million = literal(1_000_000, BIGINT, context.dialect)
     amount = arithmetic.multiply(*arithmetic.numbers(seconds, million, context, "*"), context)
     found = at_microsecond(convert_to(finite(amount, context.dialect), BIGINT, context.dialect), context)
-    return replace(found, type=TIMESTAMPTZ)
+    return settled(replace(found, type=TIMESTAMPTZ), context.dialect, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from rewriter.debiased import Debiased, DebiasedFigure, DebiasedPart, ReportedRows
+from rewriter.debiased import Debiased, DebiasedFigure, DebiasedPart, ReportedRows, clusters
 from rewriter.declared import Kind
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.vectors import Builder
@@ -46,14 +46,14 @@ def _estimator(one: Aggregate, how: Debiasing, parts: Sequence[DebiasedPart], bu
     least = 0 if all(part.low >= 0 for part in parts) and not how.divides else None
     whole = one.output_type.kind is Kind.INTEGER
     rows = 1 if how.once or builder.one_row else max(builder.rows, 1)
-    return Debiased(figure, tuple(parts), rows * max(len(parts), 1), how.words, whole, least)
+    return Debiased(figure, tuple(parts), rows * max(len(clusters(parts)), 1), how.words, whole, least)
 
 
 def _part(part: ReportedPart, estimators: Sequence[Estimator]) -> DebiasedPart:
     low, high = _range(part, estimators)
     numbers = zip(part.weights, part.spread, part.everyone, map(_sides, estimators), strict=True)
     reports = tuple(ReportedRows(weight, spread, every, *sides) for weight, spread, every, sides in numbers)
-    return DebiasedPart(low, high, reports, part.least, part.most)
+    return DebiasedPart(low, high, reports, part.least, part.most, part.uniform)
 
 
 def _range(part: ReportedPart, estimators: Sequence[Estimator]) -> tuple[Fraction, Fraction]:

@@ -1,4 +1,5 @@
-"""Words that the parser would read in its own way: names after AS that it takes for keywords, TO_CHAR, and intervals.
+"""Words that the parser would read in its own way: names after AS or a dot that it takes for keywords, TO_CHAR, and
+intervals.
 
 The parser translates the format of TO_CHAR, and its translation cannot be undone. So the function is parsed under a
 name that it does not know, of the same length: places in the text stay what they were. Of an interval's text it reads
@@ -16,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.refused import Refused
 
 _LABELS = frozenset({"SELECT", "NOT"})
-"""The words that PostgreSQL takes after AS, and the parser does not."""
+"""The words that PostgreSQL takes after AS and after a dot, and the parser does not."""
 _UNKNOWN = "to_cha_"
 _QUANTITY = re.compile(r"\s*[-+]?\d+\s*[A-Za-z]*\s*")
 _UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
@@ -26,9 +27,9 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     """The text, with such words in words that the parser leaves alone.
 
     >>> import sqlglot
-    >>> text = "SELECT to_char(a, x) AS select, b AS not"
+    >>> text = "SELECT to_char(a, x) AS select, b AS not, t.select"
     >>> told_apart(text, sqlglot.tokenize(text, read="postgres"))
-    'SELECT to_cha_(a, x) AS"select", b AS"not"'
+    'SELECT to_cha_(a, x) AS"select", b AS"not", t."select"'
     """
     pieces: list[str] = []
     position = 0
@@ -46,10 +47,17 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
         elif following is not None and _has_several(before, token, following, after_that):
             pieces += [text[position : token.start], f"{text[following.start : following.end + 1]}::interval"]
             position = following.end + 1
-        elif before is not None and before.text.upper() == "AS" and word in _LABELS and after != "MATERIALIZED":
+        elif before is not None and word in _LABELS and _is_label(before, after):
             pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
             position = token.end + 1
     return "".join([*pieces, text[position:]])
+
+
+def _is_label(before: Token, after: str | None) -> bool:
+    """Whether a word behind this can only be a name."""
+    if before.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+        return False
+    return before.text == "." or (before.text.upper() == "AS" and after != "MATERIALIZED")
 
 
 def _has_several(before: Token | None, token: Token, spelt: Token, following: Token | None) -> bool:

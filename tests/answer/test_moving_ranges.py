@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -263,3 +264,49 @@ def test_policies_that_are_wrong_say_so(folder: Path, tmp_path: Path, column: st
     (tmp_path / "p.yaml").write_text(text.replace("clinic.duckdb", str(folder / "clinic.duckdb")))
     with pytest.raises(OperationalError, match=problem):
         compared(load_policy(tmp_path / "p.yaml"))
+
+
+@pytest.mark.parametrize("tick", ["1 minute", "1 hour", "1 day"])
+def test_ranges_end_with_the_refresh_whatever_the_tick_is(
+    folder: Path, tmp_path: Path, hands: Hands, tick: str
+) -> None:
+    """At midnight nothing moves where answers stand until two o'clock."""
+    text = POLICY.replace("REFRESH", "refresh: 1 day at 02:00").replace(
+        "zone: Europe/Berlin", f"zone: UTC, tick: {tick}"
+    )
+    (tmp_path / "policy.yaml").write_text(text.replace("clinic.duckdb", str(folder / "clinic.duckdb")))
+    sampler: Sampler = NoNoise()
+    with closing(Proxy(open_here(compared(load_policy(tmp_path / "policy.yaml")), read=hands), sampler)) as proxy:
+        last: list[object] = []
+        for moment in (at(3, 10, 1, 59), at(3, 10, 2, 0), at(3, 10, 23, 59), at(3, 11, 0, 1), at(3, 11, 2, 1)):
+            hands.at = moment
+            last.append(
+                proxy.session().execute("SELECT MAX(day) FROM (SELECT day, COUNT(*) FROM visit GROUP BY 1) t").rows
+            )
+        assert last == [((datetime.date(2026, 3, day),),) for day in (9, 10, 10, 10, 11)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "spans"),
+    [
+        ("day >= CURRENT_DATE - 1", 2),
+        ("day >= now() - INTERVAL '1 day'", 1),
+        ("day > CURRENT_DATE - 8", 8),
+        ("NOT (day < CURRENT_DATE - 1)", 2),
+        ("day >= DATE_TRUNC('week', now())", 2),
+        ("DATE_TRUNC('day', day) >= CURRENT_DATE - INTERVAL '2 days'", 3),
+        ("day BETWEEN CURRENT_DATE - 1 AND CURRENT_DATE + 90", 2),
+        ("day >= '2026-03-09' AND NOT (day >= '2026-03-10')", 1),
+    ],
+)
+def test_a_window_without_an_end_touches_the_spans_until_now(
+    folder: Path, tmp_path: Path, hands: Hands, condition: str, spans: int
+) -> None:
+    text = (
+        POLICY.replace("REFRESH", "").replace("50 per month", "50 per day").replace("clinic", str(folder / "clinic"), 1)
+    )
+    (tmp_path / "policy.yaml").write_text(text)
+    sampler: Sampler = NoNoise()
+    with closing(Proxy(open_here(compared(load_policy(tmp_path / "policy.yaml")), read=hands), sampler)) as proxy:
+        notices = proxy.session().explain(f"SELECT COUNT(*) FROM visit WHERE {condition}").notices
+    assert f"each person counts with at most {50 * spans} rows" in notices

@@ -19,6 +19,10 @@ from dpsql.audit.lower_bounds import Floats
 from tests.audit.scenario import Client, Scenario
 from tests.audit.worlds import EMPTY, FIRST, FULL, ONE, Worlds
 
+_NUMBER = r"\d[\d.,]*(e[+-]?\d+)?"
+_COLUMN = rf"[^±]+ ± {_NUMBER}( to {_NUMBER})?"
+_WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( and \d+ more)?")
+_PROGRESS = re.compile(r"step \d+ of \d+ begins; all of them were paid for before the first")
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")
 _LATTICE = (
     "SELECT cell, COUNT(*) FROM member WHERE world = {w} GROUP BY cell",
@@ -179,12 +183,14 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
 
 def _hearing(said: list[object], number: str, *, learned: bool, widths: bool):  # type: ignore[no-untyped-def]
     """What is said, but for what is left of the budget, for a range that was bought, and for ``widths`` of error bars
-    that are estimated: these follow from released numbers."""
+    that are estimated, which are told where they are known: these follow from released numbers. Which step begins is
+    told after so many seconds."""
     dropped = r"Left: .*|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]" if learned else r"Left: .*"
-    dropped += r"|(?<=95 %: ).*" if widths else ""
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
-        said.append(re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W")))
+        heard = re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W"))
+        if not (_PROGRESS.fullmatch(heard) or (widths and _WIDTHS.fullmatch(heard))):
+            said.append(heard)
 
     return hear
 

@@ -111,7 +111,7 @@ def policy_text(database: str, budget: str, epsilon: str) -> str:
     return POLICY.format(database=database, budget=budget, epsilon=epsilon, departments=", ".join(DEPARTMENTS))
 
 
-PRICES = {"visits by day": "0.2"}
+PRICES = {"visits by day": "0.2", "alert": "0.2"}
 """The ε of tiles that ask for more than the default."""
 TOOLS = ("Grafana", "Superset", "Metabase")
 

@@ -144,6 +144,7 @@ def _one_day(
     year.counts[month] += Counter()
     session, watch = proxy.session(), proxy.session()
     watch.execute("SET dpsql.watch = 'hardly anybody'")
+    watch.execute(f"SET dpsql.epsilon = {PRICES['alert']}")
     for number, tool in enumerate(TOOLS):
         # Viewers are shared out among the tools.
         lookers = len(range(number, viewers, len(TOOLS)))

@@ -63,7 +63,7 @@ class Face:
 def face(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
     folder = tmp_path_factory.mktemp("superset")
     with (
-        served(built_clinic, folder, epsilon="10", each="0.25") as server,
+        served(built_clinic, folder, epsilon="40", each="0.25") as server,
         superset_server.running(folder, PASSWORD) as url,
     ):
         superset = Superset.log_in(url, "admin", PASSWORD)
@@ -265,8 +265,12 @@ GRAINS = "PT1S PT5S PT30S PT1M PT5M PT10M PT15M PT30M PT1H P1D P1W P1M P3M P1Y".
 
 @pytest.fixture(scope="module")
 def instants(face: Face) -> int:
-    """A virtual dataset whose time axis has hours and minutes."""
-    body = {"database": face.database, "schema": "public", "table_name": "visit_at"}
+    """A virtual dataset whose time axis has hours and minutes, at a price that shows the rows of a single day."""
+    url = f"postgresql+psycopg2://ana@127.0.0.1:{face.port}/clinic?options=-c%20dpsql.epsilon%3D1"
+    database = face.superset.make(
+        "database", {"database_name": "by the day", "sqlalchemy_uri": url}, database_name="by the day"
+    )
+    body = {"database": database, "schema": "public", "table_name": "visit_at"}
     sql = "SELECT CAST(day AS timestamp) AS at, cost FROM visit"
     return face.superset.make("dataset", {**body, "sql": sql}, table_name="visit_at")
 

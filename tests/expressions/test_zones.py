@@ -32,6 +32,16 @@ PLACES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "As
 EXPRESSIONS = [
     "q",
     "q::date",
+    # What literals alone decide is computed here and not in an engine.
+    "TIMESTAMPTZ '2026-03-30 02:30+00' - INTERVAL '1 day'",
+    "TIMESTAMPTZ '2026-10-24 23:30+00' + INTERVAL '1 month 1 day 3 hours'",
+    "DATE_TRUNC('day', TIMESTAMPTZ '2026-03-29 22:30+00')",
+    "DATE_TRUNC('hour', TIMESTAMPTZ '2026-10-25 00:40+00' + INTERVAL '1 hour')",
+    "DATE_TRUNC('month', TIMESTAMPTZ '2026-03-31 20:30+00') - INTERVAL '1 month'",
+    "DATE_TRUNC('quarter', TIMESTAMP '2026-03-31 05:00' - INTERVAL '1 month')",
+    "DATE '2026-01-31' + INTERVAL '1 month'",
+    "DATE '2026-03-01' - 1",
+    "DATE_TRUNC('week', TIMESTAMP '0001-01-01')",
     "q::timestamp",
     "p::timestamptz",
     "d::timestamptz",

@@ -115,7 +115,8 @@ class Worlds:
                 spread = np.zeros(len(self.shares))
                 for side in (side for part in how.parts for side in _sides(part)):
                     spread += side.end**2 * (side.spread @ side.numbers(sums))
-                yield how, found.values, how.rows * spread
+                together = any(len(places) > 1 for places in how.clusters)
+                yield how, found.values, found.reports if together else how.rows * spread
 
     def mean(self, values: np.ndarray) -> float:
         return float(sum(float(share) * value for share, value in zip(self.shares, values, strict=True)))
@@ -184,6 +185,18 @@ def test_a_count_is_unbiased_and_its_variance_exact(
     ((_, values, spread),) = here.numbers(f"SELECT world, {aggregate} FROM person GROUP BY world")
     assert here.mean(values) == pytest.approx(truth, abs=1e-6)
     assert here.mean((values - truth) ** 2) == pytest.approx(here.mean(spread), abs=1e-6)
+
+
+def test_sums_of_randomized_numbers_have_one_variance(worlds: dict[str, Worlds]) -> None:
+    """All values of a column are of the same reports: their errors are no more than they are."""
+    here = worlds["drink"]
+    for aggregate, truth in (("SUM(drink)", 6), ("SUM(CASE drink WHEN 1 THEN 10 WHEN 2 THEN 0 ELSE -5 END)", 5)):
+        ((how, values, spread),) = here.numbers(f"SELECT world, {aggregate} FROM person GROUP BY world")
+        assert len(how.clusters) == 1
+        assert how.rows == 1
+        told = here.mean(spread)
+        really = here.mean((values - truth) ** 2)
+        assert really - 1e-6 <= told <= 1.1 * really
 
 
 @pytest.mark.parametrize(("column", "aggregate", "truth"), SUMS)

@@ -10,8 +10,37 @@ SCRAM = "tests/server/test_scram.py"
 ROUTE = "tests/server/test_route.py"
 STATEMENT = "tests/server/test_statement.py"
 WIRE = "tests/attacks/test_wire_attacks.py"
+HANGING = "tests/operations/test_hanging_up.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "who hangs up in the line is charged all the same",
+        "dpsql.server.session.protocol:Protocol.hung_up",
+        "            self.session.hung_up()\n",
+        "",
+        f"{HANGING}::test_who_hangs_up_in_the_line_is_not_charged_and_nothing_runs",
+    ),
+    bug(
+        "what stands behind a statement runs though its client has gone",
+        "dpsql.server.session.protocol:Protocol.hung_up",
+        "            self.closed = True\n",
+        "",
+        f"{HANGING}::test_what_was_paid_for_is_kept_and_nothing_behind_it_runs",
+    ),
+    bug(
+        "what was paid for is lost with its client",
+        "dpsql.engines.deadlines:Cancellation.leave",
+        "            if not self._paid:\n                self._interrupt()",
+        "            self._interrupt()",
+        f"{HANGING}::test_what_was_paid_for_is_kept_and_nothing_behind_it_runs",
+    ),
+    bug(
+        "a stranger who hangs up at once is not heard",
+        "dpsql.server.session.protocol:Protocol.hung_up",
+        "        if self.session is not None:\n            self.closed = True\n            self.session.hung_up()\n",
+        "        self.closed = True\n        if self.session is not None:\n            self.session.hung_up()\n",
+        f"{HANGING}::test_a_request_to_cancel_is_heard_though_its_sender_hangs_up_at_once",
+    ),
     bug(
         "anybody cancels anybody's statement",
         "dpsql.server.serve:Server.cancel",

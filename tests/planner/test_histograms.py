@@ -75,7 +75,7 @@ def test_one_more_person_is_in_one_bin_of_a_histogram_at_most(seeds: range) -> N
 
 def test_one_more_person_is_in_one_bin_on_postgres_too() -> None:
     shares: list[float] = []
-    for seed in range(100, 102):
+    for seed in range(100, 101):
         random = Random(seed)
         place = world(random)
         databases = PostgresDatabases.of(place, worst_units(random, place, 1))
@@ -83,7 +83,7 @@ def test_one_more_person_is_in_one_bin_on_postgres_too() -> None:
             shares += check_histograms(databases, random)
         finally:
             databases.close()
-    assert sum(share == 1 for share in shares) > 3
+    assert sum(share == 1 for share in shares) > 1
 
 
 # Plans over what was learned
@@ -159,7 +159,7 @@ def check_learned(databases: Neighbourhood, random: Random, questions: int) -> t
 def test_whatever_was_learned_one_person_moves_no_statistic_further_than_that() -> None:
     shares: list[float] = []
     planned = 0
-    for seed in range(200, 203):
+    for seed in range(200, 202):
         random = Random(seed)
         place = world(random)
         databases = Databases.of(place, worst_units(random, place, 2))
@@ -168,7 +168,7 @@ def test_whatever_was_learned_one_person_moves_no_statistic_further_than_that() 
         finally:
             databases.close()
         planned, shares = planned + more, shares + found
-    assert planned > 12
+    assert planned > 8
     assert sum(share > 0.9 for share in shares) > len(shares) / 20, "nobody was clipped"
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import dpsql
@@ -92,7 +93,9 @@ def policy(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
         for person in range(PEOPLE)
         for _ in range(1 + draw.getrandbits(2))
     ]
-    connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", rows)
+    columns = dict(zip(("person_id", "day", "cost"), map(pa.array, zip(*rows, strict=True)), strict=True))
+    connection.register("visits", pa.table(columns))
+    connection.execute("INSERT INTO visit SELECT * FROM visits")
     connection.close()
     path, delta = tmp_path / "policy.yaml", "1e-6" if request.param == "zcdp" else "0"
     path.write_text(f"""

@@ -187,6 +187,38 @@ def test_an_open_day_is_measured_anew_at_each_refresh(clinic: Clinic) -> None:
     assert prices == [30, 2, 1, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("made >= now() - INTERVAL '20 days' AND made < now()", 12),
+        ("made >= now() - INTERVAL '5 days'", 6),
+        ("made BETWEEN CURRENT_DATE - 7 AND CURRENT_DATE", 6),
+        ("made >= DATE_TRUNC('month', now()) - INTERVAL '1 month' AND made < DATE_TRUNC('month', now())", 6),
+        ("made::date >= (now() AT TIME ZONE 'Europe/Berlin')::date - 9", 6),
+        ("made < CURRENT_TIMESTAMP", 18),
+    ],
+)
+def test_conditions_on_the_clock_touch_the_spans_that_dates_would(tmp_path: Path, condition: str, rows: int) -> None:
+    clinic = Clinic(tmp_path)
+    path = clinic.folder / "policy.yaml"
+    path.write_text(path.read_text().replace("2026-12-31]}, day", "now]}, day"))
+    notices = clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {condition}").notices
+    assert f"each person counts with at most {rows} rows" in notices
+
+
+def test_a_day_that_closes_between_two_refreshes_is_not_bought_twice(clinic: Clinic) -> None:
+    """It closes at midnight, and what was bought of it at three in the morning stands until two o'clock."""
+    sql = BY_DAY.format(window("02-09", "03-10"))
+    assert clinic.ask(sql).price.rho == 29 * PART
+    for hours in (20, 2):
+        clinic.now += datetime.timedelta(hours=hours)
+        assert not clinic.ask(sql).price, clinic.now
+    clinic.now += datetime.timedelta(hours=2)
+    assert clinic.ask(sql).price.rho == PART, "the day that has closed, once more and for good"
+    clinic.later(30)
+    assert not clinic.ask(sql).price
+
+
 def test_rows_that_come_late_are_not_in_closed_days_and_it_is_said(clinic: Clinic) -> None:
     asked = BY_DAY.format(window("02-05", "03-07"))
     before = clinic.ask(asked)

@@ -18,7 +18,7 @@ from rewriter.declared.contribution import Norm
 from tests.properties.planted import case
 
 PEOPLE = 60
-STATEMENTS = 3
+STATEMENTS = 2
 """Of each policy and accounting in the default run."""
 
 POLICIES = {

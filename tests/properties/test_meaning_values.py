@@ -114,9 +114,9 @@ STEP = ", step: 100"
 @pytest.mark.parametrize(
     ("accounting", "step"),
     [
-        ("zcdp", ""),
+        pytest.param("zcdp", "", marks=pytest.mark.campaign),
         ("pure", ""),
-        ("zcdp", STEP),
+        pytest.param("zcdp", STEP, marks=pytest.mark.campaign),
         ("pure", STEP),
     ],
 )

@@ -32,8 +32,11 @@ from tests.properties.postgres_databases import PostgresDatabases
 from tests.properties.questions import means, question
 from tests.properties.world import Owner, World
 
-PAIRS = 900
-"""In the default run; ten times as many in a campaign."""
+PAIRS, MANY = 400, 900
+"""In the default run, and in each part of a campaign."""
+
+WORLDS = (0, 10, 11, 18, 22, 29, 31, 1_013, 1_014, 1_016)
+"""Of the first ones, those that draw every form, most of them in several."""
 
 COVERED = frozenset(
     {
@@ -67,20 +70,19 @@ def assert_sound(tally: Tally, pairs: int) -> None:
 
 
 def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity() -> None:
-    assert_sound(campaign((*range(17), *range(1_013, 1_018)), questions=20, neighbours=2, tally=Tally()), PAIRS)
+    assert_sound(campaign(WORLDS, questions=20, neighbours=2, tally=Tally()), PAIRS)
 
 
 def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None:
-    tally = campaign(range(3_000, 3_004), questions=20, neighbours=2, tally=Tally(), home=PostgresDatabases.of)
+    tally = campaign(range(3_000, 3_002), questions=20, neighbours=2, tally=Tally(), home=PostgresDatabases.of)
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.85 * tally.asked, f"refused: {tally.refused.most_common(5)}"
-    assert tally.pairs >= 100
+    assert tally.pairs >= 60
 
 
 @pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
 def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> None:
-    worlds = 4 if home == Databases.of else 3
-    tally = campaign(range(7_000, 7_000 + worlds), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
+    tally = campaign(range(7_000, 7_003), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
     assert tally.attained(0.9) > 0.1
@@ -185,14 +187,14 @@ def test_zero_is_one_group_whoever_is_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(10))
 def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity_at_length(part: int) -> None:
     seeds = range(10_000 + 1_000 * part, 10_000 + 1_000 * part + 60)
-    assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally()), PAIRS)
+    assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally()), MANY)
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(10))
 def test_one_more_person_moves_no_statistic_of_postgres_further_either_at_length(part: int) -> None:
     seeds = range(50_000 + 1_000 * part, 50_000 + 1_000 * part + 60)
-    assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally(), home=PostgresDatabases.of), PAIRS)
+    assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally(), home=PostgresDatabases.of), MANY)
 
 
 @pytest.mark.campaign

@@ -61,6 +61,21 @@ class Side:
         found = self.spread @ numbers + np.sqrt(self.noise(self.spread, noises))
         return np.asarray(np.clip(found, self.least * rows, self.most * rows))
 
+    def together(
+        self, values: FloatArray, weights: FloatArray, numbers: FloatArray, uniform: float, noises: Noises
+    ) -> FloatArray:
+        """The variance that reports have in each group's sum over several parts, each with a value by group and a
+        weight by report, over the ``numbers`` of all reports: as estimated, with the estimate's own error.
+
+        A report is drawn evenly with the probability ``uniform`` at least, so that the variance of a person's weight is
+        ``uniform`` times that of an even report, or more (law of total variance).
+        """
+        whole = values.T @ weights  # By group and report.
+        spread = whole**2 - (values**2).T @ weights
+        rows = np.maximum(self.everyone @ numbers, 0.0) + np.sqrt(self.noise(self.everyone, noises))
+        own = np.sqrt([self.noise(one, noises) for one in spread])
+        return np.asarray(np.maximum((spread * numbers.T).sum(axis=1) + own, uniform * whole.var(axis=1) * rows))
+
     def drawn(self, numbers: FloatArray, varied: FloatArray, draws: ReportDraws) -> FloatArray:
         """How far the reports of a replicate move each group's weighted sum.
 
@@ -131,11 +146,21 @@ def debiased_numbers(
         total = centre = np.clip(np.where(known, total / by, 0.0), *estimator.possible)
     weights: dict[str, FloatArray] = {}
     reports = np.zeros(size)
-    for side, how in zip(sides, varied, strict=True):
+    for side in sides:
         value = side.end - centre
         for name, weight in zip(side.names, side.weights @ side.matrix, strict=True):
             weights[name] = weights.get(name, np.zeros(size)) + value * float(weight)
-        reports = reports + value**2 * how
+    of = iter(zip(sides, numbers, varied, strict=True))
+    own = [[next(of) for _ in _sides(part)] for part in estimator.parts]
+    for places in estimator.clusters:
+        if len(places) == 1:
+            reports = reports + sum((side.end - centre) ** 2 * how for side, _, how in own[places[0]])
+        else:
+            ((first, counts, _),) = own[places[0]]
+            values = np.stack([own[at][0][0].end - centre for at in places])
+            by_report = np.stack([own[at][0][0].weights for at in places])
+            uniform = estimator.parts[places[0]].uniform
+            reports = reports + first.together(values, by_report, counts, float(uniform or 0), noises)
     factor = np.ones(size) if shrunk is None else shrunk[:size] ** 2
     pieces = [(factor * (one / by) ** 2 * variance(noises[name]), noises[name].excess) for name, one in weights.items()]
     noise = sum((one for one, _ in pieces), np.zeros(size))

@@ -14,10 +14,11 @@ from dpsql.error_border import translated
 from dpsql.errors import Error
 from dpsql.memory import Memory
 from dpsql.proxy import Proxy
+from dpsql.server.session.plain_columns import plain_columns
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
 from dpsql.server.wire import lexemes
-from rewriter.declared import Scalar
+from rewriter.declared import Column, Scalar
 from rewriter.front_door import Select, parse
 from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
 
@@ -34,6 +35,8 @@ class RoutedQuery:
     route: Route
     parameters: int
     settings: tuple[SetConfig, ...] = ()
+    columns: tuple[Column | None, ...] = ()
+    """The columns of tables that its answer has as they are; empty where they cannot be told."""
     text: str = ""
     """What the shadow is asked instead, where it is not the client's text."""
 
@@ -85,7 +88,8 @@ class Backend:
             return RoutedQuery(found, count)
         if not isinstance(statement, Select):
             raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
-        place = RoutedQuery(route(statement.tree, self.proxy.catalog), count)
+        columns = plain_columns(statement.tree, self.proxy.catalog)
+        place = RoutedQuery(route(statement.tree, self.proxy.catalog), count, columns=columns)
         if settings_of(statement.tree) is None:
             return place
         # Parameters stay parameters: they are marked, since the tree has values where they were.

@@ -108,6 +108,15 @@ class Protocol:
         if self.session is not None:
             self.session.cancel()
 
+    def hung_up(self) -> None:
+        """The client has gone: begin nothing more, and end what was not charged. Called from another thread.
+
+        A stranger's last bytes are read all the same: who asks to cancel does not wait.
+        """
+        if self.session is not None:
+            self.closed = True
+            self.session.hung_up()
+
     def abandon(self) -> None:
         """The client is gone or is sent away: end what runs, begin nothing more. Called from another thread."""
         self.closed = True

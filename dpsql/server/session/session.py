@@ -17,11 +17,12 @@ from dpsql.error_border import translated
 from dpsql.errors import Error, error
 from dpsql.ledger import Receipt
 from dpsql.price_text import errors_line, price_line
-from dpsql.reply import Answer, AnswerColumn
+from dpsql.reply import Answer
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, decoded, samples
+from dpsql.server.session.plain_columns import answer_fields
 from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.session.route import Route
 from dpsql.server.session.shown_digits import meaningful
@@ -47,6 +48,7 @@ class WireSession:
         self.names = Names()
         self._block = TransactionBlock()
         self._cancellation = Cancellation()
+        self._gone = False
         self.aside: Callable[[Notice], None] = lambda notice: None
         """Sends a notice at once, while a statement runs."""
         if application:
@@ -79,9 +81,16 @@ class WireSession:
     def cancel(self) -> None:
         self._cancellation.cancel()
 
+    def hung_up(self) -> None:
+        """The client has gone: what has not been charged ends."""
+        self._gone = True
+        self._cancellation.leave()
+
     def begin_statement(self) -> None:
-        """A cancellation that comes between two statements ends neither."""
+        """A cancellation that comes between two statements ends neither; who has hung up begins nothing."""
         self._cancellation = Cancellation()
+        if self._gone:
+            self._cancellation.leave()
 
     def failed(self) -> None:
         """After an error: a transaction waits for its end."""
@@ -184,9 +193,10 @@ class WireSession:
             return self._described(prepared)
         types = self.parameter_types(prepared)
         if portal is not None:
-            return _fields(self._inner.describe(text, decoded(types, portal.values, portal.formats, self._read)))
+            values = decoded(types, portal.values, portal.formats, self._read)
+            return answer_fields(self._inner.describe(text, values), place.columns)
         try:
-            return _fields(self._inner.describe(text, samples(types)))
+            return answer_fields(self._inner.describe(text, samples(types)), place.columns)
         except Error:
             if not types:
                 raise
@@ -268,7 +278,7 @@ class WireSession:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
         answer = self._inner.execute(text, values, self._cancellation, self._receipt, self._progress())
-        fields = _fields(answer.columns)
+        fields = answer_fields(answer.columns, place.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
         shown = answer.rows if self.settings.every_digit else meaningful(answer, intervals=self.settings.intervals)
@@ -354,7 +364,7 @@ class WireSession:
             self._block.kept, self._inner.settings = self.settings, now
         if not answer.columns:
             return Outcome(answer.tag)
-        rows = ReleasedRows(_fields(answer.columns), answer.rows)
+        rows = ReleasedRows(answer_fields(answer.columns), answer.rows)
         tag = answer.tag if kind.word != "SHOW" else "SHOW"
         return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
 
@@ -481,7 +491,3 @@ def _placed(start: int) -> Iterator[None]:
 
 def _query_of(kind: sql.Kind | None) -> str:
     return kind.text if isinstance(kind, sql.QueryStatement | sql.Setting) else ""
-
-
-def _fields(columns: Sequence[AnswerColumn]) -> tuple[Field, ...]:
-    return tuple(field(column.name, wire_type(column.type)) for column in columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dpsql.server.wire import bounded_text
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Column, Kind, Scalar, Table, Type
 from rewriter.front_door import has_mode
 
@@ -52,7 +53,11 @@ def statements(catalog: Catalog) -> Iterator[str]:
     for schema in schemas(catalog):
         yield f"CREATE SCHEMA {quoted(schema)}"
     for table in catalog.tables.values():
-        yield _create(_home(table), table.own_name, _columns(table), _constraints(table, keys.get(table.name, ())))
+        yield (
+            _view(table)
+            if table.view
+            else _create(_home(table), table.own_name, _columns(table), _constraints(table, keys.get(table.name, ())))
+        )
         yield from _comments(catalog, table)
     for table in catalog.tables.values():
         yield from _foreign_key(catalog, table, keys)
@@ -109,6 +114,18 @@ def type_name(type_: Type) -> str:
     return _KINDS[type_.kind]
 
 
+def column_type(column: Column) -> str:
+    """PostgreSQL's name of the type of a column: of texts, the one that the database has where it is another.
+
+    >>> from rewriter.declared.types import TEXT
+    >>> [column_type(Column("c", TEXT, engine_type=each)) for each in ("text", "character varying(16)", "uuid")]
+    ['text', 'character varying(16)', 'text']
+    """
+    if column.type.kind is Kind.TEXT and bounded_text(column.engine_type) is not None:
+        return column.engine_type
+    return type_name(column.type)
+
+
 def quoted(name: str) -> str:
     """An identifier.
 
@@ -132,16 +149,22 @@ def _create(schema: str, name: str, columns: Sequence[str], constraints: Sequenc
     return f"CREATE TABLE {schema}.{quoted(name)} ({', '.join([*columns, *constraints])})"
 
 
+def _view(table: Table) -> str:
+    """A view without the body that it has in the database, and without constraints, which a view has none of."""
+    columns = [f"NULL::{column_type(column)} AS {quoted(column.name)}" for column in table.columns.values()]
+    return f"CREATE VIEW {_full(table)} AS SELECT {', '.join(columns)} WHERE false"
+
+
 def _columns(table: Table) -> list[str]:
     return [
-        f"{quoted(column.name)} {type_name(column.type)}{'' if column.nullable else ' NOT NULL'}"
+        f"{quoted(column.name)} {column_type(column)}{'' if column.nullable else ' NOT NULL'}"
         for column in table.columns.values()
     ]
 
 
 def primary_keys(catalog: Catalog) -> Mapping[str, tuple[str, ...]]:
     """The primary key of each table: the database's own, where its columns are never NULL; else the unique column that
-    the unit or a foreign key names."""
+    the unit or a foreign key names. A view has none."""
     keys = {
         table.name: table.primary_key
         for table in catalog.tables.values()
@@ -155,7 +178,7 @@ def primary_keys(catalog: Catalog) -> Mapping[str, tuple[str, ...]]:
               if column.values_from is not None]  # fmt: skip
     for table, name in named:
         column = catalog.tables[table].columns[name]
-        if column.unique and not column.nullable:
+        if column.unique and not column.nullable and not catalog.tables[table].view:
             keys.setdefault(table, (name,))
     return keys
 
@@ -174,10 +197,10 @@ def _constraints(table: Table, key: tuple[str, ...]) -> list[str]:
 
 def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """The first step of the way to the unit, where PostgreSQL has a key of the same kind to refer to."""
-    for hop in (hop for hop in table.path[:1] if not hop.also):
+    for hop in (hop for hop in table.path[:1] if not hop.also and not table.view):
         parent = catalog.tables[hop.parent]
         column = parent.columns[hop.parent_column]
-        is_key = keys.get(parent.name) == (column.name,) or (column.unique and not parent.public)
+        is_key = keys.get(parent.name) == (column.name,) or (column.unique and not (parent.public or parent.view))
         if is_key and column.type.kind is table.columns[hop.column].type.kind:
             yield (
                 f"ALTER TABLE {_full(table)} ADD FOREIGN KEY ({quoted(hop.column)}) "
@@ -187,7 +210,7 @@ def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, tuple[str, .
 
 def _comments(catalog: Catalog, table: Table) -> Iterator[str]:
     name = _full(table)
-    yield f"COMMENT ON TABLE {name} IS {literal(table_comment(catalog, table))}"
+    yield f"COMMENT ON {'VIEW' if table.view else 'TABLE'} {name} IS {literal(table_comment(catalog, table))}"
     for column in table.columns.values():
         yield f"COMMENT ON COLUMN {name}.{quoted(column.name)} IS {literal(column_comment(catalog, table, column))}"
 

@@ -5,7 +5,7 @@ from dpsql.server.wire.lexer import Lexeme, lexemes, pieces
 from dpsql.server.wire.messages import Field, error
 from dpsql.server.wire.row_encoding import AnswerRows, Formats, ReleasedRows, ShadowRows
 from dpsql.server.wire.scram import ITERATIONS, ScramServer, Verifier, make_verifier
-from dpsql.server.wire.wire_types import Undecodable, decode_parameter, field, wire_type
+from dpsql.server.wire.wire_types import Undecodable, WireType, bounded_text, decode_parameter, field, wire_type
 
 __all__ = [
     "ITERATIONS",
@@ -18,6 +18,8 @@ __all__ = [
     "ShadowRows",
     "Undecodable",
     "Verifier",
+    "WireType",
+    "bounded_text",
     "decode_parameter",
     "error",
     "field",

@@ -7,6 +7,7 @@ What a client sends is read in :mod:`dpsql.server.wire.decoding`.
 from __future__ import annotations
 
 import datetime
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,12 @@ from dpsql.server.wire.messages import Field
 from rewriter.declared import Kind, Scalar, Type
 
 __all__ = [
-    "Undecodable", "WireType", "data_rows", "decode_parameter", "encode_rows", "field", "float_text", "wire_type",
+    "Undecodable", "WireType", "bounded_text", "data_rows", "decode_parameter", "encode_rows", "field",
+    "float_text", "wire_type",
 ]  # fmt: skip
 
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
+BPCHAR, VARCHAR = 1042, 1043
 FLOAT8S = 1022
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1083, 1114, 1184, 1700
 
@@ -51,6 +54,8 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TEXTS: WireType(1009),
     Kind.DOUBLES: WireType(FLOAT8S),
 }
+_BOUNDED_TEXT = re.compile(r"character( varying)?(?:\((\d{1,8})\))?")
+"""As PostgreSQL's ``format_type`` spells them."""
 _LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016)}
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
@@ -69,6 +74,18 @@ def wire_type(type_: Type) -> WireType:
     if type_.kind is Kind.INTEGERS:
         return _LISTS[type_.bits]
     return _WIRE.get(type_.kind, WireType(TEXT))
+
+
+def bounded_text(spelt: str) -> WireType | None:
+    """The type of a column of texts that a database spells so, where PostgreSQL knows it as another than ``text``.
+
+    >>> bounded_text("character varying(16)"), bounded_text("character(2)"), bounded_text("text")
+    (WireType(oid=1043, size=-1, modifier=20), WireType(oid=1042, size=-1, modifier=6), None)
+    """
+    found = _BOUNDED_TEXT.fullmatch(spelt.lower())
+    if found is None:
+        return None
+    return WireType(VARCHAR if found[1] else BPCHAR, modifier=int(found[2]) + 4 if found[2] else -1)
 
 
 def field(name: str, type_: WireType) -> Field:

@@ -6,7 +6,7 @@ SELECT AVG(CASE WHEN drinks = 'yes' THEN 1 ELSE 0 END) AS share FROM survey;
 -- one unit moves: l1 1, l2 1
 --   s0: rows with COUNT(*) FILTER(WHERE drinks = 'yes') (steps of 1, at most 1)
 --   s1: rows with COUNT(*) FILTER(WHERE drinks = 'no') (steps of 1, at most 1)
--- a0: AVG(CASE WHEN drinks = 'yes' THEN 1 ELSE 0 END) (double) = mean by reports: 1.499 · (1 · s0) + -0.499 · (1 · s1), of [1, 1], ±√(0.7479 to 0.7479); -0.499 · (1 · s0) + 1.499 · (1 · s1), of [0, 0], ±√(0.7479 to 0.7479); 2 rows a person
+-- a0: AVG(CASE WHEN drinks = 'yes' THEN 1 ELSE 0 END) (double) = mean by reports: 1.499 · (1 · s0) + -0.499 · (1 · s1), of [1, 1], ±√(0.7479 to 0.7479); -0.499 · (1 · s0) + 1.499 · (1 · s1), of [0, 0], ±√(0.7479 to 0.7479); 1 rows a person
 -- note: people randomized this column themselves, and answers are freed of it (drinks: randomized response of 2 values at ε = 1.1)
 WITH released AS (
   SELECT
