@@ -241,7 +241,8 @@ class ExtremeError(RankError):
         for one in errors:
             beyond[one.text] = max(beyond.get(one.text, (0, 0)), (one.inside, one.rows))
         for text, (inside, rows) in beyond.items():
-            yield f"about {inside:,} people have values beyond {text}, at most {rows:,} more or fewer (95 %)"
+            people = "person has" if inside == 1 else "people have"
+            yield f"about {inside:,} {people} values beyond {text}, at most {rows:,} more or fewer (95 %)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,20 +91,25 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Ag
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
     if not ordered:
         function.check(node)
+    if isinstance(node.this, exp.Distinct) and node.find(exp.MD5) is not None and not isinstance(node, exp.Count):
+        raise _distinct(function.word)  # A hash of keys as a tool writes it: what it is for is what there is to say.
     return function.asked(Call(node, test, scope, dialect, text))
 
 
 def check_measured(aggregate: Aggregate) -> None:
     """Refuse an aggregate over people that only one person's rows may have."""
     if aggregate.distinct and (aggregate.kind.sums or aggregate.kind.averages):
-        word = aggregate.kind.word
-        raise Refused(
-            f"{word}(DISTINCT) is not answered over people",
-            hint=f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person; "
-            f"{word}(DISTINCT x) with GROUP BY the person is answered, and over people COUNT(DISTINCT x), or {word}(x)",
-        )
+        raise _distinct(aggregate.kind.word)
     if aggregate.kind.measured_by is MeasuredBy.NOTHING:
         raise Refused(f"{aggregate.kind.word} is not answered over people", hint=_HINT)
+
+
+def _distinct(word: str) -> Refused:
+    return Refused(
+        f"{word}(DISTINCT) is not answered over people",
+        hint=f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person; "
+        f"{word}(DISTINCT x) with GROUP BY the person is answered, and over people COUNT(DISTINCT x), or {word}(x)",
+    )
 
 
 def _word(node: exp.Expr) -> str:

@@ -62,7 +62,7 @@ from rewriter.expressions.literals import (
 )
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
-from rewriter.expressions.value import Length, TextSize, Value, Values
+from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
 # -- common types ------------------------------------------------------------------------------------------------
@@ -384,15 +384,18 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
 def _cut(value: Value, size: int, dialect: Dialect) -> Value:
     if size < 1 or size > 10_485_760:
         raise refuse(f"there is no varchar({size})", "use text", "22023")
-    return as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
+    short = as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
+    if (numeral := NUMERAL.of(value.sql)) is not None and len(str(math.floor(numeral.high))) <= size:
+        NUMERAL.on(short.sql, numeral)
+    return short
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
-    value = readable(value, dialect)
+    interval, value = NUMERAL.of(value.sql), readable(value, dialect)
     pattern = INTEGER_TEXT if type_.kind is Kind.INTEGER else NUMBER_TEXT
     sql = dialect.parse(value.sql, pattern, type_)
     raw = type_.kind is Kind.DOUBLE
-    return finite(derive(sql, type_, value, nullable=True, raw=raw), dialect)
+    return finite(derive(sql, type_, value, nullable=True, raw=raw, interval=interval), dialect)
 
 
 def _text_to_time(value: Value, type_: Type, dialect: Dialect) -> Value:

@@ -66,7 +66,7 @@ from rewriter.expressions.build import (
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
-from rewriter.expressions.value import Length, Span, TextSize, Value
+from rewriter.expressions.value import NUMERAL, Length, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -537,6 +537,24 @@ TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 
 
+_NUMERALS = {
+    "YYYY": "%Y", "YYYYMM": "%Y%m", "YYYYMMDD": "%Y%m%d", "YYYYMMDDHH24": "%Y%m%d%H", "YYYYMMDDHH24MI": "%Y%m%d%H%M",
+    "YYYYMMDDHH24MISS": "%Y%m%d%H%M%S",
+}  # fmt: skip
+"""Formats that print digits alone, the longest unit first: a number that never falls while time goes on."""
+
+
+def _numeral(spelt: str, interval: Interval) -> Interval | None:
+    """Where the number lies that a format prints of times of an interval; None of other formats.
+
+    >>> _numeral("YYYYMM", Interval.of(datetime.date(987, 6, 5), datetime.date(2026, 11, 23)))
+    Interval(low=Fraction(98706, 1), high=Fraction(202611, 1))
+    """
+    if (pattern := _NUMERALS.get(spelt)) is None:
+        return None
+    return _through(interval, lambda moment: Fraction(int(f"{moment.year}" + moment.strftime(pattern[2:]))))
+
+
 def to_char(node: exp.Expr, context: Context) -> Value:
     """TO_CHAR(x, format) of a time."""
     written = node.args.get("format")
@@ -557,5 +575,7 @@ def to_char(node: exp.Expr, context: Context) -> Value:
     printed = print_of(pattern, value.sql)
     if value.interval is not None:
         TEXTS.on(printed, most_texts(pattern, value.interval.width))
+        if (numeral := _numeral(spelt.upper(), value.interval)) is not None:
+            NUMERAL.on(printed, numeral)
     most = Length(plus=9 * len(written.this) + 2, checked=True) if written is not None else Length()
     return derive(printed, TEXT, value, size=TextSize(length=most))

@@ -84,6 +84,8 @@ DOMAIN: Fact[Domain] = Fact("domain")
 """The finite domain of an expression, where one follows from the expression itself."""
 LIMITS: Fact[Limits] = Fact("limits")
 LITERAL: Fact[Constant] = Fact("literal")
+NUMERAL: Fact[Interval] = Fact("numeral")
+"""Of a text that spells a number: where that should lie by the declared ranges."""
 REPORTED: Fact[bool] = Fact("reported")
 """Of a reference of ours to a column of reports, that reads them as they are."""
 

@@ -215,6 +215,17 @@ def test_a_window_that_moves_is_one_watch(visits: Path, hands: list[datetime.dat
         }
 
 
+def test_no_answer_is_that_of_another_window(visits: Path, hands: list[datetime.datetime]) -> None:
+    """The table has no refresh: the window alone says what is asked. Nobody comes on the even days of March."""
+    visits.write_text(visits.read_text().replace("refresh: 1 hour\n", ""))
+    with closing(opened(visits, hands, NoNoise())) as proxy:
+        session, hands[0] = watch(proxy), START.replace(month=4)
+        window = "SELECT COUNT(*) > 400 FROM visit WHERE made >= '2026-03-{:02}' AND made < '2026-03-{:02}'"
+        assert [told(session, window.format(day, day + 1)) for day in (4, 6, 4, 5)] == [
+            (False, True), (False, False), (False, False), (True, False)
+        ]  # fmt: skip
+
+
 def test_a_window_that_touches_more_is_another_watch(visits: Path, hands: list[datetime.datetime]) -> None:
     with closing(opened(visits, hands)) as proxy:
         session = watch(proxy)

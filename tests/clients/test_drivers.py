@@ -158,6 +158,15 @@ def test_psycopg2(server: Served) -> None:
 
 # asyncpg
 
+LISTS: list[tuple[str, str, list[object]]] = [
+    ("patient WHERE region = ANY($1)", "text[]", ["Bavaria", None, "Tyrol"]),
+    ("patient WHERE region = ANY($1::varchar[])", "varchar[]", ["Bavaria"]),
+    ("patient WHERE birth_year = ANY($1::int[])", "int4[]", [1960, 1970, 1980]),
+    ("visit WHERE day = ANY($1)", "date[]", [datetime.date(2025, 5, 1), datetime.date(2025, 5, 2)]),
+    ("visit WHERE cost = ANY($1::numeric[])", "numeric[]", [Decimal(number) for number in range(20, 60)]),
+    ("visit WHERE EXTRACT(month FROM day) = ANY($1::bigint[])", "int8[]", [5, 6]),
+]
+
 
 def test_asyncpg(server: Served) -> None:
     async def ask() -> None:
@@ -184,6 +193,16 @@ def test_asyncpg(server: Served) -> None:
                 datetime.date(2025, 5, 1), datetime.date(2025, 5, 3),
             )  # fmt: skip
             assert {datetime.date(2025, 5, 1), datetime.date(2025, 5, 2)} <= {row["day"] for row in days}
+            for sql, type_, values in LISTS:
+                statement = await connection.prepare(f"SELECT COUNT(*) AS n FROM {sql}")
+                assert [one.name for one in statement.get_parameters()] == [type_], sql
+                assert (await statement.fetchrow(values))["n"] > 100, sql
+                assert (await statement.fetchrow([]))["n"] < 100, sql
+            since = await connection.fetchval(
+                "SELECT COUNT(*) FROM visit WHERE CAST(day AS timestamp) > TIMESTAMP '2025-12-31' - $1::interval",
+                datetime.timedelta(days=30, seconds=1),
+            )
+            assert 1_000 < since < 40_000
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.fetch("SELECT * FROM patient")
             assert await connection.fetchval("SELECT 1") == 1

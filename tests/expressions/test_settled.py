@@ -9,14 +9,17 @@ from random import Random
 import psycopg
 import pytest
 import sqlglot
+from sqlglot import exp
 
-from rewriter.declared.types import TIMESTAMP
+from rewriter.declared.interval import Interval
+from rewriter.declared.types import DATE, TIMESTAMP
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.build import Context, finite, is_literal, scalar_of
 from rewriter.expressions.compile import _compile
 from rewriter.expressions.constants import _NoColumns
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
+from rewriter.statement.parser import Select, parse
 from tests.engines.postgres_server import shared_server
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
@@ -93,3 +96,27 @@ def test_what_may_be_missing_is_no_moment(text: str) -> None:
     value = compiled(text)
     assert not is_literal(value) or scalar_of(value) is None
     assert value.nullable
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("TO_CHAR(day, 'YYYYMMDD')::int", 20240105, 20261123),
+        ("CAST(CAST(TO_CHAR(day, 'YYYYMM') AS VARCHAR(30)) AS BIGINT)", 202401, 202611),
+        ("TO_CHAR(day, 'yyyy')::int", 2024, 2026),
+        ("CAST(TO_CHAR(day, 'YYYYMMDD') AS VARCHAR(4))::int", None, None),
+        ("TO_CHAR(day, 'DDMMYYYY')::int", None, None),
+        ("TO_CHAR(day, 'MM')::int", None, None),
+    ],
+)
+def test_dates_that_are_printed_as_numbers_have_their_bounds(text: str, low: int | None, high: int | None) -> None:
+    class Day(_NoColumns):
+        def column(self, node: exp.Column) -> Value:
+            range_ = Interval.of(datetime.date(2024, 1, 5), datetime.date(2026, 11, 23))
+            return Value(exp.column("day"), DATE, range_, nullable=False, constant=False, domain=None)
+
+    statement = parse(f"SELECT {text} FROM person")
+    assert isinstance(statement, Select)
+    value = Context(Day(), DUCKDB, _compile).compile(statement.tree.expressions[0])
+    found = (None, None) if value.interval is None else (value.interval.low, value.interval.high)
+    assert found == (low, high)

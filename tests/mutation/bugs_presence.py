@@ -103,6 +103,20 @@ BUGS: tuple[Bug, ...] = (
         f"{JOINS}::test_a_value_that_differs_within_a_group_is_not_that_of_the_group",
     ),
     bug(
+        "a symmetric sum adds a value once for each row",
+        "rewriter.split.symmetric_sums:_Written._sums",
+        "exp.Max(this=value.copy())",
+        "exp.Sum(this=value.copy())",
+        f"{JOINS}::test_each_key_adds_its_value_once",
+    ),
+    bug(
+        "a symmetric sum over two keys is taken for one over the first",
+        "rewriter.split.symmetric_sums:_symmetric",
+        "    if len(keys) != 1 or any(",
+        "    if not keys or any(",
+        f"{JOINS}::test_other_distinct_sums_are_refused_with_the_form_that_works",
+    ),
+    bug(
         "totals over chosen groups are dropped",
         "rewriter.split.top_groups_as_having:conditions_as_having",
         "    if needs_totals(copy, tests):",

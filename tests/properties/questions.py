@@ -20,12 +20,15 @@ LARGEST = " ORDER BY a0 DESC LIMIT 2"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """SQL in PostgreSQL's dialect. ``counts`` says how often each value is there of which ``sql`` asks the most common."""
+    """SQL in PostgreSQL's dialect. ``counts`` says how often each value is there of which ``sql`` asks the most common.
+
+    ``truth`` is the same in plain SQL, where a reader does not know the form."""
 
     sql: str
     features: frozenset[str]
     ordered: bool = False
     counts: str = ""
+    truth: str = ""
 
 
 def question(random: Random, world: World) -> Question:

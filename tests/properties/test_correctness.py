@@ -240,7 +240,7 @@ def ask(asked: Question, session: Session, theirs: duckdb.DuckDBPyConnection, sc
         score.refused[str(error)] += 1
         return
     names = [column.name for column in answer.columns]
-    their_names, rows = oracle(theirs, asked.sql.removesuffix(LARGEST))
+    their_names, rows = oracle(theirs, asked.truth or asked.sql.removesuffix(LARGEST))
     assert names == their_names, asked.sql
     mine, other = table(names, list(answer.rows)), table(their_names, rows)
     public = all(one.selection is None for one in plans)

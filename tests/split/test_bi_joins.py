@@ -164,6 +164,12 @@ def test_a_left_join_to_the_person_is_an_inner_one(ana: Session) -> None:
             "SELECT SUM(v) FROM (SELECT patient.id AS key, MAX(weight_kg) AS v FROM visit JOIN patient "
             "ON visit.patient_id = patient.id GROUP BY patient.id) AS t",
         ),
+        (
+            f"SELECT SUM(DISTINCT FLOOR(patient.weight_kg * 1000000) + {hashed('patient.id')} + {hashed('visit.reason')}) "
+            f"- SUM(DISTINCT {hashed('patient.id')} + {hashed('visit.reason')}) {VISITS}",
+            "SELECT SUM(v) FROM (SELECT patient.id AS key, reason, MAX(weight_kg) AS v FROM visit JOIN patient "
+            "ON visit.patient_id = patient.id GROUP BY patient.id, reason) AS t",
+        ),
     ],
 )
 def test_other_distinct_sums_are_refused_with_the_form_that_works(ana: Session, sql: str, works: str) -> None:

@@ -44,7 +44,9 @@ def _value(oid: int, value: bytes, binary: bool, read: Reader) -> object:
 _SAMPLES: Mapping[int, object] = {
     16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
     1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC),
-    1000: [True], 1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
+    1083: datetime.time(), 1186: "1 day", 1182: [datetime.date(2000, 1, 1)], 1115: [datetime.datetime(2000, 1, 1)],
+    1185: [datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)], 1000: [True],
+    1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
     1231: [Decimal(1)],
 }  # fmt: skip
 """A value of each type, to plan with before the values are known: columns seldom depend on them."""
@@ -53,7 +55,10 @@ TYPE_NAMES: Mapping[str, int] = {
     "bool": 16, "boolean": 16, "smallint": 21, "int2": 21, "int": 23, "integer": 23, "int4": 23, "bigint": 20,
     "int8": 20, "real": 700, "float4": 700, "float8": 701, "double precision": 701, "float": 701, "numeric": 1700,
     "decimal": 1700, "text": 25, "varchar": 1043, "character varying": 1043, "date": 1082, "timestamp": 1114,
-    "timestamptz": 1184, "unknown": 0,
+    "timestamptz": 1184, "timestamp without time zone": 1114, "timestamp with time zone": 1184, "time": 1083,
+    "interval": 1186, "bool[]": 1000, "smallint[]": 1005, "int[]": 1007, "integer[]": 1007, "int4[]": 1007,
+    "bigint[]": 1016, "int8[]": 1016, "text[]": 1009, "varchar[]": 1015, "date[]": 1182, "numeric[]": 1231,
+    "float8[]": 1022, "double precision[]": 1022, "timestamp[]": 1115, "timestamptz[]": 1185, "unknown": 0,
 }  # fmt: skip
 
 

@@ -39,6 +39,7 @@ _DATES = frozenset({1082, 1083, 1114, 1184})
 
 def decode_parameter(oid: int, data: bytes, binary: bool) -> object:
     """A parameter as a Python value: None, bool, int, float, Decimal, str, date, naive datetime, or a list of these.
+    An interval is the text of one.
 
     >>> decode_parameter(23, b"42", False), decode_parameter(1082, b"2020-02-01", False)
     (42, datetime.date(2020, 2, 1))
@@ -256,6 +257,20 @@ def _time_binary(data: bytes) -> datetime.time:
     return (_EPOCH + datetime.timedelta(microseconds=since)).time()
 
 
+def _interval_binary(data: bytes) -> str:
+    """The text of an interval, whose three parts PostgreSQL never turns into each other.
+
+    >>> _interval_binary(struct.pack("!qii", -1_500_000, 3000, 0)), _interval_binary(bytes(16))
+    ('3000 days -1.500000 seconds', '0 seconds')
+    """
+    micros, days, months = struct.unpack("!qii", data)
+    sign, (seconds, rest) = "-" if micros < 0 else "", divmod(abs(micros), 1_000_000)
+    parts = [f"{months} months"] * bool(months) + [f"{days} days"] * bool(days)
+    if micros or not parts:
+        parts.append(f"{sign}{seconds}.{rest:06d} seconds" if rest else f"{sign}{seconds} seconds")
+    return " ".join(parts)
+
+
 def _instant_binary(data: bytes) -> datetime.datetime:
     return _timestamp_binary(data).replace(tzinfo=datetime.UTC)
 
@@ -267,7 +282,7 @@ def _timestamp_binary(data: bytes) -> datetime.datetime:
 _BINARIES: Mapping[int, Callable[[bytes], object]] = {
     16: _bool_binary, 21: _packed("!h"), 23: _packed("!i"), 20: _packed("!q"), 26: _packed("!I"), 700: _packed("!f"),
     701: _packed("!d"), 1700: _numeric_binary, 1082: _date_binary, 1083: _time_binary, 1114: _timestamp_binary,
-    1184: _instant_binary,
+    1184: _instant_binary, 1186: _interval_binary,
     2950: lambda data: str(uuid.UUID(bytes=data)),
 }  # fmt: skip
 
