@@ -38,7 +38,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "charts do not escape",
-        "dpsql.console.charts:bar_chart",
+        "dpsql.console.charts:_bars",
         "<title>{escape(told)}</title>",
         "<title>{told}</title>",
         f"{CONSOLE}::test_every_text_is_escaped",

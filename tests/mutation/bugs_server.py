@@ -107,8 +107,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "describe runs the statement",
         "dpsql.server.session.session:WireSession._query_fields",
-        "            return _fields(self._inner.describe(text, samples(types)))\n",
-        "            return _fields(self._inner.execute(text, samples(types)).columns)\n",
+        "            return answer_fields(self._inner.describe(text, samples(types)), place.columns)\n",
+        "            return answer_fields(self._inner.execute(text, samples(types)).columns, place.columns)\n",
         f"{PROTOCOL}::test_describe_is_free_and_reads_no_data",
     ),
     bug(
