@@ -22,7 +22,7 @@ MOST_POINTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ChartFrame:
     """The place of a drawing, in pixels: its size, what its axis takes, and how many labels stand along it."""
 
     name: str
@@ -36,7 +36,7 @@ class Frame:
         return lambda time: self.left + 8 + (time - first) / (last - first) * (self.width - self.left - 24)
 
 
-FRAMES = (Frame("wide-place", 720.0, 280.0, 72.0, 6), Frame("narrow-place", 340.0, 240.0, 56.0, 3))
+FRAMES = (ChartFrame("wide-place", 720.0, 280.0, 72.0, 6), ChartFrame("narrow-place", 340.0, 240.0, 56.0, 3))
 
 
 def charts(result: Result) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def bar_chart(title: str, marks: Sequence[Mark]) -> str:
     return _figure(f"{title} with 95 % intervals{said}", lambda frame: _bars(frame, marks))
 
 
-def _bars(frame: Frame, marks: Sequence[Mark]) -> list[str]:
+def _bars(frame: ChartFrame, marks: Sequence[Mark]) -> list[str]:
     scale = _Scale.of(frame, [0.0, *(end for mark in marks for end in mark[2:])])
     step = (frame.width - frame.left - 8) / len(marks)
     parts = [*_axis(scale)]
@@ -131,7 +131,7 @@ def line_chart(title: str, points: Sequence[tuple[float, str, float, float, floa
     return _figure(f"{title} with its 95 % band", lambda frame: _lines(frame, points))
 
 
-def _lines(frame: Frame, points: Sequence[tuple[float, str, float, float, float]]) -> list[str]:
+def _lines(frame: ChartFrame, points: Sequence[tuple[float, str, float, float, float]]) -> list[str]:
     scale = _Scale.of(frame, [end for point in points for end in point[3:]])
     across = frame.across(points[0][0], points[-1][0])
     above = [f"{across(point[0]):.1f},{scale.place(point[4]):.1f}" for point in points]
@@ -157,7 +157,7 @@ def burn_down(spent: Sequence[tuple[float, str, float]]) -> str:
     return _figure("what is left of the budget, in per cent", lambda frame: _falling(frame, spent))
 
 
-def _falling(frame: Frame, spent: Sequence[tuple[float, str, float]]) -> list[str]:
+def _falling(frame: ChartFrame, spent: Sequence[tuple[float, str, float]]) -> list[str]:
     total = 100.0
     scale = _Scale.of(frame, [0.0, total])
     first, last = spent[0][0] - 60.0, spent[-1][0]
@@ -177,11 +177,11 @@ def _falling(frame: Frame, spent: Sequence[tuple[float, str, float]]) -> list[st
 class _Scale:
     """Numbers to heights, from a round number below to one above."""
 
-    def __init__(self, frame: Frame, low: float, high: float, step: float) -> None:
+    def __init__(self, frame: ChartFrame, low: float, high: float, step: float) -> None:
         self.frame, self.low, self.high, self.step = frame, low, high, step
 
     @classmethod
-    def of(cls, frame: Frame, values: Iterable[float]) -> _Scale:
+    def of(cls, frame: ChartFrame, values: Iterable[float]) -> _Scale:
         known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
         if high <= low:
@@ -226,7 +226,7 @@ def _line(kind: str, left: float, top: float, right: float, bottom: float) -> st
     return f'<line class="{kind}" x1="{left:.1f}" y1="{top:.1f}" x2="{right:.1f}" y2="{bottom:.1f}"/>'
 
 
-def _label(frame: Frame, middle: float, text: str, most: int) -> str:
+def _label(frame: ChartFrame, middle: float, text: str, most: int) -> str:
     """A name below the axis, as far inside as its letters need."""
     short = text if len(text) <= most else text[: most - 1] + "…"
     half = 3.7 * len(short)
@@ -234,7 +234,7 @@ def _label(frame: Frame, middle: float, text: str, most: int) -> str:
     return f'<text class="label" x="{inside:.1f}" y="{frame.height - BOTTOM + 18:.1f}">{escape(short)}</text>'
 
 
-def _figure(title: str, drawn: Callable[[Frame], Sequence[str]]) -> str:
+def _figure(title: str, drawn: Callable[[ChartFrame], Sequence[str]]) -> str:
     said = escape(title)
     pictures = "".join(
         f'<svg class="{frame.name}" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="img" aria-label="{said}">'
