@@ -96,6 +96,16 @@ def _compile(node: exp.Expr, context: Context) -> Value:
         raise
 
 
+_REPORTED_HINT = (
+    "ask for COUNT, SUM or AVG with GROUP BY {0}, WHERE {0} = … or FILTER (WHERE {0} = …);"
+    " CASE over its values goes above such a query"
+)
+_REPORTED_ROWS = (
+    "put the condition on {0} beside the aggregate: JOIN its table, or SELECT {0} in the subquery,"
+    " then COUNT, SUM or AVG with WHERE {0} = … or FILTER (WHERE {0} = …)"
+)
+
+
 def _column(node: exp.Column, context: Context) -> Value:
     """A column; of one that people randomized, only our own references are values."""
     value = context.scope.column(node)
@@ -103,10 +113,10 @@ def _column(node: exp.Column, context: Context) -> Value:
         return value
     if REPORTED.is_on(node):
         return replace(value, randomized=None)
+    rows = isinstance(node.find_ancestor(exp.Where, exp.Select), exp.Where)
     raise Refused(
         f"{node.name} was randomized by the people themselves, and this use of it cannot be freed of that",
-        hint=f"ask for COUNT, SUM or AVG with GROUP BY {node.name}, WHERE {node.name} = … or"
-        f" FILTER (WHERE {node.name} = …); CASE over its values goes above such a query",
+        hint=(_REPORTED_ROWS if rows else _REPORTED_HINT).format(node.name),
         position=position_of(node.this),
     )
 

@@ -30,6 +30,20 @@ BUGS: tuple[Bug, ...] = (
         f"{SUMS}::test_rows_of_a_person_share_the_report",
     ),
     bug(
+        "values of one report put together as if each were a report of its own",
+        "dpsql.inference.estimates.debiased_figures:Side.together",
+        "spread = whole**2 - (values**2).T @ weights",
+        "spread = (values**2).T @ (weights**2 - weights)",
+        f"{SUMS}::test_sums_of_randomized_numbers_have_one_variance",
+    ),
+    bug(
+        "parts of other rows taken for the same ones",
+        "rewriter.debiased:clusters",
+        "found.setdefault(place if part.counted is None else part.counted, []).append(place)",
+        "found.setdefault(len(part.reports), []).append(place)",
+        f"{SUMS}::test_a_sum_is_unbiased_and_its_variance_bounded",
+    ),
+    bug(
         "bits of a report read by the first cohort's hashes",
         "rewriter.declared.randomization:Rappor.patterns",
         "bloom = self.bloom(cohort, value)",
