@@ -75,7 +75,7 @@ class FakeSession:
         self._proxy = proxy
         self._busy = False
 
-    def execute(self, sql: str, parameters: object = ()) -> Answer:
+    def execute(self, sql: str, parameters: object = (), progress: object = None) -> Answer:
         assert not self._busy, "two statements at once in one session"
         assert not self._proxy.closed
         self._busy = True
