@@ -257,7 +257,7 @@ def test_closing_waits_for_the_statement_that_runs(proxy: FakeProxy) -> None:
     entered, go = threading.Event(), threading.Event()
     seen_closed = []
 
-    def execute(sql: str, parameters: object = ()) -> Answer:
+    def execute(sql: str, parameters: object = (), progress: object = None) -> Answer:
         entered.set()
         assert go.wait(60)
         seen_closed.append(connection.closed)
