@@ -2,13 +2,16 @@
 
 New ones are drawn with ``pytest --hypothesis-profile=default``, and by the campaigns. The longest tests come first: else
 one worker is still at them when the other has nothing left to do. Garbage is collected as seldom as in a server, which a
-third of the time of planning went into.
+third of the time of planning went into. What tests write is in memory, where there is room: hundreds of ledgers are made
+and flushed for each minute of tests, and those that are about crashes choose their places themselves.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +20,11 @@ QUICK = ("golden", "rooms")
 """Folders of tests that are all quick; others mark one of their own."""
 
 LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
+
+MEMORY, ROOM = "/dev/shm", 4 << 30  # noqa: S108
+
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 # What is printed does not depend on the terminal from which the tests are started.
 for _name in ("COLUMNS", "LINES"):

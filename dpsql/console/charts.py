@@ -1,22 +1,42 @@
 """Charts as SVG, drawn here: bars with intervals, lines with a band, and how a budget burns down.
 
 Guarantee: every text in them is escaped; they have classes and no styles, so that a page's rules colour them, light and
-dark; and a table beside them says the same.
+dark; and a table beside them says the same. Each is drawn twice, for a wide and for a narrow place: a page's rules show
+the one that fits, so that no figure is cut off nor too small to read.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from dpsql.console.questions import Result, ShownColumn
 from dpsql.releases import Cell, cell
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720.0, 280.0, 72.0, 46.0, 14.0
+BOTTOM, TOP = 46.0, 14.0
 MOST_BARS = 40
 MOST_POINTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The place of a drawing, in pixels: its size, what its axis takes, and how many labels stand along it."""
+
+    name: str
+    width: float
+    height: float
+    left: float
+    labels: int
+
+    def across(self, first: float, last: float) -> Callable[[float], float]:
+        """The place of a time between the first and the last."""
+        return lambda time: self.left + 8 + (time - first) / (last - first) * (self.width - self.left - 24)
+
+
+FRAMES = (Frame("wide-place", 720.0, 280.0, 72.0, 6), Frame("narrow-place", 340.0, 240.0, 56.0, 3))
 
 
 def charts(result: Result) -> tuple[str, ...]:
@@ -78,11 +98,16 @@ def bar_chart(title: str, marks: Sequence[Mark]) -> str:
     if not marks:
         return ""
     marks, left_out = marks[:MOST_BARS], len(marks) - MOST_BARS
-    scale = _Scale.of([0.0, *(end for mark in marks for end in mark[2:])])
-    step = (WIDTH - LEFT - 8) / len(marks)
+    said = f" ({left_out} more are in the table)" if left_out > 0 else ""
+    return _figure(f"{title} with 95 % intervals{said}", lambda frame: _bars(frame, marks))
+
+
+def _bars(frame: Frame, marks: Sequence[Mark]) -> list[str]:
+    scale = _Scale.of(frame, [0.0, *(end for mark in marks for end in mark[2:])])
+    step = (frame.width - frame.left - 8) / len(marks)
     parts = [*_axis(scale)]
     for at, (name, value, low, high) in enumerate(marks):
-        left, middle = LEFT + at * step + step * 0.14, LEFT + (at + 0.5) * step
+        left, middle = frame.left + at * step + step * 0.14, frame.left + (at + 0.5) * step
         top, bottom = sorted((scale.place(value), scale.place(0.0)))
         told = f"{name}: {cell(value, high - value)}, 95 %: {cell(low, high - low)} to {cell(high, high - low)}"
         parts.append(f'<g class="mark"><title>{escape(told)}</title>')
@@ -95,21 +120,20 @@ def bar_chart(title: str, marks: Sequence[Mark]) -> str:
             parts += [_line("whisker", middle - wing, end, middle + wing, end) for end in ends]
         parts.append("</g>")
         if step > 26 or at % math.ceil(26 / step) == 0:
-            parts.append(_label(middle, name, max(4, int(step / 6.5)) if step > 26 else 8))
-    said = f" ({left_out} more are in the table)" if left_out > 0 else ""
-    return _svg(f"{title} with 95 % intervals{said}", parts)
+            parts.append(_label(frame, middle, name, max(4, int(step / 6.5)) if step > 26 else 8))
+    return parts
 
 
 def line_chart(title: str, points: Sequence[tuple[float, str, float, float, float]]) -> str:
     """A line along time, with a band from the lower to the upper ends."""
     if len(points) < 2 or points[0][0] == points[-1][0]:
         return ""
-    scale = _Scale.of([end for point in points for end in point[3:]])
-    first, last = points[0][0], points[-1][0]
+    return _figure(f"{title} with its 95 % band", lambda frame: _lines(frame, points))
 
-    def across(time: float) -> float:
-        return LEFT + 8 + (time - first) / (last - first) * (WIDTH - LEFT - 24)
 
+def _lines(frame: Frame, points: Sequence[tuple[float, str, float, float, float]]) -> list[str]:
+    scale = _Scale.of(frame, [end for point in points for end in point[3:]])
+    across = frame.across(points[0][0], points[-1][0])
     above = [f"{across(point[0]):.1f},{scale.place(point[4]):.1f}" for point in points]
     below = [f"{across(point[0]):.1f},{scale.place(point[3]):.1f}" for point in reversed(points)]
     line = [f"{across(point[0]):.1f},{scale.place(point[2]):.1f}" for point in points]
@@ -121,23 +145,23 @@ def line_chart(title: str, points: Sequence[tuple[float, str, float, float, floa
             f'<circle class="dot" cx="{across(point[0]):.1f}" cy="{scale.place(point[2]):.1f}" r="3">'
             f"<title>{escape(told)}</title></circle>"
         )
-    every = max(1, math.ceil(len(points) / 6))
-    parts += [_label(across(point[0]), point[1], 16) for point in points[::every]]
-    return _svg(f"{title} with its 95 % band", parts)
+    every = max(1, math.ceil(len(points) / frame.labels))
+    named = points[every // 2 :: every] if frame.labels < len(points) else points
+    return parts + [_label(frame, across(point[0]), point[1], 16) for point in named]
 
 
 def burn_down(spent: Sequence[tuple[float, str, float]]) -> str:
     """Which part of a budget was left after each charge: a time, its text, and the part that was spent by then."""
     if not spent:
         return ""
+    return _figure("what is left of the budget, in per cent", lambda frame: _falling(frame, spent))
+
+
+def _falling(frame: Frame, spent: Sequence[tuple[float, str, float]]) -> list[str]:
     total = 100.0
-    scale = _Scale.of([0.0, total])
-    first = spent[0][0] - 60.0
-    last = spent[-1][0]
-
-    def across(time: float) -> float:
-        return LEFT + 8 + (time - first) / (last - first) * (WIDTH - LEFT - 24)
-
+    scale = _Scale.of(frame, [0.0, total])
+    first, last = spent[0][0] - 60.0, spent[-1][0]
+    across = frame.across(first, last)
     steps, left = [f"{across(first):.1f},{scale.place(total):.1f}"], total
     for time, _, gone in spent:
         steps.append(f"{across(time):.1f},{scale.place(left):.1f}")
@@ -147,18 +171,17 @@ def burn_down(spent: Sequence[tuple[float, str, float]]) -> str:
     area = [*steps, f"{across(last):.1f},{floor:.1f}", f"{across(first):.1f},{floor:.1f}"]
     parts = [*_axis(scale), f'<polygon class="band" points="{" ".join(area)}"/>']
     parts.append(f'<polyline class="line" points="{" ".join(steps)}"/>')
-    parts += [_label(across(first) + 40, spent[0][1], 20), _label(across(last) - 40, spent[-1][1], 20)]
-    return _svg("what is left of the budget, in per cent", parts)
+    return [*parts, _label(frame, across(first), spent[0][1], 20), _label(frame, across(last), spent[-1][1], 20)]
 
 
 class _Scale:
     """Numbers to heights, from a round number below to one above."""
 
-    def __init__(self, low: float, high: float, step: float) -> None:
-        self.low, self.high, self.step = low, high, step
+    def __init__(self, frame: Frame, low: float, high: float, step: float) -> None:
+        self.frame, self.low, self.high, self.step = frame, low, high, step
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> _Scale:
+    def of(cls, frame: Frame, values: Iterable[float]) -> _Scale:
         known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
         if high <= low:
@@ -166,11 +189,11 @@ class _Scale:
         rough = (high - low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-        return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step)
+        return cls(frame, math.floor(low / step) * step, math.ceil(high / step) * step, step)
 
     def place(self, value: float) -> float:
         part = (value - self.low) / (self.high - self.low)
-        return HEIGHT - BOTTOM - min(max(part, -1.0), 2.0) * (HEIGHT - BOTTOM - TOP)
+        return self.frame.height - BOTTOM - min(max(part, -1.0), 2.0) * (self.frame.height - BOTTOM - TOP)
 
     @property
     def ticks(self) -> list[float]:
@@ -179,11 +202,11 @@ class _Scale:
 
 
 def _axis(scale: _Scale) -> list[str]:
-    found = []
+    found, frame = [], scale.frame
     for tick in scale.ticks:
         height = scale.place(tick)
-        found.append(_line("grid", LEFT, height, WIDTH - 8, height))
-        found.append(f'<text class="tick" x="{LEFT - 8:.1f}" y="{height + 4:.1f}">{_short(tick)}</text>')
+        found.append(_line("grid", frame.left, height, frame.width - 8, height))
+        found.append(f'<text class="tick" x="{frame.left - 8:.1f}" y="{height + 4:.1f}">{_short(tick)}</text>')
     return found
 
 
@@ -203,14 +226,19 @@ def _line(kind: str, left: float, top: float, right: float, bottom: float) -> st
     return f'<line class="{kind}" x1="{left:.1f}" y1="{top:.1f}" x2="{right:.1f}" y2="{bottom:.1f}"/>'
 
 
-def _label(middle: float, text: str, most: int) -> str:
+def _label(frame: Frame, middle: float, text: str, most: int) -> str:
+    """A name below the axis, as far inside as its letters need."""
     short = text if len(text) <= most else text[: most - 1] + "…"
-    return f'<text class="label" x="{middle:.1f}" y="{HEIGHT - BOTTOM + 18:.1f}">{escape(short)}</text>'
+    half = 3.7 * len(short)
+    inside = min(max(middle, half), frame.width - half)
+    return f'<text class="label" x="{inside:.1f}" y="{frame.height - BOTTOM + 18:.1f}">{escape(short)}</text>'
 
 
-def _svg(title: str, parts: Sequence[str]) -> str:
+def _figure(title: str, drawn: Callable[[Frame], Sequence[str]]) -> str:
     said = escape(title)
-    return (
-        f'<figure class="chart"><svg viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="{said}">'
-        f"{''.join(parts)}</svg><figcaption>{said}</figcaption></figure>"
+    pictures = "".join(
+        f'<svg class="{frame.name}" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="img" aria-label="{said}">'
+        f"{''.join(drawn(frame))}</svg>"
+        for frame in FRAMES
     )
+    return f'<figure class="chart">{pictures}<figcaption>{said}</figcaption></figure>'

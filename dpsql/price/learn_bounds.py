@@ -48,7 +48,8 @@ class Bound:
     def notice(self) -> str:
         """The notice to an analyst. It holds released numbers only."""
         missing, high = self.learned.missing, _shown(self.learned.high)
-        unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
+        many = f"{float(f'{self.unseen:.2g}'):,.0f}"
+        unseen = f"up to about {many} {'person' if many == '1' else 'people'} may be beyond it unseen"
         released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"
         if missing.total:
             return f"{missing.column} of one person is taken to add up to at most {high}: {released}"

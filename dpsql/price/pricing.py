@@ -433,7 +433,9 @@ def notices(priced: Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             more = ", nor larger ones of people who are in many groups" if calibration.spreads_people else ""
-            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown{more}"] = None
+            fewest = f"{calibration.threshold:.0f}"
+            who = "1 person" if fewest == "1" else f"{fewest} people"
+            notes[f"groups of fewer than about {who} are not shown{more}"] = None
             if calibration.selected.measured:
                 notes["of groups near that size, those are shown whose number came out too high"] = None
         if calibration.peeled is not None:

@@ -83,8 +83,8 @@ def test_from_sign_in_to_a_chart(page: Page) -> None:
     expect(page.locator("#explained")).to_contain_text("±")
     assert budget(page) == before
     page.get_by_role("button", name="Buy the answer").click()
-    expect(page.locator("#answered svg")).to_be_visible()
-    assert page.locator("#answered .whisker").count() == 18
+    expect(page.locator("#answered svg:visible")).to_be_visible()
+    assert page.locator("#answered .wide-place .whisker").count() == 18
     assert page.locator("#answered td .margin").count() == 6
     expect(page.locator("#explained")).to_contain_text("Free")
     assert budget(page) < before
@@ -128,7 +128,7 @@ def test_by_keyboard_alone(page: Page) -> None:
         "SELECT smoker, COUNT(*) AS n FROM patient GROUP BY smoker "
     )
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#answered svg")).to_be_visible()
+    expect(page.locator("#answered svg:visible")).to_be_visible()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "epsilon", "Tab leaves the editor where no list is open"
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -182,7 +182,7 @@ def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, sch
         "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS visits, AVG(cost) AS cost FROM visit GROUP BY 1"
     )
     page.get_by_role("button", name="Buy the answer").click()
-    expect(page.locator("#answered svg").first).to_be_visible()
+    expect(page.locator("#answered svg:visible").first).to_be_visible()
     for path in ("/", "/history", "/guide/sql", "/sign-in"):
         if path != "/":
             page.goto(path)
@@ -201,6 +201,7 @@ def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, sch
     owner = chromium.new_context(base_url=console.url, viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
     page = owner.new_page()
     sign_in(page, OWNER)
+    expect(page.get_by_role("heading", name="Budget")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     kept(page, f"owner-{width}-{scheme}")
     owner.close()

@@ -99,7 +99,7 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         assert left(browser) == before, "explaining is free"
         answer = asked(browser, "/answer", BY_REGION)
         assert left(browser) < before
-        assert answer.count("<svg") == 2
+        assert answer.count("<svg") == 4, "two charts, each drawn for a wide and for a narrow place"
         assert answer.count('class="whisker"') >= 2 * 3 * 5
         assert len(re.findall(r'<span class="margin">± [\d.,]+</span>', answer)) >= 10
         assert "Paid: 2.1 % of the total budget" in answer
