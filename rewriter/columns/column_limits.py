@@ -20,7 +20,7 @@ from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import Kind, Type, measure
 from rewriter.dialects import Read, reading_of
-from rewriter.expressions import Value, floor_to
+from rewriter.expressions import LINEAR, Value, floor_to
 
 Path = tuple[str, ...]
 """The subqueries around an expression: a CTE that stands twice in FROM has its columns twice."""
@@ -227,7 +227,7 @@ def _keeps(kind: Type, to: exp.DataType) -> bool:
 
 
 def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Variable, ColumnLimits] | None:
-    """The column of which ``node`` is a non-decreasing function, with its limits by ``node sign end``; None without
+    """The column of which ``node`` is a monotone function, with its limits by ``node sign end``; None without
     one."""
     while True:
         if (variable := column_of(node, path)) is not None:
@@ -236,6 +236,9 @@ def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Varia
             path, node = (*path, node.text("table")), origin.sql
         elif isinstance(node, exp.Paren):
             node = node.this
+        elif (linear := LINEAR.of(node)) is not None:
+            node, end = linear.moment, (end - linear.offset) / linear.factor
+            sign = sign if linear.factor > 0 else _MIRRORED[sign]
         elif (cut := _cut(node)) is None:
             return None
         else:

@@ -22,6 +22,7 @@ from rewriter.expressions.time_bins import BINNED, WIDTH
 from rewriter.expressions.value import (
     DOMAIN,
     LIMITS,
+    LINEAR,
     LITERAL,
     REPORTED,
     Domain,
@@ -44,6 +45,7 @@ __all__ = [
     "FUNCTIONS",
     "LENGTHS",
     "LIMITS",
+    "LINEAR",
     "LITERAL",
     "PART",
     "REPORTED",

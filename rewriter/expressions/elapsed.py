@@ -14,11 +14,11 @@ from sqlglot import exp
 from rewriter.declared import BIGINT, DOUBLE, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UTC, Interval, Kind, decimal
 from rewriter.dialects import duplicate, number, refuse, when, wrap
 from rewriter.expressions import arithmetic
-from rewriter.expressions.build import Context, derive, integer_domain, limits_of, literal, scalar_of
+from rewriter.expressions.build import Context, derive, integer_domain, is_literal, limits_of, literal, scalar_of
 from rewriter.expressions.casts import convert_to, widen
 from rewriter.expressions.interval_length import DAY, microseconds
 from rewriter.expressions.local_time import to_instant, to_local
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import LINEAR, LinearTime, Value
 
 _BEFORE_1970 = 719_163
 CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)
@@ -62,8 +62,17 @@ def at_microsecond(value: Value, context: Context) -> Value:
 def difference(later: Value, earlier: Value, context: Context) -> Value:
     """a - b of timestamps."""
     common = TIMESTAMPTZ if Kind.TIMESTAMPTZ in (later.type.kind, earlier.type.kind) else TIMESTAMP
-    one, other = (since_1970(widen(side, common, context.dialect), context) for side in (later, earlier))
-    return as_interval(arithmetic.subtract(one, other, context), context)
+    later, earlier = (widen(side, common, context.dialect) for side in (later, earlier))
+    apart = arithmetic.subtract(since_1970(later, context), since_1970(earlier, context), context)
+    return in_one_time(as_interval(apart, context), later, earlier, DAY)
+
+
+def in_one_time(value: Value, later: Value, earlier: Value, unit: int) -> Value:
+    """A difference of times, of which one may be a literal, in ``unit`` for each day."""
+    for known, moment, factor in ((later, earlier, -unit), (earlier, later, unit)):
+        if is_literal(known) and known.interval is not None and not is_literal(moment):
+            LINEAR.on(value.sql, LinearTime(moment.sql, factor, -factor * known.interval.low))
+    return value
 
 
 def added(one: Value, other: Value, sign: int, context: Context) -> Value:

@@ -64,9 +64,10 @@ from rewriter.expressions.build import (
     settled,
 )
 from rewriter.expressions.casts import coerce, widen
+from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
-from rewriter.expressions.value import NUMERAL, Length, Span, TextSize, Value
+from rewriter.expressions.value import LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -134,7 +135,8 @@ def minus(left: Value, right: Value, context: Context) -> Value:
         sql = context.dialect.days_between(wrap(left.sql), wrap(right.sql))
         limits = (-CALENDAR_DAYS, CALENDAR_DAYS)
         domain = integer_domain(interval)
-        return derive(sql, INTEGER, left, right, interval=interval, limits=limits, domain=domain)
+        apart = derive(sql, INTEGER, left, right, interval=interval, limits=limits, domain=domain)
+        return elapsed.in_one_time(apart, left, right, 1)
     if left.type.temporal and right.type.temporal:
         return elapsed.difference(left, right, context)
     if left.type.kind is right.type.kind is Kind.INTERVAL:
@@ -173,7 +175,7 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
         interval = moment.interval + by.interval if sign > 0 else moment.interval - by.interval
     sql = context.dialect.add_days(wrap(moment.sql), as_integer)
     found = settled(derive(sql, DATE, moment, by, interval=interval), context.dialect, moment, by)
-    return found if is_literal(found) else in_calendar(found, context.dialect)
+    return _later(found, moment, Fraction(sign * low) if low == high else None, context)
 
 
 def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
@@ -182,7 +184,17 @@ def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     if moment.type.kind is Kind.TIMESTAMPTZ:
         return _shift_instant(moment, span, context)
     found = _shifted(moment, span, context)
-    return found if is_literal(found) else in_calendar(found, context.dialect)
+    return _later(found, moment, None if span[0] else Fraction(span[1]) + Fraction(span[2], DAY), context)
+
+
+def _later(value: Value, moment: Value, days: Fraction | None, context: Context) -> Value:
+    """A shifted time within the calendar, so many ``days`` later than it was, where that is one number."""
+    if is_literal(value):
+        return value
+    found = in_calendar(value, context.dialect)
+    if days is not None and found.interval is not None:
+        LINEAR.on(found.sql, LinearTime(moment.sql, 1, days))
+    return found
 
 
 def _shift_instant(moment: Value, span: Span, context: Context) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Protocol
 
 from sqlglot import exp
@@ -80,10 +81,21 @@ class TextSize:
     guarded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LinearTime:
+    """``factor`` times the place of a ``moment`` on the number line, in days, and an ``offset``."""
+
+    moment: exp.Expr
+    factor: int
+    offset: Fraction
+
+
 DOMAIN: Fact[Domain] = Fact("domain")
 """The finite domain of an expression, where one follows from the expression itself."""
 LIMITS: Fact[Limits] = Fact("limits")
 LITERAL: Fact[Constant] = Fact("literal")
+LINEAR: Fact[LinearTime] = Fact("linear")
+"""Of what is computed of one time and of literals, wherever it is not NULL: ``now() - x``, ``x + INTERVAL '1 day'``."""
 NUMERAL: Fact[Interval] = Fact("numeral")
 """Of a text that spells a number: where that should lie by the declared ranges."""
 REPORTED: Fact[bool] = Fact("reported")

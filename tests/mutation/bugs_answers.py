@@ -71,6 +71,13 @@ BUGS: tuple[Bug, ...] = (
         "",
         "tests/expressions/test_settled.py::test_what_may_be_missing_is_no_moment",
     ),
+    bug(
+        "a time since that is short is one that is long ago",
+        "rewriter.columns.column_limits:_pushed",
+        "sign = sign if linear.factor > 0 else _MIRRORED[sign]",
+        "pass",
+        f"{SERIES}::test_the_days_of_a_condition_on_the_time_since_are_those_that_have_rows",
+    ),
     # Series and drill-downs
     bug(
         "a cell is kept that was measured while its day was open",

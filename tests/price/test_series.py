@@ -20,6 +20,7 @@ from dpsql.proxy import Proxy, Session
 from dpsql.releases import ExactTable, NoisyTable
 from dpsql.reply import Answer
 from rewriter.declared import SPANS
+from tests.doubles import NoNoise
 
 POLICY = """
 database: duckdb:clinic.duckdb
@@ -196,6 +197,13 @@ def test_an_open_day_is_measured_anew_at_each_refresh(clinic: Clinic) -> None:
         ("made >= DATE_TRUNC('month', now()) - INTERVAL '1 month' AND made < DATE_TRUNC('month', now())", 6),
         ("made::date >= (now() AT TIME ZONE 'Europe/Berlin')::date - 9", 6),
         ("made < CURRENT_TIMESTAMP", 18),
+        ("now() - made < INTERVAL '5 days'", 6),
+        ("NOT (now() - made >= INTERVAL '5 days')", 6),
+        ("CURRENT_DATE - made::date <= 7", 6),
+        ("made + INTERVAL '20 days' > now()", 12),
+        ("made::date + 3 > CURRENT_DATE", 6),
+        ("made - TIMESTAMP '2026-02-01' BETWEEN INTERVAL '0 days' AND INTERVAL '2 days'", 6),
+        ("made + INTERVAL '1 month' > now()", 18),
     ],
 )
 def test_conditions_on_the_clock_touch_the_spans_that_dates_would(tmp_path: Path, condition: str, rows: int) -> None:
@@ -204,6 +212,34 @@ def test_conditions_on_the_clock_touch_the_spans_that_dates_would(tmp_path: Path
     path.write_text(path.read_text().replace("2026-12-31]}, day", "now]}, day"))
     notices = clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {condition}").notices
     assert f"each person counts with at most {rows} rows" in notices
+
+
+@pytest.mark.parametrize(
+    ("condition", "days"),
+    [
+        ("now() - made < INTERVAL '3 days'", 4),
+        ("CURRENT_DATE - made::date <= 3", 4),
+        ("made - INTERVAL '1 day' >= TIMESTAMP '2026-03-08' AND made <= now()", 2),
+        ("made::date + 3 > CURRENT_DATE", 3),
+        ("TIMESTAMP '2026-03-05' - made BETWEEN INTERVAL '0 days' AND INTERVAL '2 days'", 3),
+        ("made - TIMESTAMP '2026-03-05' <= INTERVAL '36 hours' AND made > '2026-03-06'", 1),
+    ],
+)
+def test_the_days_of_a_condition_on_the_time_since_are_those_that_have_rows(
+    tmp_path: Path, condition: str, days: int
+) -> None:
+    clinic = Clinic(tmp_path, most="2000 per month")
+    path = clinic.folder / "policy.yaml"
+    path.write_text(path.read_text().replace("2026-12-31]}, day", "now]}, day"))
+    opened = open_here(compared(load_policy(path)), read=lambda: clinic.now)
+    with closing(Proxy(opened, NoNoise(), silent=True)) as proxy:
+        rows = proxy.session().execute(BY_DAY.format(condition)).rows
+    with duckdb.connect(str(clinic.folder / "clinic.duckdb")) as connection:
+        now = "TIMESTAMP '2026-03-10 03:00:00'"
+        there = condition.replace("now()", now).replace("CURRENT_DATE", f"{now}::date")
+        truth = connection.execute(BY_DAY.format(f"{there} AND made < '2026-03-11'")).fetchall()
+    assert [tuple(row) for row in rows] == truth
+    assert len(truth) == days
 
 
 def test_a_day_that_closes_between_two_refreshes_is_not_bought_twice(clinic: Clinic) -> None:
