@@ -61,7 +61,9 @@ class Asking(threading.Thread):
 
 
 def workers(server: Several) -> list[int]:
-    """The two processes that answer: each of two new connections is in another one."""
+    """The two processes that answer: each of two new connections is in another one, when the ends of earlier ones are
+    heard of."""
+    nobody_is_left(server)
     with server.standing(), server.connect() as one, server.connect() as other:
         asked = [Asking(one, COUNT + str(time.monotonic_ns())), Asking(other, COUNT + str(time.monotonic_ns()))]
         eventually(lambda: len(server.entered()) == 2)
@@ -69,9 +71,12 @@ def workers(server: Several) -> list[int]:
         (server.gate / "closed").unlink()
         assert [one.ended().sqlstate for one in asked] == ["", ""]
     assert len(set(found)) == 2
-    # Their ends are heard of.
-    eventually(lambda: server.figure("dpsql_connections", state="logged in") == 0)
+    nobody_is_left(server)
     return found
+
+
+def nobody_is_left(server: Several) -> None:
+    eventually(lambda: server.figure("dpsql_connections", state="logged in") == 0)
 
 
 def test_a_release_that_one_worker_bought_is_free_in_the_other(server: Several) -> None:
@@ -186,7 +191,6 @@ def test_a_worker_that_is_killed_takes_nobody_else_along(server: Several) -> Non
         assert other.execute("SELECT 1").fetchone() == (1,)
         charged = server.charges()
         assert len(charged) == len(before) + 4, "two of the workers' own, and both of these"
-    eventually(lambda: server.figure("dpsql_connections", state="logged in") == 0)
     found = workers(server)
     assert victim not in found
     assert len(set(found) & set(victims)) == 1, "the other one still is there"
