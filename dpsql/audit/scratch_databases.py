@@ -21,7 +21,6 @@ from dpsql.engines import ForeignKey, Schema, SchemaTable
 from dpsql.errors import OperationalError
 from rewriter.declared import Catalog, Kind, Table, Type
 
-
 _AT_ONCE = 200
 """Rows that one statement inserts: each alone would be planned alone."""
 
