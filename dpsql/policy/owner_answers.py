@@ -19,8 +19,9 @@ Ask = Callable[[str, str], str]
 """A question and its proposal, to what the owner says."""
 
 _IDENTIFIES = re.compile(
-    r"(^|_)(e_?mail|phone|telephone|mobile|fax|ssn|passport|iban|street|address|first_?name|last_?name|sur_?name|full_?name"
-    r"|maiden_?name|user_?name|login|password|token|ip|ip_?address|licen[cs]e_?plate|tax_?id|social_?security)(_|$)",
+    r"(^|_)(e_?mail|phone|telephone|mobile|fax|ssn|passport|iban|street|address"
+    r"|(first|last|given|middle|sur|full|maiden|user)_?name|name_?(first|last|given|middle|full)"
+    r"|login|password|token|ip|ip_?address|licen[cs]e_?plate|tax_?id|social_?security)(_|$)",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"\[?\s*([^,\s\[\]]+)\s*,\s*([^,\s\[\]]+)\s*\]?")
@@ -45,8 +46,8 @@ def identifies(column: SchemaColumn) -> bool:
     """Whether a column is named like what identifies a person: such a column is left out of a first policy.
 
     >>> from rewriter.declared import TEXT
-    >>> [identifies(SchemaColumn(name, "VARCHAR", TEXT)) for name in ("email", "last_name", "name", "ip", "ship")]
-    [True, True, False, True, False]
+    >>> [identifies(SchemaColumn(name, "VARCHAR", TEXT)) for name in ("email", "last_name", "nameFirst", "name", "ip")]
+    [True, True, True, False, True]
     """
     return column.type is not None and column.type.kind is Kind.TEXT and bool(_IDENTIFIES.search(column.name))
 
