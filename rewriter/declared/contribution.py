@@ -53,11 +53,11 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedUnits:
     """Units are rows that may be of two people each: which tables they are made of, with the most rows of one person
     and how many changes each of them is (:mod:`rewriter.relations.shared_rows`).
 
-    >>> shared = Shared((("sale", 20, 1), ("return", 3, 2)))
+    >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
     >>> shared.changes
     26
     >>> print(shared)
@@ -100,7 +100,7 @@ class ContributionBound:
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
-    shared: Shared | None = None
+    shared: SharedUnits | None = None
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):

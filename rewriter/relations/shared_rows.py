@@ -1,7 +1,7 @@
 """Rows that belong to two people: a sale, joined with its return, which somebody else brought back.
 
-Guarantee: where one person comes or goes, at most :attr:`rewriter.declared.Shared.changes` rows of such a join come, go
-or become others, whatever the data. So a row is planned as a unit of its own, and all that one of them moves is
+Guarantee: where one person comes or goes, at most :attr:`rewriter.declared.SharedUnits.changes` rows of such a join come
+or go, whatever the data. So a row is planned as a unit of its own, and all that one of them moves is
 multiplied by that number (:mod:`rewriter.planner.answers_changed`): neighbours are as many steps apart, and at each the
 release moves by no more than one row of it does.
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import Source
-from rewriter.declared import ONE, Catalog, ContributionBound, Kind, Shared
+from rewriter.declared import ONE, Catalog, ContributionBound, Kind, SharedUnits
 from rewriter.dialects import Dialect, number
 from rewriter.refused import Refused
 from rewriter.relations.ownership import Equality, OuterCondition, Ownership, Ties, own, reach
@@ -65,7 +65,7 @@ def shared_rows(
         return None
     several = 2 if any(source.optional for source in private) else 1
     counted = (_most_of(host, 1), *(_most_of(guest, several) for guest in guests))
-    row = replace(ONE, shared=Shared(counted))
+    row = replace(ONE, shared=SharedUnits(counted))
     items = {source.alias: _limited(source, catalog, dialect) for source in (host, *guests)}
     alone = [_alone(source, host, row) for source in sources]
     owner = own(alone, equalities, outer, unmatched, catalog, dialect)
