@@ -1,7 +1,7 @@
 """Rows that belong to two people: a sale, joined with its return, which somebody else brought back.
 
-Guarantee: where one person comes or goes, at most :attr:`rewriter.declared.SharedUnits.changes` rows of such a join come
-or go, whatever the data. So a row is planned as a unit of its own, and all that one of them moves is
+Guarantee: where one person comes or goes, at most :attr:`rewriter.declared.SharedUnits.changes` rows of such a join
+come or go, whatever the data. So a row is planned as a unit of its own, and all that one of them moves is
 multiplied by that number (:mod:`rewriter.planner.answers_changed`): neighbours are as many steps apart, and at each the
 release moves by no more than one row of it does.
 
