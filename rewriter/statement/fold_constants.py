@@ -17,7 +17,7 @@ from rewriter.statement.time_formats import python_format
 
 _FOLDED = (
     *(exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast, exp.MakeInterval),
-    *(exp.In, exp.Unnest, exp.Explode),
+    *(exp.In, exp.Unnest, exp.Explode, exp.TimestampFromParts),
 )
 _CONSTANTS = (
     *(exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Paren, exp.Neg, exp.Add),
@@ -51,6 +51,8 @@ def _folded(node: exp.Expr) -> exp.Expr | None:
         return _put_together(node)
     if isinstance(node, exp.MakeInterval):
         return _made(node)
+    if isinstance(node, exp.TimestampFromParts):
+        return _instant(node)
     if isinstance(node, exp.EQ | exp.NEQ | exp.In):
         return listed(node)
     if isinstance(node, exp.Unnest):
@@ -82,6 +84,24 @@ def _made(node: exp.Expr) -> exp.Expr | None:
             return None
         parts += [] if amount is None else [f"{amount} {unit}"]
     return exp.cast(exp.Literal.string(" ".join(parts)), "interval") if parts else None
+
+
+def _instant(node: exp.Expr) -> exp.Expr | None:
+    """``MAKE_TIMESTAMP(2025, 1, 1, 0, 0, 0)`` of whole numbers, as a literal; None where there is no such time."""
+    parts = [_whole(node.args.get(name)) for name in ("year", "month", "day", "hour", "min", "sec")]
+    year, month, day, hour, minute, second = (-1 if part is None else part for part in parts)
+    try:
+        found = datetime.datetime(year, month, day, hour, minute, second)
+    except (ValueError, OverflowError):
+        return None
+    return exp.cast(exp.Literal.string(found.isoformat(" ")), "timestamp")
+
+
+def _whole(node: exp.Expr | None) -> int | None:
+    while isinstance(node, exp.Paren) or (isinstance(node, exp.Cast) and node.to.this is exp.DType.INT):
+        node = node.this
+    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
+    return int(node.name) if is_number and node is not None else None
 
 
 _ARGUMENTS = {

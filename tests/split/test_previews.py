@@ -109,6 +109,18 @@ def test_an_array_that_is_written_out_is_a_list(ana: Session, array: str, listed
     assert answers[0] == answers[1]
 
 
+def test_what_is_missing_in_an_array_is_missing_in_the_list(ana: Session) -> None:
+    answers = [
+        ana.execute(f"SELECT COUNT(*) FROM patient WHERE {test}").rows
+        for test in (
+            "diagnosis IN (SELECT UNNEST('{asthma,NULL}'::text[]))",
+            "diagnosis NOT IN (SELECT UNNEST('{asthma,NULL}'::text[]))",
+        )
+    ]
+    alone = ana.execute("SELECT COUNT(*) FROM patient WHERE diagnosis = 'asthma'").rows
+    assert answers == [alone, ((0,),)]
+
+
 JOINED = [
     "SELECT k.r, COUNT(*) FROM patient JOIN UNNEST('{Tyrol,Hesse}'::text[]) AS k (r) ON k.r = region GROUP BY 1 ORDER BY 1",
     "SELECT r, COUNT(*) FROM UNNEST(ARRAY['Tyrol', 'Hesse']) AS r JOIN patient ON r = region GROUP BY 1 ORDER BY 1",
