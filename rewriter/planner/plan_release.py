@@ -184,4 +184,8 @@ def _contribution_notes(bound: ContributionBound, what: str) -> tuple[str, ...]:
     if bound.unique or bound.rows is None:
         return ()
     most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
-    return (f"each person counts with at most {bound.rows} {what}", *map(str, most))
+    if bound.beyond is None:
+        counted = f"each person counts with at most {bound.rows} {what}"
+    else:
+        counted = f"each person counts with at most {bound.rows:,} {what}, of the many more that its joins could make"
+    return (counted, *map(str, most))

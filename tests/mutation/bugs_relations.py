@@ -98,6 +98,18 @@ BUGS: tuple[Bug, ...] = (
         "math.isqrt((units * whole) ** 2 // first)",
         "math.isqrt(whole**2 // first)",
         SEVERAL,
+        "people are not clipped to the rows that a join of many counts with",
+        "rewriter.bound.ball:_ball_of",
+        "scaled = not (single and alone)",
+        "scaled = not (single and alone) and contribution.beyond is None",
+        "tests/relations/test_many_joined_rows.py",
+    ),
+    bug(
+        "the bound of a join of many is told and not taken",
+        "rewriter.declared.contribution:ContributionBound.times",
+        "rows, beyond = max(MOST_JOINED, self.rows or 1, factor or 1), beyond or rows",
+        "beyond = beyond or rows",
+        "tests/relations/test_many_joined_rows.py",
     ),
     bug(
         "a rank of some rows is taken for that of all",
