@@ -44,6 +44,7 @@ PLAIN = [
     "-INTERVAL '1 month' + INTERVAL '2 days'",
     "INTERVAL '100 hours' - INTERVAL '3 days'",
     "INTERVAL '0 days'",
+    "INTERVAL '-2 days 03:00:00.5'",
     "3 * INTERVAL '2 weeks'",
     "INTERVAL '1 year' - INTERVAL '1 month'",
     "TIMESTAMP '2024-03-01 10:00' - TIMESTAMP '2024-02-28 12:00'",

@@ -92,9 +92,9 @@ def arrow_type(of: Type) -> Any:
         Kind.DATE: pyarrow.date32(),
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
-        **dict.fromkeys(
-            (Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES, Kind.INTERVAL), pyarrow.string()
-        ),
+        **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pyarrow.string()),
+        # PostgreSQL's text: months and days are no lengths.
+        Kind.INTERVAL: pyarrow.string(),
         Kind.TIME: pyarrow.time64("us"),
     }
     return plain[of.kind]
