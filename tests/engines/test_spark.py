@@ -187,6 +187,13 @@ def test_what_several_read_is_computed_once() -> None:
     assert staged("SELECT 1").views == ()
 
 
+def test_a_column_of_a_part_is_no_reader_of_it() -> None:
+    parts = "a AS (SELECT 1 AS x, 2 AS y), b AS (SELECT 1 AS x)"
+    once = f"WITH {parts} SELECT a.x, a.y FROM a LEFT JOIN b ON a.x IS NOT DISTINCT FROM b.x"
+    assert staged(once).views == ()
+    assert [view.name for view in staged(f"{once} WHERE EXISTS (SELECT 1 FROM b)").views] == ["b"]
+
+
 def test_tables_are_found_by_their_quoted_names() -> None:
     text = "SELECT a.x FROM `default`.`visit` AS a JOIN `odd``s`.`t` ON 1 = 1, partial WHERE 'FROM `x`.`y`' = 'z'"
     assert _tables_of([text]) == [("default", "visit"), ("odd`s", "t")]

@@ -113,6 +113,11 @@ class SparkLine:
         self._only_reads(sql)
         return self.session.sql(sql).schema
 
+    def files_of(self, sql: str) -> list[str]:
+        """The names of the files that a SELECT reads. Reads no row."""
+        self._only_reads(sql)
+        return list(self.session.sql(sql).inputFiles())
+
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """The answer of a statement about the catalog."""
         return SparkRows(self._table(sql)).fetchall()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -85,11 +84,14 @@ def _closing(tokens: Sequence[Token], place: int) -> int:
 
 
 def _readers(name: str, tokens: Sequence[Token]) -> int:
-    """How often a name stands where it can be a table's."""
+    """How often a name stands where it can be a table's. Before a dot it is a column's, as after IS DISTINCT FROM."""
     sources = (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)
     return sum(
-        one.token_type in sources and other.text == name and other.token_type is not TokenType.STRING
-        for one, other in pairwise(tokens)
+        one.token_type in sources
+        and other.text == name
+        and other.token_type is not TokenType.STRING
+        and after.token_type is not TokenType.DOT
+        for one, other, after in zip(tokens, tokens[1:], [*tokens[2:], tokens[-1]], strict=False)
     )
 
 
