@@ -53,6 +53,30 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedUnits:
+    """Units are rows that may be of two people each: which tables they are made of, with the most rows of one person
+    and how many changes each of them is (:mod:`rewriter.relations.shared_rows`).
+
+    >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
+    >>> shared.changes
+    26
+    >>> print(shared)
+    rows may be of two people: one person counts with at most 20 rows of sale and 3 rows of return
+    """
+
+    tables: tuple[tuple[str, int, int], ...]
+
+    @property
+    def changes(self) -> int:
+        """The most units that come or go with one person; one that becomes another is two."""
+        return sum(rows * changes for _, rows, changes in self.tables)
+
+    def __str__(self) -> str:
+        most = [f"{rows:,} {'row' if rows == 1 else 'rows'} of {name}" for name, rows, _ in self.tables]
+        return f"rows may be of two people: one person counts with at most {' and '.join(most)}"
+
+
+@dataclass(frozen=True, slots=True)
 class ContributionBound:
     """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
 
@@ -61,7 +85,7 @@ class ContributionBound:
     gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
     alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
-    is the bound of all of together.
+    is the bound of all of together. ``shared``: units are rows of several people; None where they are people.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -76,6 +100,7 @@ class ContributionBound:
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
+    shared: SharedUnits | None = None
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -136,6 +161,7 @@ class ContributionBound:
             undeclared=undeclared,
             repeated=self.repeated,
             spans=self.spans,
+            shared=self.shared,
         )
 
     def inside(self, alias: str) -> ContributionBound:
@@ -159,6 +185,8 @@ class ContributionBound:
 
     def plus(self, other: ContributionBound) -> ContributionBound:
         """The bound of a UNION ALL."""
+        if self.shared is not None or other.shared is not None:
+            raise ValueError("rows of two people are added to no others")
         return ContributionBound(
             _sum(self.rows, other.rows),
             _sum(self.groups, other.groups),
