@@ -32,6 +32,11 @@ def least(bounds: Iterable[int | None]) -> int | None:
     return min(known) if known else None
 
 
+MOST_JOINED = 1 << 20
+"""Rows of a join that a person counts with where the bounds of its tables multiply to more: a million rows, each of
+2²⁰ steps, can still be added up exactly. Two tables of a thousand rows a person each stay below it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """A row meets up to ``rows`` rows of ``table``: nothing says that the ``columns`` it is joined by are a key of it.
@@ -53,6 +58,30 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedUnits:
+    """Units are rows that may be of two people each: which tables they are made of, with the most rows of one person
+    and how many changes each of them is (:mod:`rewriter.relations.shared_rows`).
+
+    >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
+    >>> shared.changes
+    26
+    >>> print(shared)
+    rows may be of two people: one person counts with at most 20 rows of sale and 3 rows of return
+    """
+
+    tables: tuple[tuple[str, int, int], ...]
+
+    @property
+    def changes(self) -> int:
+        """The most units that come or go with one person; one that becomes another is two."""
+        return sum(rows * changes for _, rows, changes in self.tables)
+
+    def __str__(self) -> str:
+        most = [f"{rows:,} {'row' if rows == 1 else 'rows'} of {name}" for name, rows, _ in self.tables]
+        return f"rows may be of two people: one person counts with at most {' and '.join(most)}"
+
+
+@dataclass(frozen=True, slots=True)
 class ContributionBound:
     """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
 
@@ -61,7 +90,9 @@ class ContributionBound:
     gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
     alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
-    is the bound of all of together.
+    is the bound of all of together. ``beyond`` is the product of the bounds, where ``rows`` is the smaller
+    ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do. ``shared``: units are
+    rows of several people; None where they are people.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -76,6 +107,8 @@ class ContributionBound:
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
+    shared: SharedUnits | None = None
+    beyond: int | None = None
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -125,17 +158,26 @@ class ContributionBound:
         """The bound of a join in which every row meets at most ``factor`` rows of the same unit.
 
         ``undeclared`` are the tables that the factor comes from without a declaration.
+
+        >>> many = ContributionBound(rows=2000).times(2000)
+        >>> many.rows, many.beyond, many.times(10).beyond
+        (1048576, 4000000, 40000000)
         """
         undeclared |= self.undeclared
         if factor is not None and factor <= 1:
             return replace(self, undeclared=undeclared)
+        rows, beyond = _product(self.rows, factor), _product(self.beyond, factor)
+        if rows is not None and rows > MOST_JOINED and not self.spans:
+            rows, beyond = max(MOST_JOINED, self.rows or 1, factor or 1), beyond or rows
         return ContributionBound(
-            _product(self.rows, factor),
+            rows,
             _product(self.groups, factor),
             _product(self.rows_per_group, factor),
             undeclared=undeclared,
             repeated=self.repeated,
             spans=self.spans,
+            shared=self.shared,
+            beyond=beyond,
         )
 
     def inside(self, alias: str) -> ContributionBound:
@@ -159,12 +201,15 @@ class ContributionBound:
 
     def plus(self, other: ContributionBound) -> ContributionBound:
         """The bound of a UNION ALL."""
+        if self.shared is not None or other.shared is not None:
+            raise ValueError("rows of two people are added to no others")
         return ContributionBound(
             _sum(self.rows, other.rows),
             _sum(self.groups, other.groups),
             _sum(self.rows_per_group, other.rows_per_group),
             undeclared=self.undeclared | other.undeclared,
             repeated=tuple(dict.fromkeys((*self.repeated, *other.repeated))),
+            beyond=None if self.beyond is other.beyond is None else (self.beyond or 0) + (other.beyond or 0),
         )
 
 
