@@ -93,7 +93,7 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         if files:
             raise DataError(
                 "rows of files cannot be told apart",
-                sqlstate="42809",
+                sqlstate="0A000",
                 hint="load them into a table of a DuckDB file: CREATE TABLE t AS SELECT * FROM 'FILE'",
             )
         return OwnerAnswers(each_row=True)
