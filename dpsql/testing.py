@@ -75,16 +75,24 @@ def measure(
         opened.close()
 
 
-def measured(
-    sql: str, opened: Opened, parameters: Parameters = (), norm: Norm | None = None
-) -> tuple[Measurement, ...]:
-    """The same over a policy that is open."""
+def _plans(sql: str, opened: Opened, parameters: Parameters, norm: Norm | None) -> Sequence[Plan]:
     statement = parse(sql, parameters)
     if not isinstance(statement, Select):
         raise TypeError("only a query has statistics")
     chosen = norm or opened.accountant.accounting.norms[0]
+    return rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=(chosen,)).plans
+
+
+def measured(
+    sql: str,
+    opened: Opened,
+    parameters: Parameters = (),
+    norm: Norm | None = None,
+    plans: Sequence[Plan] | None = None,
+) -> tuple[Measurement, ...]:
+    """The same over a policy that is open. ``plans`` are those of the statement, where they are known."""
     found = []
-    for planned in rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=(chosen,)).plans:
+    for planned in _plans(sql, opened, parameters, norm) if plans is None else plans:
         exact = opened.engine.run(planned.first_read)
         groups = {
             key: {name: column[row] for name, column in exact.statistics.items()} for row, key in enumerate(exact.keys)

@@ -55,7 +55,7 @@ CLASSES: Mapping[str, ListedFields] = {
     "Prefix": ListedFields("prefix", ("strategy", "order", "descending")),
     "Toeplitz": ListedFields("toeplitz", ("steps", "width")),
     "Tree": ListedFields("tree", ("steps", "branching", "levels", "width")),
-    "Selection": ListedFields("selection", ("name", "granularity", "max_groups")),
+    "Selection": ListedFields("selection", ("name", "granularity", "max_groups", "units")),
     "Top": ListedFields("top", ("name", "output", "count", "descending", "reach", "text", "most")),
     "Choice": ListedFields(
         "choice",

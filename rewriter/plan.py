@@ -75,17 +75,19 @@ class Selection:
     Column ``name`` holds, per group, the sum of one weight per unit, in steps of ``granularity``. A unit in
     t groups adds at most ``1/sqrt(t)`` to each, so its L2 norm is at most 1; a unit in more than
     ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units. Where the number of
-    units is asked for, ``name`` is that of its statistic: what is measured once selects, and is shown.
+    units is asked for, ``name`` is that of its statistic: what is measured once selects, and is shown. At most
+    ``units`` units come or go with one person.
     """
 
     name: str
     granularity: Fraction
     max_groups: int
+    units: int = 1
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """One unit's weights, in steps: L2 norm at most 1/granularity; L1 too when it has one group."""
-        steps = int(1 / self.granularity)
+        """One person's weights, in steps: L2 norm at most units/granularity; L1 too when each has one group."""
+        steps = int(self.units / self.granularity)
         return Sensitivity(l1=steps if self.max_groups == 1 else None, l2_squared=steps * steps)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -51,8 +51,24 @@ class Served:
 @contextmanager
 def serving(policy: Path, program: Sequence[str] = DPSQL, more: Sequence[str] = ()) -> Iterator[Served]:
     """``dpsql serve`` of a policy, until the block ends. ``program`` is what stands before ``serve``."""
-    with running([*program, "serve", str(policy), "--port", "0", *more], policy.parent) as process:
-        yield Served(listening(process, policy.parent / "said.log"), policy.parent / "spent.ledger")
+    with serving_all([policy], program, more) as (served,):
+        yield served
+
+
+@contextmanager
+def serving_all(
+    policies: Sequence[Path], program: Sequence[str] = DPSQL, more: Sequence[str] = ()
+) -> Iterator[list[Served]]:
+    """A server of each policy, until the block ends. They start side by side."""
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(running([*program, "serve", str(policy), "--port", "0", *more], policy.parent))
+            for policy in policies
+        ]
+        yield [
+            Served(listening(process, policy.parent / "said.log"), policy.parent / "spent.ledger")
+            for process, policy in zip(processes, policies, strict=True)
+        ]
 
 
 @contextmanager

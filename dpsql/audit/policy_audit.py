@@ -25,7 +25,7 @@ import numpy as np
 import psycopg
 
 from dpsql.audit.audit_questions import AuditQuestion, of_each_kind, questions
-from dpsql.audit.audited_server import DPSQL, Served, serving
+from dpsql.audit.audited_server import DPSQL, Served, serving_all
 from dpsql.audit.lower_bounds import ChargedLoss, most_shown
 from dpsql.audit.made_up_people import MadeUp, Row, WorstPerson, made_up, shaped
 from dpsql.audit.neighbour_law import MovedTooFar, compare
@@ -141,10 +141,8 @@ def audit_policy(
         if not wire or not moved or any(one.broken for one in moved):
             return found
         progress(0.1, "starting two servers")
-        pair = [
-            stack.enter_context(serving(policies[name], program, ("--workers", "1")))
-            for name in ("without", worst.name)
-        ]
+        with_and_without = [policies[_WITHOUT], policies[worst.name]]
+        pair = stack.enter_context(serving_all(with_and_without, program, ("--workers", "1")))
         ends = time.monotonic() + 60 * minutes
         shown = tuple(_over_the_wire(pair, of_each_kind(asked, MOST_ASKED), ends, progress))
     return PolicyAudit(found.moved, shown, found.skipped, worst)
@@ -187,6 +185,7 @@ class _Law:
             self._opened[name] = open_policy(path)
             stack.callback(self._opened[name].close)
         self.skipped: dict[str, str] = {}
+        self._here: dict[str, Sequence[Measurement]] = {}
         self._shares = dict.fromkeys(WorstPerson, 0.0)
         self.asked = tuple(self._answered(questions(self._opened[_WITHOUT].catalog)))
 
@@ -194,7 +193,7 @@ class _Law:
         """The questions that the policy answers: the others are skipped, with the reason."""
         for question in some:
             try:
-                measured(question.sql, self._opened[_WITHOUT])
+                self._here[question.sql] = measured(question.sql, self._opened[_WITHOUT])
             except (Error, Refused) as refused:
                 self.skipped[question.sql] = str(refused).partition("\n")[0]
             else:
@@ -202,14 +201,14 @@ class _Law:
 
     def moved(self, question: AuditQuestion) -> MovedStatement:
         """The worst of all extremes; the first that breaks the law, if one does."""
-        here = measured(question.sql, self._opened[_WITHOUT])
+        here = self._here[question.sql]
         found = [self._compared(question, here, extreme) for extreme in WorstPerson]
         for one in found:
             self._shares[one.extreme] += one.share
         return max(found, key=lambda one: (bool(one.broken), one.share))
 
     def _compared(self, question: AuditQuestion, here: Sequence[Measurement], extreme: WorstPerson) -> MovedStatement:
-        there = measured(question.sql, self._opened[extreme.name])
+        there = self._there(question, here, self._opened[extreme.name])
         try:
             shares = [
                 max(
@@ -221,6 +220,12 @@ class _Law:
         except MovedTooFar as problem:
             return MovedStatement(question.sql, math.inf, extreme, str(problem))
         return MovedStatement(question.sql, max(shares, default=0.0), extreme)
+
+    def _there(self, question: AuditQuestion, here: Sequence[Measurement], opened: Opened) -> Sequence[Measurement]:
+        """The same statement with a worst person. Plans follow from text and catalog alone, so equal ones are shared."""
+        if opened.catalog != self._opened[_WITHOUT].catalog:
+            return measured(question.sql, opened)
+        return measured(question.sql, opened, plans=[one.plan for one in here])
 
     def worst(self) -> WorstPerson:
         """Whoever moves most, over all questions together."""

@@ -4,6 +4,7 @@ names for the purpose. They hold no row of a person, and are gone when the audit
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from dpsql.audit.made_up_people import Row, shaped
 from dpsql.engines import ForeignKey, Schema, SchemaTable
 from dpsql.errors import OperationalError
 from rewriter.declared import Catalog, Kind, Table, Type
+
+_AT_ONCE = 200
+"""Rows that one statement inserts: each alone would be planned alone."""
 
 
 class ScratchDatabases(Protocol):
@@ -44,9 +48,11 @@ class DuckDBFiles:
             for statement in statements:
                 connection.execute(statement)
             for table, given in rows.items():
-                if given:
-                    marks = ", ".join("?" * len(given[0]))
-                    connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', given)
+                for start in range(0, len(given), _AT_ONCE):
+                    some = given[start : start + _AT_ONCE]
+                    marks = f"({', '.join('?' * len(some[0]))})"
+                    values = list(itertools.chain.from_iterable(some))
+                    connection.execute(f'INSERT INTO "{table}" VALUES {", ".join([marks] * len(some))}', values)
             connection.execute("COMMIT")
         return f"duckdb:{path}"
 

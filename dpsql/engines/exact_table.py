@@ -209,7 +209,7 @@ def bounds_of(plan: Plan) -> Mapping[str, int]:
     """The most that one person moves a cell of each column by."""
     bounds = {statistic.name: statistic.bound for statistic in plan.statistics}
     if plan.selection is not None:
-        bounds.setdefault(plan.selection.name, int(1 / plan.selection.granularity))
+        bounds.setdefault(plan.selection.name, int(plan.selection.units / plan.selection.granularity))
     return bounds
 
 

@@ -19,6 +19,16 @@ exp(ε) P(M(D') ∈ S) = exp(ε) (1-P(E)) P(M_K(D') ∈ S) ≥ (1-δ) P(M(D) ∈
 **How large τ is.** A unit in t groups adds w_t ≤ 1/√t to each, so P(E) ≤ 1 - (1 - P(N ≥ τ - w_t))^t, and τ is the
 largest of w_t + m_t over t ≤ max_groups, where m_t is a distance that noise N reaches with probability at most
 1-(1-δ)^(1/t) (Gopi, Gulhane, Kulkarni, Shen, Shenfeld, Yekhanin 2020, there with continuous noise and δ/2).
+
+**Where one person moves n units** (rows that several people share), some may come and others go. Let K be the keys that
+exist in both D and D', and E, E' the events that a key of D' alone reaches τ on D', or one of D alone on D. Where they
+do not happen, M(D) and M(D') have the laws of M_K(D) and M_K(D'), which the noise makes close. So it is δ-approximate
+zCDP where P(E) and P(E') are at most δ. For (ε, δ): P(M(D') ∈ S) ≤ P(E) + exp(ε) P(M_K(D) ∈ S), and P(M_K(D) ∈ S) ≤
+P(M(D) ∈ S) / (1-P(E')), since the noise of other keys is independent; with p = exp(ε) P(M(D) ∈ S), which says something
+up to 1 alone, that is at most p + P(E) + P(E') / (1-P(E')): no more than p + δ where both are at most δ/3. The norm of
+all n units' weights together is at most n, so the t-th largest is at most n/√t; where τ ≥ n/√t + m_t for every t up to
+n · max_groups, with distances m_t that are reached with probability at most (δ/3) · 6/(π²t²), a union bound over the
+keys gives P(E) ≤ δ/3, since Σ 1/t² ≤ π²/6.
 """
 
 from __future__ import annotations
@@ -59,7 +69,8 @@ class Threshold:
 
     @property
     def steps(self) -> int:
-        return threshold_steps(self.mechanism, _whole(self.selection), self.selection.max_groups, self.delta)
+        whole, groups = _whole(self.selection), self.selection.max_groups
+        return threshold_steps(self.mechanism, whole, groups, self.delta, self.selection.units)
 
     @property
     def units(self) -> float:
@@ -83,8 +94,9 @@ class Threshold:
 
 
 @functools.lru_cache(maxsize=1024)
-def threshold_steps(mechanism: Mechanism, whole: int, max_groups: int, delta: Fraction) -> int:
-    """A τ ≥ w_t + m_t for every number of groups t ≤ max_groups, where a unit's weight in steps is w_t = ⌊whole/√t⌋.
+def threshold_steps(mechanism: Mechanism, whole: int, max_groups: int, delta: Fraction, units: int = 1) -> int:
+    """A τ ≥ w_t + m_t for every number of groups t that ``units`` units have, where the t-th largest of their weights
+    in steps is at most w_t = ⌊units · whole/√t⌋.
 
     Weights fall with t and distances grow, so a range of t is covered by the weight of its first and the distance of
     its last. The ranges are single numbers to begin with and grow by 1 in 64, which costs τ next to nothing.
@@ -92,14 +104,22 @@ def threshold_steps(mechanism: Mechanism, whole: int, max_groups: int, delta: Fr
     >>> from dpsql.mechanisms import Gaussian
     >>> threshold_steps(Gaussian(Fraction(10240)), 1024, 1, Fraction(1, 10**6)) / 1024  # 1 + 10 z
     48.53...
+    >>> threshold_steps(Gaussian(Fraction(10)), 1, 1, Fraction(1, 10**6), units=30)  # 30 + 10 z, of δ/5
+    82
     """
     best, first = 0, 1
-    while first <= max_groups:
-        last = min(max_groups, first + first // 64)
-        weight = math.isqrt(whole * whole // first)
-        best = max(best, weight + mechanism.distance(_log_each(delta, last)))
+    while first <= max_groups * units:
+        last = min(max_groups * units, first + first // 64)
+        weight = math.isqrt((units * whole) ** 2 // first)
+        log = _log_each(delta, last) if units == 1 else _log_of_several(delta, last)
+        best = max(best, weight + mechanism.distance(log))
         first = last + 1
     return best
+
+
+def _log_of_several(delta: Fraction, place: int) -> float:
+    """log((δ/3) · 6/(π²t²)): how rarely the t-th of a row of events may happen if one or more may at δ/3."""
+    return math.log(float(delta) * 2) - 2 * math.log(math.pi * place)
 
 
 def _log_each(delta: Fraction, count: int) -> float:

@@ -129,12 +129,11 @@ def build(superset: Superset, database_url: str) -> dict[str, int]:
 def _dataset(superset: Superset, database: int, name: str, text: str | None) -> int:
     known = superset.find("dataset", table_name=name, database=database)
     body: Json = {"database": database, "schema": "public", "table_name": name}
-    if text is None:
-        return known or int(superset.call("POST", "dataset/", body)["id"])
     if known is None:
-        # Superset learns the columns from the first row, and rows of people are refused. This has none.
-        known = int(superset.call("POST", "dataset/", body | {"sql": f"{text}\nWHERE 1 = 0"})["id"])
-    superset.call("PUT", f"dataset/{known}", {"sql": text})
+        # Superset learns the columns of a statement from its first row: dpsql answers the columns, and no row.
+        return int(superset.call("POST", "dataset/", body if text is None else body | {"sql": text})["id"])
+    if text is not None:
+        superset.call("PUT", f"dataset/{known}", {"sql": text})
     return known
 
 

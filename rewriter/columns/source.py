@@ -132,6 +132,11 @@ class Source:
     reached: bool = False
     said: str = ""
 
+    @property
+    def table_name(self) -> str:
+        """The table that it is, or what it is called."""
+        return self.name if self.table is None else self.table.name
+
     def constant(self) -> Source:
         """The same source, each of whose columns has one value per unit."""
         return replace(self, fields={name: replace(value, constant=True) for name, value in self.fields.items()})

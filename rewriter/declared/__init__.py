@@ -1,7 +1,7 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
 from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table
-from rewriter.declared.contribution import MOST_JOINED, ONE, ContributionBound, Norm, Repeated, least
+from rewriter.declared.contribution import MOST_JOINED, ONE, ContributionBound, Norm, Repeated, SharedUnits, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
@@ -108,6 +108,7 @@ __all__ = [
     "Response",
     "Scalar",
     "Sensitivity",
+    "SharedUnits",
     "Spans",
     "Table",
     "Type",

@@ -58,6 +58,30 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedUnits:
+    """Units are rows that may be of two people each: which tables they are made of, with the most rows of one person
+    and how many changes each of them is (:mod:`rewriter.relations.shared_rows`).
+
+    >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
+    >>> shared.changes
+    26
+    >>> print(shared)
+    rows may be of two people: one person counts with at most 20 rows of sale and 3 rows of return
+    """
+
+    tables: tuple[tuple[str, int, int], ...]
+
+    @property
+    def changes(self) -> int:
+        """The most units that come or go with one person; one that becomes another is two."""
+        return sum(rows * changes for _, rows, changes in self.tables)
+
+    def __str__(self) -> str:
+        most = [f"{rows:,} {'row' if rows == 1 else 'rows'} of {name}" for name, rows, _ in self.tables]
+        return f"rows may be of two people: one person counts with at most {' and '.join(most)}"
+
+
+@dataclass(frozen=True, slots=True)
 class ContributionBound:
     """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
 
@@ -68,6 +92,7 @@ class ContributionBound:
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
     is the bound of all of together. ``beyond`` is the product of the bounds, where ``rows`` is the smaller
     ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do.
+    is the bound of all of together. ``shared``: units are rows of several people; None where they are people.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -83,6 +108,7 @@ class ContributionBound:
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
     beyond: int | None = None
+    shared: SharedUnits | None = None
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -141,7 +167,7 @@ class ContributionBound:
         if factor is not None and factor <= 1:
             return replace(self, undeclared=undeclared)
         rows, beyond = _product(self.rows, factor), _product(self.beyond, factor)
-        if rows is not None and rows > MOST_JOINED and not self.spans:
+        if rows is not None and rows > MOST_JOINED and not self.spans and self.shared is None:
             rows, beyond = max(MOST_JOINED, self.rows or 1, factor or 1), beyond or rows
         return ContributionBound(
             rows,
@@ -151,6 +177,7 @@ class ContributionBound:
             repeated=self.repeated,
             spans=self.spans,
             beyond=beyond,
+            shared=self.shared,
         )
 
     def inside(self, alias: str) -> ContributionBound:
@@ -174,6 +201,8 @@ class ContributionBound:
 
     def plus(self, other: ContributionBound) -> ContributionBound:
         """The bound of a UNION ALL."""
+        if self.shared is not None or other.shared is not None:
+            raise ValueError("rows of two people are added to no others")
         return ContributionBound(
             _sum(self.rows, other.rows),
             _sum(self.groups, other.groups),

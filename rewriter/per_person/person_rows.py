@@ -15,7 +15,17 @@ from rewriter.expressions import PART, SERIES, Value, compile_expression, compil
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.refused import Refused
 from rewriter.relations import MADE as _MADE
-from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, reports_in, resolved
+from rewriter.relations import (
+    UNIT,
+    BlockScope,
+    Relation,
+    SelectRows,
+    lacks_of,
+    of_people,
+    outside,
+    reports_in,
+    resolved,
+)
 from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
 
@@ -46,6 +56,7 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
         value = block.scope.column(bare) if reported else compile_expression(bare, block.scope, dialect, nested=True)
         columns.append((output_name(item), value))
     if any(_MADE.of(value.sql) for _, value in columns):
+        of_people(block.bound, "UNNEST")
         bound = replace(block.bound.times(most), unique=False, apart=())
         return Relation(tuple(columns), block.rows, block.unit, bound, block.filters, said=block.said)
     kept = frozenset(numbered)
@@ -132,6 +143,7 @@ def of_units(
 
     ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
     """
+    of_people(block.bound, "GROUP BY the person")
     rows, owner = exp.Select(**block.rows.args), block.unit  # FROM and WHERE are shared, since trees are not changed
     expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT, copy=False)]
     group: list[exp.Expr] = [] if owner is None else [owner.copy()]

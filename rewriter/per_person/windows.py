@@ -30,7 +30,7 @@ from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.per_person.window_gaps import compile_gap, gap_in
 from rewriter.refused import TOO_COMPLEX, Refused
-from rewriter.relations import FIELD, BlockScope, Relation, SelectRows
+from rewriter.relations import FIELD, BlockScope, Relation, SelectRows, of_people
 from rewriter.statement import conjuncts, folded, only, output_name, unaliased, walk
 
 MAX_WINDOWS = 100
@@ -225,6 +225,7 @@ class _Reader:
 
     def _partition(self, keys: Sequence[Value], node: exp.Window) -> tuple[exp.Expr, ...]:
         """The unit and the keys, which must determine it."""
+        of_people(self.block.bound, "a window")
         if self.block.unit is None or not any(key.keys or key.ways for key in keys):
             raise _across(self.block, node)
         if not any(key.identifies for key in keys):

@@ -21,6 +21,7 @@ from rewriter.planner.inhabited import inhabited
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
+from rewriter.relations import of_people
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
 
 _MOST_REPEATED = 2
@@ -71,6 +72,10 @@ def plan(
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
+    if work.steps:
+        of_people(query.bound, "a regression by steps")
+    for picking in (one for one in query.aggregates if one.kind.picks):
+        of_people(query.bound, picking.text)
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
     later = steps_of(query, work, norm, contribution, public, dialect, one_group=one_group)
     work = without_steps(work)
@@ -99,7 +104,7 @@ def plan(
         keys=_columns(query.keys, public),
         blocks=tuple(moved.block(one) for one in bounded.blocks),
         outputs=tuple(outputs[aggregate_name(place)] for place in range(len(query.aggregates))),
-        selection=bounded.selection,
+        selection=moved.selection(bounded.selection),
         cells=cells,
         notes=(
             *(_contribution_notes(contribution, what) if work.vectors or picked.weighs_rows else ()),
@@ -170,10 +175,12 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:
     """Whether rows or values may be cut."""
-    return work.clips or (not contribution.unique and bool(work.vectors))
+    return work.clips or contribution.shared is not None or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound, what: str) -> tuple[str, ...]:
+    if bound.shared is not None:
+        return (str(bound.shared),)
     if bound.unique or bound.rows is None:
         return ()
     most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]

@@ -31,7 +31,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     ranked = query.ranked
     declared = declared_groups(query, dialect)
     public = declared.public
-    if ranked is None or public is None or public.cells <= ranked.count:
+    if ranked is None or public is None or public.cells <= ranked.count or query.bound.shared is not None:
         return None
     if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):
         # Which values a person is credited with is decided over all groups.

@@ -12,6 +12,7 @@ from rewriter.relations.from_where import (
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
+from rewriter.relations.shared_rows import of_people
 
 __all__ = [
     "FIELD",
@@ -28,6 +29,7 @@ __all__ = [
     "lacks_of",
     "learned_ranges",
     "missing_ranges",
+    "of_people",
     "outside",
     "renamed",
     "reports_in",

@@ -15,8 +15,9 @@ from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
-from rewriter.relations.ownership import Equality, OuterCondition, Ownership, own, own_both
+from rewriter.relations.ownership import Equality, MixedPeople, OuterCondition, Ownership, own, own_both
 from rewriter.relations.row_number_bounds import limited
+from rewriter.relations.shared_rows import shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
 
 FIELD: Fact[tuple[str, str]] = Fact("field")
@@ -145,7 +146,7 @@ def build_block(
         state.tests.append(conjunct)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
-    owner = own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+    owner = _owned(state, unmatched, catalog, dialect)
     sources = tuple(
         source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
         for source in state.sources
@@ -175,6 +176,18 @@ def build_block(
     return SelectRows(
         scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said, reported
     )
+
+
+def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect: Dialect) -> Ownership:
+    """Who owns the rows: one person each; or, where that is not so and few of them are two people's, nobody."""
+    try:
+        return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+    except MixedPeople:
+        found = shared_rows(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        if found is None:
+            raise
+    state.sources = list(found.sources)
+    return found.owner
 
 
 def reports_in(node: exp.Expr, scope: BlockScope) -> tuple[tuple[Source, str], ...]:

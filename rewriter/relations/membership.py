@@ -22,7 +22,7 @@ from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expr
 from rewriter.refused import NOT_ALLOWED, TYPE_MISMATCH, Refused
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
-from rewriter.statement import conjuncts, from_items, is_grouped, walk
+from rewriter.statement import conjuncts, from_items, is_grouped, unparenthesised, walk
 
 _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
 
@@ -83,7 +83,7 @@ class Subqueries:
 
     def exists(self, node: exp.Exists, scope: Scope) -> Value:
         """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""
-        select = node.this.copy()
+        select = _unlimited(node.this)
         if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
             raise _correlated()
         inside = Inside.of(select, self.columns)
@@ -211,10 +211,22 @@ def _columns(node: exp.Expr) -> Iterator[exp.Column]:
 
 def _link(test: exp.Expr, inner: Mapping[exp.Column, Value]) -> tuple[exp.Column, exp.Column] | None:
     """The outer row's column and the subquery's, where a condition is their equality."""
-    one, other = (test.this, test.expression) if isinstance(test, exp.EQ) else (None, None)
+    sides = (test.this, test.expression) if isinstance(test, exp.EQ) else (None, None)
+    one, other = (unparenthesised(side) if side is not None else None for side in sides)
     if not isinstance(one, exp.Column) or not isinstance(other, exp.Column) or (one in inner) == (other in inner):
         return None
     return (other, one) if one in inner else (one, other)
+
+
+def _unlimited(query: exp.Expr) -> exp.Expr:
+    """The rows of an EXISTS without what does not change whether there is one: their order, and a LIMIT above 0."""
+    copy = query.copy()
+    copy.set("order", None)
+    limit = copy.args.get("limit")
+    most = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression") if limit is not None else None
+    if isinstance(most, exp.Literal) and most.name.isdecimal() and int(most.name) > 0:
+        copy.set("limit", None)
+    return copy
 
 
 def _other_people() -> Refused:

@@ -27,6 +27,10 @@ Equality = tuple[ColumnId, ColumnId]
 _UNIT = "\0unit"
 
 
+class MixedPeople(Refused):
+    """Rows of two people would be one."""
+
+
 @dataclass(frozen=True, slots=True)
 class OuterCondition:
     """The join condition of a null-supplying source: its equalities of columns, and whether it is nothing else."""
@@ -88,6 +92,35 @@ class Ownership:
     items: Mapping[str, exp.Expr] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """What is equal on the rows of a join: the columns ``everywhere``, and more of them where a source is matched."""
+
+    everywhere: _Classes
+    outer: Mapping[str, OuterCondition]
+
+    @classmethod
+    def of(cls, equalities: Sequence[Equality], outer: Mapping[str, OuterCondition]) -> Ties:
+        return cls(_Classes(equalities), outer)
+
+    def tied(self, source: Source, key: Iterable[str], others: Sequence[Source], *, by: Source | None = None) -> bool:
+        """Whether all columns of a key equal columns of the others, wherever the source is matched, or ``by`` is."""
+        classes = self._matched(source if by is None else by)
+        return all(
+            any(classes.same((source.alias, column), (other.alias, name)) for other in others for name in other.fields)
+            for column in key
+        )
+
+    def same_person(self, source: Source, others: Sequence[Source]) -> bool:
+        """Whether, wherever the source is matched, one of the others' rows is the same person's."""
+        classes = self._matched(source)
+        _unite([*others, source], classes)
+        return any(classes.same((source.alias, _UNIT), (other.alias, _UNIT)) for other in others)
+
+    def _matched(self, source: Source) -> _Classes:
+        return self.everywhere.united(self.outer[source.alias].equalities if source.optional else ())
+
+
 def own(
     sources: Sequence[Source],
     equalities: Sequence[Equality],
@@ -144,7 +177,7 @@ def own(
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
     carrying = {one.alias: reached(one, catalog, dialect) for one in (kept[0], *compared)} if compared else {}
     kept = [carrying.get(source.alias, source) for source in kept]
-    unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
+    unit, joins, semi_join, nullable = reach(kept, catalog, dialect)
     conditions = {one.alias: _same_owner(kept[0], carrying[one.alias]) for one in compared}
     items = {alias: one.item for alias, one in carrying.items()}
     return Ownership(unit, joins, semi_join, nullable, bound, names, conditions, items)
@@ -250,10 +283,10 @@ def _united_by_ways(private: Sequence[Source], classes: _Classes) -> _Classes:
     return united
 
 
-def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
+def _mixes(one: Source, other: Source, catalog: Catalog) -> MixedPeople:
     """Two private sources that are not tied to the same unit."""
     if catalog.unit is None:
-        return Refused(
+        return MixedPeople(
             f"{one.name} and {other.name} are two sets of units, and a join would mix them",
             hint="under privacy_unit: row, join a private table only with public tables",
         )
@@ -264,7 +297,7 @@ def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
     elif hop := _hop(other) or _hop(one):
         along = " AND ".join(f"{ours} = {hop.parent}.{theirs}" for ours, theirs in hop.pairs)
         hint = f"join along the declared foreign key {along}"
-    return Refused(f"{one.name} and {other.name} are joined, but not by the same person", hint=hint)
+    return MixedPeople(f"{one.name} and {other.name} are joined, but not by the same person", hint=hint)
 
 
 def _unit_name(source: Source) -> str | None:
@@ -504,7 +537,7 @@ def _meets_by_key(source: Source, classes: _Classes, others: Sequence[Source]) -
     )
 
 
-def _reach(
+def reach(
     kept: Sequence[Source], catalog: Catalog, dialect: Dialect
 ) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None, bool]:
     """The cheapest expression of the unit, the joins it needs, the entity's key it must be found in, and whether it may

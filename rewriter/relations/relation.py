@@ -13,6 +13,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import DOMAIN, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
+from rewriter.relations.shared_rows import of_people
 
 UNIT = "u"
 """The column of a private subquery that holds the unit."""
@@ -133,6 +134,8 @@ def _combined(
     distinct: bool = False,
 ) -> Relation:
     word = "UNION ALL" if not distinct else kind.__name__.upper()
+    for side in (one, other):
+        of_people(side.bound, word)
     if len(one.columns) != len(other.columns):
         raise Refused(f"each side of {word} must have as many columns", hint="align the columns", sqlstate="42601")
     if (one.unit is None) != (other.unit is None):

@@ -35,7 +35,7 @@ def limited(source: Source, conditions: Iterable[exp.Expr], resolve: Resolve) ->
 
 
 def _at_most(bound: ContributionBound, rows: int) -> ContributionBound:
-    return ONE if rows == 1 else replace(bound, rows=least([bound.rows, rows]))
+    return replace(ONE, shared=bound.shared) if rows == 1 else replace(bound, rows=least([bound.rows, rows]))
 
 
 def _most(condition: exp.Expr, source: Source, resolve: Resolve) -> int | None:

@@ -40,7 +40,7 @@ from rewriter.expressions import Value
 from rewriter.per_person import of_units
 from rewriter.plan import BLOCK_KEY
 from rewriter.refused import TYPE_MISMATCH, Refused
-from rewriter.relations import Relation, SelectRows
+from rewriter.relations import Relation, SelectRows, of_people
 from rewriter.release import Aggregate, OverBlocks, Query, aggregate_name, key_name, release_name
 from rewriter.split.decimal_texts import decimal_number
 from rewriter.split.figures_of_blocks import Figures, layers
@@ -125,6 +125,7 @@ def release_over_blocks(
         raise Refused("grouping sets are not answered over blocks", hint="use one GROUP BY")
     if block.unit is None:
         raise AssertionError("a private block has an owner")
+    of_people(block.bound, "an answer over blocks of people")
     answers, derived = _answers(settings, grouped, block, making)
     ranges = [
         _range(*one)

@@ -12,7 +12,7 @@ not asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -21,7 +21,7 @@ from rewriter.relations import Inside
 from rewriter.release import RESERVED
 from rewriter.statement import conjuncts, from_items, has_aggregate, is_grouped, unaliased, unparenthesised, walk
 
-_PARTS = frozenset({"expressions", "from_", "joins", "where"})
+_PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
 _NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevSamp, exp.Variance)
 
@@ -68,6 +68,8 @@ class _Correlated:
     item: exp.Expr
     own: tuple[exp.Expr, ...]
     ties: tuple[tuple[exp.Column, exp.Expr], ...]
+    grouped: bool
+    """Whether it is the group of its ties by its own GROUP BY: a COUNT of no rows is NULL then."""
 
     @classmethod
     def of(cls, node: exp.Subquery, names: Names) -> _Correlated | None:
@@ -92,7 +94,10 @@ class _Correlated:
             if tie is None:
                 return None
             ties.append(tie)
-        return cls(node, query, item, tuple(own), tuple(ties)) if ties else None
+        group = query.args.get("group")
+        if group is not None and not _is_of_ties(group, ties):
+            return None
+        return cls(node, query, item, tuple(own), tuple(ties), group is not None) if ties else None
 
     def join_to(self, select: exp.Select, alias: str, names: Names, is_public: Callable[[exp.Expr], bool]) -> None:
         """Join its groups to the ``select`` that the node stands in, and put the group's value in its place."""
@@ -116,7 +121,7 @@ class _Correlated:
         ]
         item = exp.Subquery(this=groups, alias=exp.TableAlias(this=exp.to_identifier(alias)))
         value: exp.Expr = exp.column("a", alias)
-        if isinstance(self.item, exp.Count):
+        if isinstance(self.item, exp.Count) and not self.grouped:
             value = exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
         self.node.replace(value)
         select.append("joins", exp.Join(this=item, on=exp.and_(*on, copy=False), side="LEFT"))
@@ -141,6 +146,13 @@ def _tie(test: exp.Expr, inside: Inside) -> tuple[exp.Column, exp.Expr] | None:
         ):
             return column, other
     return None
+
+
+def _is_of_ties(group: exp.Group, ties: Sequence[tuple[exp.Column, exp.Expr]]) -> bool:
+    """Whether all rows that meet an outer row are one group: GROUP BY of nothing but columns that are tied to it."""
+    plain = not any(value for name, value in group.args.items() if name != "expressions")
+    tied = [column for column, _ in ties]
+    return plain and bool(group.expressions) and all(unparenthesised(key) in tied for key in group.expressions)
 
 
 def _is_known_without_rows(item: exp.Expr) -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.declared import Kind, Type
+from rewriter.refused import NOT_ALLOWED, Refused
 from rewriter.relations import Relation
 
 PREVIEWED = "rows of people are not shown, only their columns: dpsql.columns says what may be asked of each"
+COUNT_THEM = "ask for their number, which is noisy: SELECT COUNT(*) FROM …, or SELECT COUNT(*) > 10 FROM …"
 _TYPES = {
     Kind.BOOLEAN: "boolean",
     Kind.DOUBLE: "double precision",
@@ -40,8 +42,14 @@ def unlimited(tree: exp.Query) -> exp.Query:
     return copy
 
 
-def columns_alone(rows: Relation) -> exp.Select:
-    """A SELECT of no row with the same columns."""
+def columns_alone(rows: Relation, tree: exp.Query) -> exp.Select:
+    """A SELECT of no row with the same columns as the query ``tree``, whose rows they are.
+
+    ``SELECT 1 FROM patient WHERE … LIMIT 1`` shows no column: who asks it asks whether there is a row, and would take
+    none for an answer. It is refused.
+    """
+    if isinstance(tree, exp.Select) and not any(item.find(exp.Column, exp.Star) for item in tree.expressions):
+        raise Refused("this asks whether there is a row of people", hint=COUNT_THEM, sqlstate=NOT_ALLOWED)
     items = [
         exp.alias_(exp.Cast(this=exp.Null(), to=_type_of(value.type)), name, quoted=True)
         for name, value in rows.columns

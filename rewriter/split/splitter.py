@@ -48,7 +48,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.own_names import with_own_names
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
-from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
+from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimited
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values
 from rewriter.split.ranked_quantiles import plain_ranks
@@ -112,7 +112,7 @@ def split(
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
         if rows is None:
             raise
-        return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
+        return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     tree = without_unread(resolved.tree)
@@ -313,7 +313,8 @@ class _Splitter:
             if isinstance(node, exp.Select | exp.SetOperation):
                 resolved = self.query(node, names)
                 if isinstance(resolved, Relation):
-                    raise Refused("a subquery returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+                    hint = COUNT_THEM if isinstance(node.parent, exp.Exists) else _ROWS_HINT
+                    raise Refused("a subquery returns rows of people", hint=hint, sqlstate=NOT_ALLOWED)
                 released = released or resolved.releases
                 node.replace(resolved.tree)
             else:

@@ -9,19 +9,21 @@ Guarantee: nothing but constants is computed; where a text does not follow its f
 from __future__ import annotations
 
 import datetime
-import re
 
 from sqlglot import exp
 
+from rewriter.statement.constant_arrays import TEXTS, listed, rows_written_out, written_out
 from rewriter.statement.time_formats import python_format
 
-_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast, exp.MakeInterval)
+_FOLDED = (
+    *(exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast, exp.MakeInterval),
+    *(exp.In, exp.Unnest, exp.Explode, exp.TimestampFromParts),
+)
 _CONSTANTS = (
     *(exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Paren, exp.Neg, exp.Add),
     *(exp.Sub, exp.Mul, exp.DPipe, exp.AtTimeZone, exp.TimestampTrunc),
 )
 """What a value is made of that depends on nothing but its text."""
-_TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
 
 
 def plain_constants(tree: exp.Query) -> exp.Query:
@@ -35,7 +37,7 @@ def plain_constants(tree: exp.Query) -> exp.Query:
     if tree.find(*_FOLDED) is None:
         return tree
     copy: exp.Query = tree.copy()
-    for node in reversed(list(copy.find_all(*_FOLDED))):  # what is inside first
+    for node in reversed(list(copy.find_all(*_FOLDED, exp.Select))):  # what is inside first
         folded = _folded(node)
         if folded is not None and not (isinstance(node.parent, exp.Select) and node.arg_key == "expressions"):
             node.replace(folded)
@@ -49,8 +51,16 @@ def _folded(node: exp.Expr) -> exp.Expr | None:
         return _put_together(node)
     if isinstance(node, exp.MakeInterval):
         return _made(node)
-    if isinstance(node, exp.EQ | exp.NEQ):
-        return _listed(node)
+    if isinstance(node, exp.TimestampFromParts):
+        return _instant(node)
+    if isinstance(node, exp.EQ | exp.NEQ | exp.In):
+        return listed(node)
+    if isinstance(node, exp.Unnest):
+        return written_out(node) if isinstance(node.parent, exp.From | exp.Join) else None
+    if isinstance(node, exp.Select):
+        return rows_written_out(node) if node.parent is not None else None
+    if isinstance(node, exp.Explode):
+        return None
     return _selected(node)
 
 
@@ -76,6 +86,24 @@ def _made(node: exp.Expr) -> exp.Expr | None:
     return exp.cast(exp.Literal.string(" ".join(parts)), "interval") if parts else None
 
 
+def _instant(node: exp.Expr) -> exp.Expr | None:
+    """``MAKE_TIMESTAMP(2025, 1, 1, 0, 0, 0)`` of whole numbers, as a literal; None where there is no such time."""
+    parts = [_whole(node.args.get(name)) for name in ("year", "month", "day", "hour", "min", "sec")]
+    year, month, day, hour, minute, second = (-1 if part is None else part for part in parts)
+    try:
+        found = datetime.datetime(year, month, day, hour, minute, second)
+    except (ValueError, OverflowError):
+        return None
+    return exp.cast(exp.Literal.string(found.isoformat(" ")), "timestamp")
+
+
+def _whole(node: exp.Expr | None) -> int | None:
+    while isinstance(node, exp.Paren) or (isinstance(node, exp.Cast) and node.to.this is exp.DType.INT):
+        node = node.this
+    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
+    return int(node.name) if is_number and node is not None else None
+
+
 _ARGUMENTS = {
     "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour", "mins": "minute",
     "secs": "second",
@@ -88,83 +116,12 @@ def _text_of(node: exp.Expr) -> str | None:
         return _text_of(node.this)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         return "-" + node.this.name
-    if isinstance(node, exp.Cast) and node.to.this in _TEXTS and not node.to.expressions:
+    if isinstance(node, exp.Cast) and node.to.this in TEXTS and not node.to.expressions:
         return _text_of(node.this)
     if isinstance(node, exp.DPipe):
         parts = (_text_of(node.this), _text_of(node.expression))
         return None if None in parts else "".join(filter(None, parts))
     return node.name if isinstance(node, exp.Literal) else None
-
-
-def _listed(node: exp.Expr) -> exp.Expr | None:
-    """``x = ANY('{a,b}')`` and ``x <> ALL(ARRAY[…]::text[])`` as lists; None where the array is not written out."""
-    array = _quantified(node.args["expression"], "any" if isinstance(node, exp.EQ) else "all")
-    if array is None or (items := _elements(array)) is None:
-        return None
-    if not items:
-        return exp.Boolean(this=isinstance(node, exp.NEQ))
-    found = exp.In(this=node.this.copy(), expressions=items)
-    return found if isinstance(node, exp.EQ) else exp.Paren(this=exp.Not(this=found))
-
-
-def _quantified(node: exp.Expr, word: str) -> exp.Expr | None:
-    """The array of ``ANY(array)`` or of ``ALL(array)``, which the parser may take for a function."""
-    if type(node) is (exp.Any if word == "any" else exp.All):
-        array: exp.Expr = node.this
-        return array
-    called = isinstance(node, exp.Anonymous) and str(node.this).lower() == word and len(node.expressions) == 1
-    return node.expressions[0] if called else None
-
-
-def _elements(array: exp.Expr) -> list[exp.Expr] | None:
-    """The elements of an array of constants, each cast to the type that the array is."""
-    kind: exp.DataType | None = None
-    while isinstance(array, exp.Paren | exp.Cast):
-        if isinstance(array, exp.Cast):
-            if array.to.this != exp.DType.ARRAY or len(array.to.expressions) != 1:
-                return None
-            kind = array.to.expressions[0] if kind is None else kind
-        array = array.this
-    if isinstance(array, exp.Array):
-        items = [item.copy() for item in array.expressions]
-    elif isinstance(array, exp.Literal) and array.is_string and (texts := array_texts(array.name)) is not None:
-        items = [exp.Null() if text is None else exp.Literal.string(text) for text in texts]
-    else:
-        return None
-    if kind is None or kind.this in _TEXTS:
-        return items
-    return [exp.Cast(this=item, to=kind.copy()) for item in items]
-
-
-_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^{}",\\\s]|\\.)(?:(?:[^{}",\\]|\\.)*(?:[^{}",\\\s]|\\.))?))\s*')
-
-
-def array_texts(spelt: str) -> list[str | None] | None:
-    """The elements of an array as PostgreSQL writes it, in one dimension; None where it is not one.
-
-    >>> array_texts('{a, "b, c", NULL, "NULL"}'), array_texts("{}"), array_texts("{a,}"), array_texts("{{a}}")
-    (['a', 'b, c', None, 'NULL'], [], None, None)
-    """
-    inner = spelt.strip()
-    if not (inner.startswith("{") and inner.endswith("}")) or len(inner) < 2:
-        return None
-    inner = inner[1:-1]
-    found: list[str | None] = []
-    position = 0
-    while inner.strip():
-        element = _ELEMENT.match(inner, position)
-        if element is None:
-            return None
-        quoted, bare = element.groups()
-        text = re.sub(r"\\(.)", r"\1", bare if quoted is None else quoted, flags=re.DOTALL)
-        found.append(None if quoted is None and bare.upper() == "NULL" else text)
-        position = element.end()
-        if position == len(inner):
-            break
-        if inner[position] != ",":
-            return None
-        position += 1
-    return found
 
 
 def _formatted(node: exp.Expr) -> exp.Expr | None:

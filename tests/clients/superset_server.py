@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +20,8 @@ from pathlib import Path
 
 DOCKER = Path(__file__).parents[2] / "docker"
 REQUIREMENTS = DOCKER / "superset-requirements.txt"
-PATIENCE = 180.0
+PATIENCE = 300.0
+LOG = "superset.log"
 
 
 def programs() -> Path:
@@ -39,10 +42,35 @@ def programs() -> Path:
     return home / "bin"
 
 
+def prepared(password: str) -> Path:
+    """A folder with Superset's own database after its migrations, with a user admin: the first time takes a minute.
+
+    Workers of one run each ask for it; whoever is first makes it, and a folder that is not whole is never seen.
+    """
+    found = programs()
+    what = (DOCKER / "superset.sh").read_bytes() + (DOCKER / "superset_config.py").read_bytes() + password.encode()
+    home = found.parent / f"prepared-{hashlib.sha256(what).hexdigest()[:12]}"
+    if not home.exists():
+        with tempfile.TemporaryDirectory(dir=found.parent) as folder:
+            with _started(found, Path(folder), password):
+                pass
+            (Path(folder) / LOG).unlink()
+            with contextlib.suppress(OSError):  # Another worker was first.
+                Path(folder).rename(home)
+                Path(folder).mkdir()
+    return home
+
+
 @contextmanager
 def running(folder: Path, password: str) -> Iterator[str]:
     """The URL of a Superset with an empty database in ``folder``, and a user admin; it is stopped at the end."""
-    found = programs()
+    shutil.copytree(prepared(password), folder, dirs_exist_ok=True)
+    with _started(programs(), folder, password) as url:
+        yield url
+
+
+@contextmanager
+def _started(found: Path, folder: Path, password: str) -> Iterator[str]:
     port = free_port()
     environment = {
         "PATH": f"{found}:/usr/bin:/bin",
@@ -52,7 +80,7 @@ def running(folder: Path, password: str) -> Iterator[str]:
         "SUPERSET_SECRET_KEY": secrets.token_urlsafe(32),
         "SUPERSET_ADMIN_PASSWORD": password,
     }
-    log = folder / "superset.log"
+    log = folder / LOG
     with log.open("wb") as out:
         server = subprocess.Popen(["sh", DOCKER / "superset.sh"], stdout=out, stderr=out, env=environment, cwd=folder)
     url = f"http://127.0.0.1:{port}"
@@ -68,7 +96,7 @@ def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and server.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/health", timeout=5):  # noqa: S310  # noqa: S310
+            with urllib.request.urlopen(f"{url}/health", timeout=5):  # noqa: S310
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.3)

@@ -48,6 +48,30 @@ def test_gaussian_threshold_is_enough_and_hardly_more(most: int, whole: int, sig
     assert max(lone_chance(threshold - slack, whole, steps, t) for t in groups(most)) > delta
 
 
+def splits(units: int, whole: int) -> list[list[int]]:
+    """Ways in which one person's rows lie in groups: all in one, one in each, halves of the rest, and as many as fit."""
+    halves, left = [], units
+    while left:
+        halves.append(max(left // 2, 1))
+        left -= halves[-1]
+    even = [[units // t] * t for t in (2, 3, 7, 20) if t <= units]
+    return [[whole * rows for rows in split] for split in ([units], [1] * units, halves, *even)]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("sigma", [0.5, 4.3, 40.0])
+@pytest.mark.parametrize("units", [2, 30, 240])
+def test_rows_of_one_person_alone_are_named_at_most_at_a_third_of_delta(
+    units: int, sigma: float, delta: Fraction
+) -> None:
+    threshold = threshold_steps(Gaussian(Fraction(sigma)), 1, 1, delta, units)
+    for split in splits(units, 1):
+        assert sum(math.exp(log_gaussian_tail(sigma, threshold - rows)) for rows in split) <= delta / 3
+    # Where the noise is small beside the rows, all of them in one group decide, at two thirds of that.
+    if sigma < units / 5:
+        assert threshold <= units + Gaussian(Fraction(sigma)).distance(math.log(delta / 5)) + 1
+
+
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 2.5, 40.0, 1e3])
 def test_gaussian_distance_is_enough_and_within_one_step_of_the_least(sigma: float, delta: Fraction) -> None:

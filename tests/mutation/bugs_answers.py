@@ -398,10 +398,17 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the groups of a view are listed once for all",
-        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._known_groups",
-        "                if not table.view\n",
-        "",
+        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._can_list_groups",
+        " if not table.view\n",
+        "\n",
         "tests/engines/test_known_groups.py::test_the_table_is_that_of_the_whole_sql",
+    ),
+    bug(
+        "groups are listed in a turn beside the statement's own",
+        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._known_groups",
+        "known_groups(cursor.execute, plan)",
+        "self._call(lambda other: known_groups(other.execute, plan), 1)",
+        "tests/engines/test_known_groups.py::test_groups_are_listed_in_the_turn_of_the_statement",
     ),
     bug(
         "what is read without empty groups is that of another SQL",

@@ -226,7 +226,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a threshold for a person of one group",
         "dpsql.mechanisms.threshold:threshold_steps",
-        "    while first <= max_groups:\n",
+        "    while first <= max_groups * units:\n",
         "    while first <= 1:\n",
         f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",
     ),

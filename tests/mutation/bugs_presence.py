@@ -10,7 +10,44 @@ JOINS = "tests/split/test_bi_joins.py"
 NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
 TOTALS = "tests/inference/test_grouping_sets.py"
 
+ORMS = "tests/split/test_orms.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "EXISTS of LIMIT 0 is true of somebody",
+        "rewriter.relations.membership:_unlimited",
+        "int(most.name) > 0",
+        "int(most.name) >= 0",
+        f"{ORMS}::test_a_limit_that_takes_rows_away_is_refused",
+    ),
+    bug(
+        "a COUNT of no rows is 0 where it has GROUP BY",
+        "rewriter.split.correlated_values:_Correlated.join_to",
+        " and not self.grouped",
+        "",
+        f"{ORMS}::test_a_subquery_for_one_value_may_be_grouped_by_what_ties_it",
+    ),
+    bug(
+        "a subquery for one value may be grouped by anything",
+        "rewriter.split.correlated_values:_is_of_ties",
+        "all(unparenthesised(key) in tied for key in group.expressions)",
+        "True",
+        f"{ORMS}::test_a_subquery_for_one_value_of_another_group_is_refused",
+    ),
+    bug(
+        "whether anybody is there is answered as if nobody were",
+        "rewriter.split.previews:columns_alone",
+        "not any(item.find(exp.Column, exp.Star) for item in tree.expressions)",
+        "False",
+        f"{ORMS}::test_a_row_of_nothing_is_no_preview",
+    ),
+    bug(
+        "an array of NULL is a list without it",
+        "rewriter.statement.constant_arrays:_elements",
+        "exp.Null() if text is None else exp.Literal.string(text)",
+        'exp.Literal.string(text or "")',
+        "tests/split/test_previews.py::test_what_is_missing_in_an_array_is_missing_in_the_list",
+    ),
     bug(
         "averages over groups count groups that nobody is in",
         "rewriter.split.presence:with_presence",

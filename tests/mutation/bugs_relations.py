@@ -9,6 +9,9 @@ MEANS = "tests/relations/test_forms_mean.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
 UNREAD = "tests/split/test_unread_columns.py"
 
+SHARED = "tests/relations/test_shared_rows.py"
+SEVERAL = "tests/mechanisms/test_selection.py"
+
 NESTED = "tests/properties/test_neighbours.py::test_one_more_person_moves_no_statistic_of_documents_and_lists_further"
 
 BUGS: tuple[Bug, ...] = (
@@ -32,6 +35,90 @@ BUGS: tuple[Bug, ...] = (
         "rows, beyond = max(MOST_JOINED, self.rows or 1, factor or 1), beyond or rows",
         "beyond = beyond or rows",
         "tests/relations/test_many_joined_rows.py",
+    ),
+    bug(
+        "rows of others that are joined are not limited",
+        "rewriter.relations.shared_rows:shared_rows",
+        "for source in (host, *guests)}",
+        "for source in (host,)}",
+        SHARED,
+    ),
+    bug(
+        "rows that others' rows are joined with are not limited",
+        "rewriter.relations.shared_rows:shared_rows",
+        "for source in (host, *guests)}",
+        "for source in guests}",
+        SHARED,
+    ),
+    bug(
+        "a row that becomes another is one change",
+        "rewriter.relations.shared_rows:shared_rows",
+        "several = 2 if",
+        "several = 1 if",
+        SHARED,
+    ),
+    bug(
+        "a row of others may meet any number of rows",
+        "rewriter.relations.shared_rows:_guests",
+        "if once and (own or any(ties.tied(host, key, [source], by=source) for key in _keys(host))):",
+        "if once:",
+        SHARED,
+    ),
+    bug(
+        "a row may meet any number of rows of others",
+        "rewriter.relations.shared_rows:_guests",
+        "if once and (own or",
+        "if (own or",
+        SHARED,
+    ),
+    bug(
+        "rows of two people know a person",
+        "rewriter.relations.shared_rows:_unowned",
+        "return replace(source, fields={name: value.unowned() for name, value in source.fields.items()})",
+        "return source",
+        SHARED,
+    ),
+    bug(
+        "one person moves one row that people share",
+        "rewriter.planner.answers_changed:answers_changed",
+        "1 if shared is None else shared.changes",
+        "1",
+        SHARED,
+    ),
+    bug(
+        "groups of rows that people share are named as if a person moved one",
+        "rewriter.planner.answers_changed:AnswersChanged.selection",
+        "replace(one, units=self.units)",
+        "one",
+        SHARED,
+    ),
+    bug(
+        "answers over blocks of rows that people share",
+        "rewriter.split.blocks_of_people:release_over_blocks",
+        'of_people(block.bound, "an answer over blocks of people")',
+        "pass",
+        SHARED,
+    ),
+    bug(
+        "a picked value moves as if units were people",
+        "rewriter.planner.plan_release:plan",
+        "of_people(query.bound, picking.text)",
+        "pass",
+        SHARED,
+    ),
+    bug(
+        "several groups of one person are named as one is",
+        "dpsql.mechanisms.threshold:_log_of_several",
+        "math.log(float(delta) * 2) - 2 * math.log(math.pi * place)",
+        "math.log(float(delta) / 3)",
+        SEVERAL,
+    ),
+    bug(
+        "a person's rows in one group are one to the threshold",
+        "dpsql.mechanisms.threshold:threshold_steps",
+        "math.isqrt((units * whole) ** 2 // first)",
+        "math.isqrt(whole**2 // first)",
+        SEVERAL,
     ),
     bug(
         "a rank of some rows is taken for that of all",

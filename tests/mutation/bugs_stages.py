@@ -83,8 +83,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a COUNT of no rows is missing",
         "rewriter.split.correlated_values:_Correlated.join_to",
-        "if isinstance(self.item, exp.Count):",
-        "if isinstance(self.item, exp.Sum):",
+        "if isinstance(self.item, exp.Count) and",
+        "if isinstance(self.item, exp.Sum) and",
         MEANS,
     ),
     bug(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from dpsql.errors import Error
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Session
 from rewriter.split.previews import PREVIEWED
-from rewriter.statement.fold_constants import array_texts
+from rewriter.statement.constant_arrays import array_texts
 from tests.doubles import open_without_noise
 
 PREVIEWS = [
@@ -93,6 +94,12 @@ ARRAYS = [
     ("birth_year = ANY('{1980, 1990}'::int[])", "birth_year IN (1980, 1990)"),
     ("NOT birth_year = ANY('{1980}')", "birth_year <> 1980"),
     ("sex = ANY('{}')", "FALSE"),
+    ("sex IN (SELECT UNNEST('{F,X}'::text[]))", "sex IN ('F', 'X')"),
+    ("sex NOT IN (SELECT UNNEST(ARRAY['F', 'X']))", "sex NOT IN ('F', 'X')"),
+    ("sex = ANY(SELECT UNNEST(ARRAY['F']))", "sex = 'F'"),
+    ("birth_year IN (SELECT * FROM UNNEST('{1980,1990}'::int[]))", "birth_year IN (1980, 1990)"),
+    ("sex IN (SELECT UNNEST('{}'::text[]))", "FALSE"),
+    ("sex NOT IN (SELECT UNNEST(ARRAY['F', NULL]))", "FALSE"),
 ]
 
 
@@ -100,6 +107,46 @@ ARRAYS = [
 def test_an_array_that_is_written_out_is_a_list(ana: Session, array: str, listed: str) -> None:
     answers = [ana.execute(f"SELECT COUNT(*) FROM patient WHERE {test}").rows for test in (array, listed)]
     assert answers[0] == answers[1]
+
+
+def test_what_is_missing_in_an_array_is_missing_in_the_list(ana: Session) -> None:
+    answers = [
+        ana.execute(f"SELECT COUNT(*) FROM patient WHERE {test}").rows
+        for test in (
+            "diagnosis IN (SELECT UNNEST('{asthma,NULL}'::text[]))",
+            "diagnosis NOT IN (SELECT UNNEST('{asthma,NULL}'::text[]))",
+        )
+    ]
+    alone = ana.execute("SELECT COUNT(*) FROM patient WHERE diagnosis = 'asthma'").rows
+    assert answers == [alone, ((0,),)]
+
+
+JOINED = [
+    "SELECT k.r, COUNT(*) FROM patient JOIN UNNEST('{Tyrol,Hesse}'::text[]) AS k (r) ON k.r = region GROUP BY 1 ORDER BY 1",
+    "SELECT r, COUNT(*) FROM UNNEST(ARRAY['Tyrol', 'Hesse']) AS r JOIN patient ON r = region GROUP BY 1 ORDER BY 1",
+    "WITH k AS (SELECT UNNEST(ARRAY['Hesse', 'Tyrol']) AS r) SELECT r, COUNT(*) FROM k JOIN patient ON r = region "
+    "GROUP BY 1 ORDER BY 1",
+]
+
+
+@pytest.mark.parametrize("sql", JOINED)
+def test_an_array_is_rows_beside_people(ana: Session, sql: str) -> None:
+    listed = "SELECT region, COUNT(*) FROM patient WHERE region IN ('Hesse', 'Tyrol') GROUP BY 1 ORDER BY 1"
+    assert ana.execute(sql).rows == ana.execute(listed).rows
+
+
+@pytest.mark.parametrize(
+    ("array", "rows"),
+    [
+        ("UNNEST(ARRAY[3, 1]) AS u", ((1,), (3,))),
+        ("UNNEST('{b,a}'::text[]) AS u (x)", (("a",), ("b",))),
+        ("UNNEST('{2025-01-01}'::date[])", ((datetime.date(2025, 1, 1),),)),
+        ("(SELECT UNNEST(ARRAY[2, NULL]::int[]) AS x) AS t", ((2,), (None,))),
+    ],
+)
+def test_an_array_is_rows_where_nobody_is(ana: Session, array: str, rows: tuple[tuple[object, ...], ...]) -> None:
+    answer = ana.execute(f"SELECT * FROM {array} ORDER BY 1")
+    assert (answer.rows, bool(answer.price)) == (rows, False)
 
 
 def test_an_array_parameter_is_a_list(ana: Session) -> None:

@@ -246,8 +246,13 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        known = self._known_groups(plan, plan.inhabited.tables) if plan.inhabited and can_be_known(plan) else None
-        return self._call(lambda cursor: cursor.answer(plan, known), timeout, cancellation, turn)
+        lists = self._can_list_groups(plan)
+        return self._call(
+            lambda cursor: cursor.answer(plan, self._known_groups(cursor, plan) if lists else None),
+            timeout,
+            cancellation,
+            turn,
+        )
 
     def run_together(
         self,
@@ -259,18 +264,21 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         """The same of several plans."""
         return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn)
 
-    def _known_groups(self, plan: Plan, tables: frozenset[tuple[str, str]]) -> KnownGroups | None:
-        """The groups of a public key set, listed once: nobody writes to the file. A view may change all the same."""
+    def _can_list_groups(self, plan: Plan) -> bool:
+        """Whether a public key set stays as it is: nobody writes to the file, but a view may change all the same."""
+        if plan.inhabited is None or not can_be_known(plan):
+            return False
+        default = self.dialect.default_schema
+        lasting = {
+            (table.schema or default, table.own_name) for table in self.schema().tables.values() if not table.view
+        }
+        return plan.inhabited.tables <= lasting
 
-        def listed() -> KnownGroups | None:
-            lasting = {
-                (table.schema or self.dialect.default_schema, table.own_name)
-                for table in self.schema().tables.values()
-                if not table.view
-            }
-            return self._call(lambda cursor: known_groups(cursor.execute, plan)) if tables <= lasting else None
-
-        return self._groups.get((plan.groups, tuple(key.type for key in plan.keys)), listed)
+    def _known_groups(self, cursor: _Cursor, plan: Plan) -> KnownGroups | None:
+        """The groups of a public key set, listed once, in the turn of who asks: two statements that waited for another
+        turn, each with one of its own, would wait for each other for ever."""
+        key = (plan.groups, tuple(key.type for key in plan.keys))
+        return self._groups.get(key, lambda: known_groups(cursor.execute, plan))
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
