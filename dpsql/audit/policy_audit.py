@@ -222,7 +222,7 @@ class _Law:
         return MovedStatement(question.sql, max(shares, default=0.0), extreme)
 
     def _there(self, question: AuditQuestion, here: Sequence[Measurement], opened: Opened) -> Sequence[Measurement]:
-        """The same statement with a worst person. Plans follow from text and catalog alone, so equal ones are shared."""
+        """The same statement with a worst person. Plans follow from text and catalog: equal ones are shared."""
         if opened.catalog != self._opened[_WITHOUT].catalog:
             return measured(question.sql, opened)
         return measured(question.sql, opened, plans=[one.plan for one in here])

@@ -198,6 +198,8 @@ def _paths(
             hidden = source.view or "rowid" in map(str.lower, source.columns)
             if not spec.public and (hidden or not source.told_apart):
                 message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
+                if spec.files is not None:
+                    message = "rows of files cannot be told apart: load them into a table of a DuckDB file"
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
                 problems.append(Problem(join("tables", names[real]), message))

@@ -67,7 +67,7 @@ def first_policy(
         chosen = Candidate(*answers.unit, _reaching(schema, answers.unit))
         candidates = [chosen, *(one for one in candidates if str(one) != str(chosen))]
     guessed = ["# Files declare no keys: those below are guessed from names.", ""] if files else []
-    unit = _EACH_ROW if answers.each_row else _unit(candidates)
+    unit = _EACH_ROW if answers.each_row else _unit(candidates, schema)
     lines = [*_head(database_url), *guessed, *unit, *_rest(), "tables:"]
     people = None if answers.each_row or not candidates else candidates[0]
     draft = replace(_Draft.of(schema, people, files or {}), answers=answers)
@@ -162,10 +162,30 @@ _EACH_ROW = (
 )
 
 
-def _unit(candidates: list[Candidate]) -> Iterator[str]:
+_MOST_NAMED = 4
+_LIKE_A_KEY = re.compile(
+    r"(?i:^id|_(id|nr|no|number|key)|^(person|patient|user|client|customer)(nr|no|number))$|[a-z]I[Dd]$"
+)
+
+
+def _named_like_keys(schema: Schema) -> list[str]:
+    """Columns that are named like the key of somebody, for a person who has several rows of one table."""
+    named = [
+        f"{table.name}.{name}"
+        for table in schema.tables.values()
+        for name, column in table.columns.items()
+        if column.type is not None and _LIKE_A_KEY.search(name)
+    ]
+    return list(filter(re.compile(_DOTTED).fullmatch, named))[:_MOST_NAMED]
+
+
+def _unit(candidates: list[Candidate], schema: Schema) -> Iterator[str]:
     yield "# Whose privacy is kept: the key of the people, or row if each row is about another person."
     if not candidates:
         yield "privacy_unit:  # DECIDE: no key that others refer to was found. Write table.column, or row"
+        if named := _named_like_keys(schema):
+            yield f"# Columns that are named like keys: {', '.join(named)}. A person may have several rows there, then"
+            yield "# give max_rows. With the right one: dpsql init --unit TABLE.COLUMN"
         return
     best, *others = candidates
     reach = (

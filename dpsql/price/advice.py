@@ -101,14 +101,14 @@ def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterato
 
 
 def _of_key(catalog: Catalog, table: Table) -> Iterator[tuple[str, Catalog]]:
-    """The key of the people's table, where nothing says that a person has one row of it."""
+    """The key of the people's table, for an owner whose people have one row of it each, and who did not say so."""
     if catalog.unit is None or not catalog.is_entity(table):
         return
     column = table.columns.get(catalog.unit[1])
     key = frozenset({catalog.unit[1]})
     if (column is None or not column.unique) and key not in table.claimed and table.max_rows != 1:
         changed = replace(table, claimed=(*table.claimed, key))
-        yield f"{table.name}: key: [{catalog.unit[1]}]", _with(catalog, changed)
+        yield f"{table.name}, if a person has one row alone: key: [{catalog.unit[1]}]", _with(catalog, changed)
 
 
 def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
@@ -134,10 +134,15 @@ def _of_column(column: Column) -> Iterator[tuple[str, Column]]:
         return
     low, high = (Fraction(str(end)) for end in column.range)
     if high > low:
-        middle = low + (high - low) / 2
-        end = int(middle) if middle == int(middle) else float(middle)
-        said = f"range: [{column.range[0]}, {end}], not [{column.range[0]}, {column.range[1]}]"
-        yield said, replace(column, range=(column.range[0], end))
+        # Half as wide, about zero where values are on both sides of it, as changes are.
+        ends = (low / 2, high / 2) if low < 0 < high else (low, low + (high - low) / 2)
+        half = (_plain(ends[0]), _plain(ends[1]))
+        said = f"range: [{half[0]}, {half[1]}], not [{column.range[0]}, {column.range[1]}]"
+        yield said, replace(column, range=half)
+
+
+def _plain(end: Fraction) -> int | float:
+    return int(end) if end == int(end) else float(end)
 
 
 def _with(catalog: Catalog, table: Table) -> Catalog:

@@ -28,9 +28,10 @@ from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
 from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type, columns_of, concatenated, rounded
 from dpsql.sandbox.array_text import array_text
+from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter.declared import DOUBLES, TEXT, UTC, Kind, Scalar, Type
+from rewriter.declared import DOUBLES, INTERVAL, TEXT, UTC, Kind, Scalar, Type
 from rewriter.front_door import total_sql
 
 Columns = tuple[tuple[str, Type], ...]
@@ -182,6 +183,10 @@ class Sandbox:
                 cursor.execute(f"SET TimeZone = '{zone}'")
             select.run(sql, arrow)
             columns = _columns(cursor)
+            spelt = [place for place, (_, kind) in enumerate(columns) if kind == INTERVAL]
+            if spelt:
+                # Python's timedelta has no months: the text has.
+                cursor.execute(_with_texts(sql, len(columns), spelt))
             return columns, self._fetch(cursor, columns)
 
         try:
@@ -213,11 +218,12 @@ class Sandbox:
         """The rows; those of a long answer column by column."""
         rows: list[tuple[Scalar | None, ...]] = []
         lists = [place for place, column in enumerate(cursor.description or ()) if str(column[1]).endswith("[]")]
+        spans = [place for place, (_, kind) in enumerate(columns) if kind == INTERVAL]
         most = self._cells // max(len(columns), 1)
         while batch := cursor.fetchmany(_BATCH):
-            rows += [_with_array_texts(row, lists) for row in batch] if lists else batch
+            rows += [_with_texts_of(row, lists, spans) for row in batch] if lists or spans else batch
             _check_length(len(rows), most)
-            if len(batch) == _BATCH and not lists and not any(kind.temporal for _, kind in columns):
+            if len(batch) == _BATCH and not (lists or spans) and not any(kind.temporal for _, kind in columns):
                 return _long(rows, cursor.to_arrow_reader(_BATCHES), [kind for _, kind in columns], most)
         instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
         return tuple([_in_utc(row, instants) for row in rows]) if instants else tuple(rows)
@@ -291,11 +297,24 @@ def _long(
     return ColumnarRows(columns, count)
 
 
-def _with_array_texts(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+def _with_texts_of(
+    row: tuple[Scalar | None, ...], lists: Sequence[int], spans: Sequence[int]
+) -> tuple[Scalar | None, ...]:
+    """A row with its lists and intervals as PostgreSQL's texts."""
     cells = list(row)
-    for place in places:
+    for place in lists:
         cells[place] = array_text(cells[place])
+    for place in spans:
+        spelt = cells[place]
+        cells[place] = interval_text(spelt) if isinstance(spelt, str) else None
     return tuple(cells)
+
+
+def _with_texts(sql: str, width: int, places: Sequence[int]) -> str:
+    """A SELECT with some columns cast to texts, in the same order of rows."""
+    names = [f"c{place}" for place in range(width)]
+    shown = [f"CAST({name} AS VARCHAR)" if place in places else name for place, name in enumerate(names)]
+    return f"SELECT {', '.join(shown)} FROM ({sql}) AS t({', '.join(names)})"
 
 
 def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
@@ -317,11 +336,13 @@ def _described(name: str, spelt: str) -> Type:
         return DOUBLES
     if spelt in ('"NULL"', "NULL", "JSON") or spelt.endswith("[]"):
         return TEXT
+    if spelt == "INTERVAL":
+        return INTERVAL
     found = column_type(spelt)
     if found is None:
         word = spelt.split("(")[0].lower()
-        hint = "write EXTRACT(EPOCH FROM …), or CAST(… AS TEXT)" if word in ("interval", "time") else "CAST(… AS TEXT)"
-        raise error(f"the column {name} has the type {word}, which is not answered", sqlstate="0A000", hint=hint)
+        told = f"the column {name} has the type {word}, which is not answered"
+        raise error(told, sqlstate="0A000", hint="CAST(… AS TEXT)")
     return found
 
 

@@ -91,8 +91,8 @@ class ContributionBound:
     alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
     is the bound of all of together. ``beyond`` is the product of the bounds, where ``rows`` is the smaller
-    ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do.
-    is the bound of all of together. ``shared``: units are rows of several people; None where they are people.
+    ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do. ``shared``: units are
+    rows of several people; None where they are people.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -107,8 +107,8 @@ class ContributionBound:
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
-    beyond: int | None = None
     shared: SharedUnits | None = None
+    beyond: int | None = None
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -176,8 +176,8 @@ class ContributionBound:
             undeclared=undeclared,
             repeated=self.repeated,
             spans=self.spans,
-            beyond=beyond,
             shared=self.shared,
+            beyond=beyond,
         )
 
     def inside(self, alias: str) -> ContributionBound:

@@ -114,6 +114,13 @@ def _binned(value: Value, width: int, origin: int, context: Context) -> Value:
 
 def to_timestamp(node: exp.Expr, context: Context) -> Value:
     """TO_TIMESTAMP(seconds since 1970): an instant, NULL outside of the calendar."""
+    if (cut := _cut_seconds(node.this)) is not None:
+        moment = context.finite(cut[0])
+        if moment.type.kind is Kind.DATE:
+            moment = widen(moment, TIMESTAMP, context.dialect)
+        if moment.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+            # The seconds of a local time are those of the instant at which UTC shows it.
+            return _binned(replace(moment, type=TIMESTAMPTZ), cut[1] * 1_000_000, 0, context)
     value = context.compile(node.this)
     if is_unknown(value):
         raise refuse("TO_TIMESTAMP of a text needs a format", "write '2024-12-31'::timestamptz", "42883")
@@ -126,3 +133,34 @@ def to_timestamp(node: exp.Expr, context: Context) -> Value:
     amount = arithmetic.multiply(*arithmetic.numbers(seconds, million, context, "*"), context)
     found = at_microsecond(convert_to(finite(amount, context.dialect), BIGINT, context.dialect), context)
     return settled(replace(found, type=TIMESTAMPTZ), context.dialect, value)
+
+
+def _cut_seconds(node: exp.Expr) -> tuple[exp.Expr, int] | None:
+    """The time and the whole seconds of FLOOR(EXTRACT(EPOCH FROM x) / n) * n; None of anything else.
+
+    PostgreSQL counts such seconds exactly, and so do bins of whole microseconds.
+    """
+    node = _bare(node)
+    if not isinstance(node, exp.Mul):
+        return None
+    for floor, times in ((node.this, node.expression), (node.expression, node.this)):
+        rounded, width = _bare(floor), _seconds(times)
+        over = _bare(rounded.this) if type(rounded) is exp.Floor and not rounded.args.get("decimals") else None
+        if width is None or not isinstance(over, exp.Div) or _seconds(over.expression) != width:
+            continue
+        read = _bare(over.this)
+        if isinstance(read, exp.Extract) and read.name.lower() == "epoch":
+            return read.expression, width
+    return None
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _seconds(node: exp.Expr) -> int | None:
+    node = _bare(node)
+    whole_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and len(node.name) < 9
+    return (int(node.name) or None) if whole_number else None

@@ -134,3 +134,20 @@ def test_the_number_of_rows_in_each_span_is_there(shop: Path) -> None:
     assert "in a month with any: median 2, 90 % 2, 99 % 2, most 10: max_rows: 2 per month keeps 99 % whole" in told(
         shop
     )
+
+
+def test_rows_that_are_people_are_counted_and_years_are_not_summed(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "trial.duckdb")) as connection:
+        connection.execute("CREATE TABLE trial AS SELECT 1971 + i % 11 AS year, i % 9 AS pain FROM range(321) AS t(i)")
+    (tmp_path / "trial.yaml").write_text("""
+database: duckdb:trial.duckdb
+ledger: sqlite:trial.ledger
+privacy_unit: row
+budget: {epsilon: 10, delta: 1e-6}
+tables: {trial: {columns: {year: {range: [1971, 1981]}, pain: {range: [0, 8]}}}}
+""")
+    lines = [" ".join(line.split()) for line in told(tmp_path / "trial.yaml").splitlines()]
+    (count,) = [line for line in lines if line.startswith('SELECT COUNT(*) FROM "trial"')]
+    assert count.endswith("321 321 0 %")
+    assert any(line.startswith('SELECT SUM("pain")') for line in lines)
+    assert not any("SUM" in line and "year" in line for line in lines)

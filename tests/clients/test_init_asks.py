@@ -75,3 +75,16 @@ def test_scripts_are_asked_nothing(shop: Path, capsys: pytest.CaptureFixture[str
     assert main(["init", "shop.duckdb", "--yes", "--unit", "purchase.customer_id"]) == 0
     assert "privacy_unit: purchase.customer_id" in capsys.readouterr().out
     assert main(["init", "shop.duckdb", "--unit", "purchase.nothing"]) == 1
+
+
+def test_a_column_named_like_a_key_is_told_where_no_key_says_whom_to_protect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect(str(tmp_path / "health.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE doctor (id BIGINT, patientID TEXT, year INTEGER, paid DOUBLE, person_nr INTEGER)"
+        )
+    assert main(["init", str(tmp_path / "health.duckdb"), "--yes", "-o", str(tmp_path / "policy.yaml")]) == 0
+    text = (tmp_path / "policy.yaml").read_text()
+    assert "# Columns that are named like keys: doctor.id, doctor.patientID, doctor.person_nr." in text
+    assert "\nprivacy_unit:  # DECIDE" in text, "nothing is proposed that only a name speaks for"

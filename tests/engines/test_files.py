@@ -383,6 +383,18 @@ def test_init_of_a_folder_writes_a_policy(
 
 
 @pytest.mark.quick
+def test_rows_of_files_are_no_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    duckdb.sql("SELECT i AS age FROM range(9) AS t(i)").write_parquet(str(tmp_path / "trial.parquet"))
+    assert main(["init", str(tmp_path), "--unit", "row"]) == 1
+    assert "load them into a table of a DuckDB file" in capsys.readouterr().err
+    (tmp_path / "policy.yaml").write_text(
+        "database: files\nledger: sqlite:trial.ledger\nprivacy_unit: row\nbudget: {epsilon: 1, delta: 0}\n"
+        "tables: {trial: {files: trial.parquet, columns: {age: {range: [0, 9]}}}}\n"
+    )
+    assert main(["check", str(tmp_path / "policy.yaml")]) == 1
+    assert "rows of files cannot be told apart: load them" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("database", ["parquet:/dir", "mysql://h/x", "nothing.duckdb", "s3://b/x.parquet"])
 def test_init_names_the_databases_that_it_knows(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", database])

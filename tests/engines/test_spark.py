@@ -181,10 +181,18 @@ def test_a_column_of_another_type_than_before_gives_no_answer(server: SparkServe
 def test_what_several_read_is_computed_once() -> None:
     text = "WITH a AS (SELECT ')' AS x), b AS (SELECT x FROM a), c AS (SELECT b.x FROM b, b AS d) SELECT c.x FROM c"
     found = staged(text)
-    assert [view.name for view in found.views] == ["b"]
-    assert found.views[0].sql == "WITH a AS (SELECT ')' AS x) SELECT x FROM a"
-    assert found.sql == "WITH a AS (SELECT ')' AS x), c AS (SELECT b.x FROM b, b AS d) SELECT c.x FROM c"
+    assert [(view.name, view.kept) for view in found.views] == [("a", False), ("b", True), ("c", False)]
+    assert [view.sql for view in found.views[:2]] == ["SELECT ')' AS x", "SELECT x FROM a"]
+    assert found.sql == "SELECT c.x FROM c"
     assert staged("SELECT 1").views == ()
+
+
+def test_a_column_of_a_part_is_no_reader_of_it() -> None:
+    parts = "a AS (SELECT 1 AS x, 2 AS y), b AS (SELECT 1 AS x)"
+    once = f"WITH {parts} SELECT a.x, a.y FROM a LEFT JOIN b ON a.x IS NOT DISTINCT FROM b.x"
+    assert staged(once).views == ()
+    twice = staged(f"{once} WHERE EXISTS (SELECT 1 FROM b)")
+    assert [view.name for view in twice.views if view.kept] == ["b"]
 
 
 def test_tables_are_found_by_their_quoted_names() -> None:

@@ -59,6 +59,8 @@ KEYS = [
     ("DATE_BIN('6 hours', inst, TIMESTAMPTZ '2001-01-01 01:00+00')", "TRUE"),
     ("TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM ts) / 3600) * 3600)", DAY),
     ("TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM inst) / 86400) * 86400)", "TRUE"),
+    ("TO_TIMESTAMP(3600 * FLOOR((EXTRACT(EPOCH FROM ts)) / 86400))", "TRUE"),
+    ("TO_TIMESTAMP(86400 * FLOOR(EXTRACT(EPOCH FROM day) / 86400))", "TRUE"),
     ("DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30)", DAY),
     *(
         (f"DATE_TRUNC('hour', {x}) + INTERVAL '{n} minutes' * FLOOR(EXTRACT(MINUTE FROM {x}) / {n})", DAY)

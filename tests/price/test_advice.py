@@ -143,6 +143,22 @@ def test_what_a_bound_takes_away_is_its_part_of_the_noise(proxy: Proxy) -> None:
     assert told["visit: max_rows: 12, not 24"].less[2] == pytest.approx(0.5, abs=0.01)
 
 
+def test_a_range_about_zero_is_halved_about_zero(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "weights.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, change DOUBLE)")
+    (tmp_path / "weights.yaml").write_text("""
+database: duckdb:weights.duckdb
+ledger: sqlite:weights.ledger
+privacy_unit: person.id
+budget: {epsilon: 3, delta: 1e-6}
+tables: {person: {columns: {id: {}, change: {range: [-30, 25]}}}}
+""")
+    weights = Proxy.open(tmp_path / "weights.yaml")
+    told = by_change(weights.session().explain("SELECT AVG(change) AS c FROM person").better)
+    weights.close()
+    assert "person.change: range: [-15, 12.5], not [-30, 25]" in told
+
+
 def test_a_key_is_suggested_where_nothing_says_that_a_person_has_one_row(folder: Path) -> None:
     with duckdb.connect(str(folder / "loose.duckdb")) as connection:
         connection.execute("CREATE TABLE person (id INTEGER, age INTEGER)")
@@ -157,7 +173,7 @@ tables:
     sql = "SELECT SUM(age) AS s FROM person"
     (folder / "loose.yaml").write_text(policy)
     loose = Proxy.open(folder / "loose.yaml")
-    told = by_change(loose.session().explain(sql).better)["person: key: [id]"]
+    told = by_change(loose.session().explain(sql).better)["person, if a person has one row alone: key: [id]"]
     loose.close()
     (folder / "loose.yaml").write_text(policy.replace("max_rows: 4", "max_rows: 4, key: [id]"))
     keyed = Proxy.open(folder / "loose.yaml")

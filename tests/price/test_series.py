@@ -287,6 +287,8 @@ def test_drill_downs_of_a_series_are_free(clinic: Clinic) -> None:
         "TO_CHAR(made, 'YYYY-MM-DD')",
         "TO_CHAR(made::date, 'Mon DD, YYYY')",
         "DATE_BIN('1 day', made, TIMESTAMP '2001-01-01')",
+        "TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM made) / 86400) * 86400)",
+        "TO_TIMESTAMP(86400 * (FLOOR(EXTRACT(EPOCH FROM made) / 86400)))",
     ],
 )
 def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
@@ -384,6 +386,8 @@ def test_no_series(clinic: Clinic) -> None:
         f"SELECT TO_CHAR(made, 'MM-DD'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         f"SELECT TO_CHAR(made, 'YYYY-IW'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         f"SELECT DATE_BIN('1 day', made, TIMESTAMP '2001-01-01 06:00'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
+        f"SELECT TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM made) / 7200) * 7200), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
+        f"SELECT TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM made) / 86400) * 3600), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         f"SELECT DATE_BIN('2 days', made, TIMESTAMP '2001-01-01'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         "SELECT DATE_TRUNC('day', late), COUNT(*) FROM visit GROUP BY 1",  # another time
         "SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit GROUP BY 1",  # nothing that adds up

@@ -235,33 +235,51 @@ class SparkEngine(SQLEngine[SparkLine]):
     def _on_one_state(self, line: SparkLine, texts: Sequence[str], work: Callable[[], _R]) -> _R:
         """Work whose tables have the columns of when they were opened, and the same files before and after it."""
         tables = _tables_of(texts)
-        before = [self._state(line, table) for table in tables]
+        before = self._states(line, tables)
         found = work()
-        if before != [self._state(line, table) for table in tables]:
+        if before != self._states(line, tables):
             raise FilesChanged
         return found
 
-    def _state(self, line: SparkLine, table: tuple[str, str]) -> object:
-        """What a table's rows are told by: its files with their sizes and times; its columns where it has none."""
-        schema, name = table
+    def _states(self, line: SparkLine, tables: Sequence[tuple[str, str]]) -> object:
+        """What the rows of tables are told by: their columns and files, with the sizes and times of the files.
+
+        Where rows have places in their files (Parquet), the first of each file alone is looked for, so that none is
+        sorted or sent, and the names of all files are compared: one whose first row a table leaves out has a name all
+        the same. Elsewhere files are told by all rows.
+        """
+        columns = [self._columns(line, table) for table in tables]
+        if not tables:
+            return columns
+        firsts = exp.EQ(this=_of_file("row_index"), expression=exp.Literal.number(0))
+        parts = [SPARK.sql(_files(number, one).where(firsts)) for number, one in enumerate(tables)]
+        try:
+            named = [frozenset(line.files_of(SPARK.sql(exp.select("*").from_(_source(one))))) for one in tables]
+            return columns, named, frozenset(line.execute(" UNION ALL ".join(parts)).fetchall())
+        except Exception as error:
+            if _is_lost(error) or line.stopped.is_set():
+                raise
+        return columns, [self._every_file(line, table) for table in tables]
+
+    def _columns(self, line: SparkLine, table: tuple[str, str]) -> str:
         # A session remembers which files a table has.
         quoted = ".".join("`" + part.replace("`", "``") + "`" for part in table)
         line.session.catalog.refreshTable(quoted)
-        source = exp.table_(name, db=schema, quoted=True)
-        found = line.schema_of(SPARK.sql(exp.select("*").from_(source.copy())))
-        columns = found.simpleString()
+        found = line.schema_of(SPARK.sql(exp.select("*").from_(_source(table))))
         known = self._known.get(table)
         if known is not None and not known <= {(one.name, one.dataType.simpleString()) for one in found.fields}:
             raise FilesChanged
-        names = ("file_path", "file_size", "file_modification_time")
-        files = exp.select(*(exp.Dot.build([exp.column("_metadata"), exp.to_identifier(one)]) for one in names))
+        return str(found.simpleString())
+
+    @staticmethod
+    def _every_file(line: SparkLine, table: tuple[str, str]) -> frozenset[object]:
+        """Files by all rows; none where a table does not show them."""
         try:
-            rows = line.execute(SPARK.sql(files.distinct().from_(source))).fetchall()
+            return frozenset(line.execute(SPARK.sql(_files(0, table).distinct())).fetchall())
         except Exception as error:
-            if _is_lost(error) or getattr(error, "getSqlState", lambda: None)() not in ("42703", "42704", "42K01"):
+            if _is_lost(error) or not _is_unknown_column(error):
                 raise
-            return columns
-        return columns, frozenset(rows)
+            return frozenset()
 
     @contextmanager
     def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:
@@ -328,6 +346,24 @@ def _is_lost(error: Exception) -> bool:
     """Whether it is the session or its server that has gone, by the kind of an error."""
     said = f"{type(error).__name__} {error}"
     return any(word in said for word in _LOST)
+
+
+def _is_unknown_column(error: Exception) -> bool:
+    return getattr(error, "getSqlState", lambda: None)() in ("42703", "42704", "42K01")
+
+
+def _source(table: tuple[str, str]) -> exp.Table:
+    return exp.table_(table[1], db=table[0], quoted=True)
+
+
+def _of_file(name: str) -> exp.Expr:
+    return exp.Dot.build([exp.column("_metadata"), exp.to_identifier(name)])
+
+
+def _files(number: int, table: tuple[str, str]) -> exp.Select:
+    """The files of a table, each under the table's number."""
+    names = ("file_path", "file_size", "file_modification_time")
+    return exp.select(exp.Literal.number(number), *map(_of_file, names)).from_(_source(table))
 
 
 def _tables_of(texts: Sequence[str]) -> list[tuple[str, str]]:

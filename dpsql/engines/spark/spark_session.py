@@ -96,22 +96,29 @@ class SparkLine:
         """One SELECT; what several parts of it read is computed once."""
         self._only_reads(sql)
         parts = staged(sql)
-        made: list[str] = []
+        made: list[Staged] = []
         try:
             for part in parts.views:
-                made.append(part.name)
+                made.append(part)
                 self._stage(part)
             return SparkRows(self._table(parts.sql))
         finally:
-            for name in made:
+            for part in made:
                 with suppress(Exception):
-                    self.session.catalog.uncacheTable(name)
-                    self.session.catalog.dropTempView(name)
+                    if part.kept:
+                        self.session.catalog.uncacheTable(part.name)
+                with suppress(Exception):
+                    self.session.catalog.dropTempView(part.name)
 
     def schema_of(self, sql: str) -> Any:
         """The names and types of a SELECT's columns. Reads no row."""
         self._only_reads(sql)
         return self.session.sql(sql).schema
+
+    def files_of(self, sql: str) -> list[str]:
+        """The names of the files that a SELECT reads. Reads no row."""
+        self._only_reads(sql)
+        return list(self.session.sql(sql).inputFiles())
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """The answer of a statement about the catalog."""
@@ -120,7 +127,8 @@ class SparkLine:
     def _stage(self, part: Staged) -> None:
         self._check()
         self.session.sql(part.sql).createOrReplaceTempView(part.name)
-        self.session.catalog.cacheTable(part.name)
+        if part.kept:
+            self.session.catalog.cacheTable(part.name)
 
     def _table(self, sql: str) -> pa.Table:
         self._check()

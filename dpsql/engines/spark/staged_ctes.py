@@ -1,14 +1,14 @@
-"""What a statement's WITH names and several of its parts read: computed once, before the statement.
+"""The parts of a statement's WITH as views of the session; those that several parts read are computed once.
 
-Spark computes a part of WITH anew for each reader of it. The text is taken apart at its own parentheses and put
-together again, and no word of it is changed.
+Spark computes a part of WITH anew for each reader of it, and does not find what it has kept where the text that reads
+it, or the kept part itself, has a WITH. So all parts become views as soon as one of them has two readers. The text is
+taken apart at its own parentheses, and no word of it is changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -17,10 +17,11 @@ from rewriter.dialects import SPARK, tokens_of
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A view of the session, and the SQL of its rows."""
+    """A view of the session, and the SQL of its rows. ``kept``: it has several readers."""
 
     name: str
     sql: str
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +37,24 @@ def staged(sql: str) -> StagedSQL:
 
     >>> for view in staged("WITH a AS (SELECT 1 AS x), b AS (SELECT x FROM a) SELECT * FROM b JOIN b AS c").views:
     ...     print(view)
-    Staged(name='b', sql='WITH a AS (SELECT 1 AS x) SELECT x FROM a')
+    Staged(name='a', sql='SELECT 1 AS x', kept=False)
+    Staged(name='b', sql='SELECT x FROM a', kept=True)
     """
     tokens = tokens_of(sql, SPARK.name)
     if not tokens or tokens[0].token_type is not TokenType.WITH:
         return StagedSQL((), sql)
     parts = list(_parts(tokens))
-    last = parts[-1].end
-    views: list[Staged] = []
-    kept: list[str] = []
-    for part in parts:
-        body = sql[tokens[part.begin].start + 1 : tokens[part.end].start]
-        if _readers(part.name, tokens[part.end :]) > 1:
-            views.append(Staged(part.name, _with(kept, body)))
-        else:
-            kept.append(f"{part.name} AS ({body})")
-    return StagedSQL(tuple(views), _with(kept, sql[tokens[last].end + 1 :].strip()))
+    views = tuple(
+        Staged(
+            part.name,
+            sql[tokens[part.begin].start + 1 : tokens[part.end].start],
+            _readers(part.name, tokens[part.end :]) > 1,
+        )
+        for part in parts
+    )
+    if not any(view.kept for view in views):
+        return StagedSQL((), sql)
+    return StagedSQL(views, sql[tokens[parts[-1].end].end + 1 :].strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,12 @@ def _closing(tokens: Sequence[Token], place: int) -> int:
 
 
 def _readers(name: str, tokens: Sequence[Token]) -> int:
-    """How often a name stands where it can be a table's."""
+    """How often a name stands where it can be a table's. Before a dot it is a column's, as after IS DISTINCT FROM."""
     sources = (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)
     return sum(
-        one.token_type in sources and other.text == name and other.token_type is not TokenType.STRING
-        for one, other in pairwise(tokens)
+        one.token_type in sources
+        and other.text == name
+        and other.token_type is not TokenType.STRING
+        and after.token_type is not TokenType.DOT
+        for one, other, after in zip(tokens, tokens[1:], [*tokens[2:], tokens[-1]], strict=False)
     )
-
-
-def _with(parts: Sequence[str], body: str) -> str:
-    return f"WITH {', '.join(parts)} {body}" if parts else body

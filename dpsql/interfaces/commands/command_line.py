@@ -33,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument(
         "--yes", action="store_true", help="ask nothing at a terminal: what is open is marked in the policy"
     )
-    init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
+    init.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites"
+    )
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
     _policy(check)

@@ -90,6 +90,12 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
 
     unit: tuple[str, str] | None = None
     if options.unit == EACH_ROW:
+        if files:
+            raise DataError(
+                "rows of files cannot be told apart",
+                sqlstate="42809",
+                hint="load them into a table of a DuckDB file: CREATE TABLE t AS SELECT * FROM 'FILE'",
+            )
         return OwnerAnswers(each_row=True)
     if options.unit is not None:
         table, _, column = options.unit.partition(".")

@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 from rich.console import Console
@@ -26,6 +27,8 @@ from rewriter.declared import Column, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
 MOST_QUESTIONS = 5
+_MOST_SUMS = 2
+"""Sums of one table: the other questions are about groups."""
 _ALMOST_UNIQUE = 0.9
 
 
@@ -172,6 +175,7 @@ class _Checked:
         ends = None if column.range is None else (_literal(column.range[0]), _literal(column.range[1]))
         scan = partial(value_scan, table=table.name, column=column.name, ends=ends, values=values)
         rows, nulls, different, below, above, beside = map(int, self._engine.figures(scan, self._seconds))
+        self._rows.setdefault(table.name, rows)
         known = rows - nulls
         shares = [_share(below, known), _share(above, known)] if ends else ["", ""]
         listed = _share(beside, known) if values else ""
@@ -218,10 +222,8 @@ class _Checked:
         for table in people:
             yield f'SELECT COUNT(*) FROM "{table.name}"', table, None
         for table in people:
-            summed = [one for one in table.columns.values() if one.type.numeric and one.range is not None]
-            for column in summed[-2:] if len(people) > 1 else summed:
-                if column.range is not None:
-                    yield f'SELECT SUM("{column.name}") FROM "{table.name}"', table, column
+            for column in [one for one in table.columns.values() if _is_amount(one)][:_MOST_SUMS]:
+                yield f'SELECT SUM("{column.name}") FROM "{table.name}"', table, column
         for table in people:
             for grouped in _grouped(table):
                 yield grouped, table, None
@@ -268,6 +270,14 @@ def _grouped(table: Table) -> list[str]:
         elif column.values is not None:
             found.append(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1")
     return found
+
+
+def _is_amount(column: Column) -> bool:
+    """Whether somebody may want the sum of a column: not of years, whose range is narrow and far from zero."""
+    if column.range is None or not column.type.numeric:
+        return False
+    low, high = (Fraction(str(end)) for end in column.range)
+    return low <= 0 or high - low > low / 2
 
 
 def _share(part: int, whole: int) -> str:

@@ -93,7 +93,8 @@ def arrow_type(of: Type) -> Any:
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
         **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pyarrow.string()),
+        # PostgreSQL's text: months and days are no lengths.
+        Kind.INTERVAL: pyarrow.string(),
         Kind.TIME: pyarrow.time64("us"),
-        Kind.INTERVAL: pyarrow.duration("us"),
     }
     return plain[of.kind]

@@ -29,7 +29,7 @@ __all__ = [
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 BPCHAR, VARCHAR = 1042, 1043
 FLOAT8S = 1022
-DATE, TIME, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1083, 1114, 1184, 1700
+DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC = 1082, 1083, 1114, 1184, 1186, 1700
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
     Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
     Kind.TIME: WireType(TIME, 8),
+    Kind.INTERVAL: WireType(INTERVAL, 16),
     # Columns of the first three are described, and no answer has one.
     Kind.JSON: WireType(114),
     Kind.JSONB: WireType(3802),
@@ -227,6 +228,25 @@ def _time_binary(value: Scalar) -> bytes:
     return struct.pack("!q", (datetime.datetime.combine(_EPOCH, value) - _EPOCH) // _MICROSECOND)
 
 
+_SPAN = re.compile(r"([+-]?\d+) (year|mon|day)s?")
+_CLOCK = re.compile(r"([+-]?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?$")
+
+
+def _interval_binary(value: Scalar) -> bytes:
+    """Microseconds, days and months, from PostgreSQL's text of an interval.
+
+    >>> struct.unpack("!qii", _interval_binary("-1 years -2 mons +3 days -00:00:04.5"))
+    (-4500000, 3, -14)
+    """
+    parts = {unit: int(amount) for amount, unit in _SPAN.findall(str(value))}
+    micros = 0
+    if (clock := _CLOCK.search(str(value))) is not None:
+        seconds = (int(clock[2]) * 60 + int(clock[3])) * 60 + int(clock[4])
+        micros = seconds * 1_000_000 + int((clock[5] or "").ljust(6, "0"))
+        micros = -micros if clock[1] == "-" else micros
+    return struct.pack("!qii", micros, parts.get("day", 0), 12 * parts.get("year", 0) + parts.get("mon", 0))
+
+
 _NULL = b"\xff\xff\xff\xff"
 _LENGTH = struct.Struct("!i")
 
@@ -260,7 +280,7 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
     TIMESTAMPTZ: _timestamp_binary,
-    TIME: _time_binary, FLOAT8S: _doubles_binary,
+    TIME: _time_binary, INTERVAL: _interval_binary, FLOAT8S: _doubles_binary,
 }  # fmt: skip
 
 
