@@ -1,7 +1,7 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
 from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table
-from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, SharedUnits, least
+from rewriter.declared.contribution import MOST_JOINED, ONE, ContributionBound, Norm, Repeated, SharedUnits, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.moving_ends import Grain
@@ -33,6 +33,7 @@ from rewriter.declared.time_zones import (
 )
 from rewriter.declared.types import (
     BIGINT,
+    BIGINTS,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -59,6 +60,7 @@ from rewriter.declared.virtual_relations import VIRTUAL_COLUMNS
 
 __all__ = [
     "BIGINT",
+    "BIGINTS",
     "BOOLEAN",
     "DATE",
     "DEFAULT_SCHEMAS",
@@ -74,6 +76,7 @@ __all__ = [
     "MOST_COHORTS",
     "MOST_EPSILON",
     "MOST_HASHES",
+    "MOST_JOINED",
     "MOST_REPORTED",
     "NULL",
     "ONE",

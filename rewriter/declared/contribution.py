@@ -167,7 +167,7 @@ class ContributionBound:
         if factor is not None and factor <= 1:
             return replace(self, undeclared=undeclared)
         rows, beyond = _product(self.rows, factor), _product(self.beyond, factor)
-        if rows is not None and rows > MOST_JOINED and not self.spans:
+        if rows is not None and rows > MOST_JOINED and not self.spans and self.shared is None:
             rows, beyond = max(MOST_JOINED, self.rows or 1, factor or 1), beyond or rows
         return ContributionBound(
             rows,

@@ -124,6 +124,7 @@ INTERVAL = Type(Kind.INTERVAL)
 JSON = Type(Kind.JSON)
 JSONB = Type(Kind.JSONB)
 TEXTS = Type(Kind.TEXTS)
+BIGINTS = Type(Kind.INTEGERS, bits=64)
 DOUBLES = Type(Kind.DOUBLES)
 
 

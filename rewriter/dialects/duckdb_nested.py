@@ -81,6 +81,9 @@ class DuckDBNested(NestedValues):
     def joined_items(self, items: exp.Expr, mark: str) -> exp.Expr:
         return call("array_to_string", items, text(mark))
 
+    def numbers_between(self, low: exp.Expr, high: exp.Expr, step: int) -> exp.Expr:
+        return call("generate_series", low, high, number(step))
+
     def unnested(self, items: exp.Expr) -> exp.Expr:
         return call("unnest", items)
 

@@ -66,6 +66,10 @@ class NestedValues:
         """The items that are not NULL as one text, with a mark between them."""
         raise _unknown()
 
+    def numbers_between(self, low: exp.Expr, high: exp.Expr, step: int) -> exp.Expr:
+        """The numbers from one BIGINT to another as a list; no item, or no list, where an end is NULL."""
+        raise _unknown()
+
     def unnested(self, items: exp.Expr) -> exp.Expr:
         """In a select list: a row for each item, and none of NULL."""
         raise _unknown()

@@ -20,7 +20,8 @@ _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _NO_TEXT = r"\\u(0000|[dD][89a-fA-F])"
 WORDS_OF_NESTED = frozenset(
     """array_to_string cardinality json_array_elements_text json_array_length json_typeof jsonb_array_elements_text
-    jsonb_array_length jsonb_typeof octet_length regexp_replace translate length unnest""".split()
+    jsonb_array_length jsonb_typeof octet_length regexp_replace translate length unnest
+    generate_series""".split()
 )
 
 
@@ -73,6 +74,9 @@ class PostgresNested(NestedValues):
 
     def joined_items(self, items: exp.Expr, mark: str) -> exp.Expr:
         return call("array_to_string", items, text(mark))
+
+    def numbers_between(self, low: exp.Expr, high: exp.Expr, step: int) -> exp.Expr:
+        return exp.Array(expressions=[exp.Select(expressions=[call("generate_series", low, high, number(step))])])
 
     def unnested(self, items: exp.Expr) -> exp.Expr:
         if isinstance(items, exp.Anonymous) and items.name.endswith(_ELEMENTS):

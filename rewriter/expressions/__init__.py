@@ -13,6 +13,7 @@ from rewriter.expressions.literal_grain import moved_in
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
+from rewriter.expressions.series_of_rows import SERIES, items_of_series
 from rewriter.expressions.stored_lists import PART, makes_rows
 from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
@@ -50,6 +51,7 @@ __all__ = [
     "PART",
     "REPORTED",
     "RISING",
+    "SERIES",
     "SHORTEST",
     "TEXTS",
     "WIDTH",
@@ -77,6 +79,7 @@ __all__ = [
     "hull",
     "in_place_of",
     "is_literal",
+    "items_of_series",
     "keep_places",
     "lattice",
     "length_of",

@@ -15,6 +15,7 @@ from rewriter.dialects import Fact, duplicate, number, refuse, when
 from rewriter.expressions import logic
 from rewriter.expressions.build import Context, Rule, boolean, derive, is_literal, is_null, rule, scalar_of
 from rewriter.expressions.documents import contains, document, is_list
+from rewriter.expressions.series_of_rows import series, series_in
 from rewriter.expressions.value import Value
 from rewriter.refused import NOT_ANSWERED, TYPE_MISMATCH
 
@@ -174,7 +175,9 @@ def joined(node: exp.Expr, context: Context) -> Value:
 
 
 def listed(node: exp.Expr, context: Context) -> Value:
-    """What UNNEST takes: a list, or the items of a document that is one, as texts."""
+    """What UNNEST takes: a list, a series, or the items of a document that is a list, as texts."""
+    if isinstance(node, exp.GenerateSeries):
+        return series(node, context)
     call = node.this if isinstance(node, exp.Explode) else node
     if isinstance(call, exp.Anonymous) and call.name.upper() in _ITEMS_OF_JSON and len(call.expressions) == 1:
         value = document(call.expressions[0], context, call.name.upper())
@@ -185,13 +188,22 @@ def listed(node: exp.Expr, context: Context) -> Value:
 
 def makes_rows(node: object) -> bool:
     """Whether an item of a select list makes a row of each item of a list."""
-    return isinstance(node, exp.Explode) or (
+    return isinstance(node, exp.Explode | exp.GenerateSeries) or (
         isinstance(node, exp.Anonymous) and isinstance(node.this, str) and node.name.upper() in _ITEMS_OF_JSON
     )
 
 
+def array(node: exp.Expr, context: Context) -> Value:
+    """``ARRAY(SELECT generate_series(0, x))``, which is a list of a row's own; others are not answered."""
+    found = series_in(node)
+    if found is None:
+        raise refuse("arrays are not answered", "write x IN (1, 2)", NOT_ANSWERED)
+    return series(found, context)
+
+
 LIST_SYNTAX: Mapping[type[exp.Expr], Rule] = {
     **{kind: compared(kind) for kind in _NEGATED},
+    exp.Array: rule(array, "expressions"),
     exp.ArrayContainsAll: _holds(every=True),
     exp.ArrayOverlaps: _holds(every=False),
     exp.ArraySize: rule(array_length, "this", "expression"),

@@ -11,7 +11,7 @@ from rewriter.aggregates import Grouped
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column, variable_behind
 from rewriter.declared import ONE, Catalog, ContributionBound, Kind, OwnerKey
 from rewriter.dialects import Dialect
-from rewriter.expressions import PART, Value, compile_expression, compile_list, makes_rows
+from rewriter.expressions import PART, SERIES, Value, compile_expression, compile_list, items_of_series, makes_rows
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.refused import Refused
 from rewriter.relations import MADE as _MADE
@@ -71,6 +71,9 @@ def _items_of(call: exp.Expr, block: SelectRows, dialect: Dialect) -> tuple[Valu
     statement says; people who have more are clipped to them, so that nothing has to be true of it.
     """
     value = compile_list(call, block.scope, dialect)
+    if (series := SERIES.of(_made_by(value.sql))) is not None:
+        made = Value.unknown(_MADE.on(dialect.unnested(value.sql), True), value.type.items)
+        return items_of_series(made, series), series[2]
     most = _most_items(value.sql)
     if most is None:
         raise Refused(
@@ -80,6 +83,15 @@ def _items_of(call: exp.Expr, block: SelectRows, dialect: Dialect) -> tuple[Valu
     items = Value.unknown(_MADE.on(dialect.unnested(value.sql), True), value.type.items)
     limits = items.type.limits if items.type.kind is Kind.INTEGER else None
     return replace(items, limits=limits), most
+
+
+def _made_by(sql: exp.Expr) -> exp.Expr:
+    """What a column of a subquery was computed by."""
+    behind = BEHIND.of(sql)
+    while isinstance(behind, Origin):
+        sql = behind.sql
+        behind = BEHIND.of(sql)
+    return sql
 
 
 def _most_items(sql: exp.Expr) -> int | None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from rewriter.expressions import makes_rows
-from rewriter.statement import folded, from_items, unparenthesised
+from rewriter.split.series_of_times import as_numbers, is_of_times, laterals_of_items
+from rewriter.statement import folded, from_items, output_name, unparenthesised
 
 Columns = Callable[[exp.Expr], frozenset[str] | None]
 
@@ -24,6 +25,7 @@ def with_lists_inside(select: exp.Select, columns_of: Columns) -> exp.Select:
     >>> with_lists_inside(sqlglot.parse_one(text, read="postgres"), lambda item: None).sql("postgres")
     'SELECT p.tag, COUNT(*) FROM (SELECT p.*, UNNEST(p.tags) AS "tag" FROM person AS p) AS p GROUP BY p.tag'
     """
+    select = laterals_of_items(select)
     joins = select.args.get("joins") or ()
     if not any(_call_of(join.this) is not None for join in joins):
         return select
@@ -42,14 +44,21 @@ def with_lists_inside(select: exp.Select, columns_of: Columns) -> exp.Select:
 def _call_of(item: object) -> exp.Expr | None:
     """The call that makes rows of a list that is a row's own: it names a column."""
     inner = item.this if isinstance(item, exp.Lateral) else item
-    if isinstance(inner, exp.Unnest) and len(inner.expressions) == 1 and not inner.args.get("offset"):
-        found: exp.Expr | None = exp.Explode(this=inner.expressions[0].copy())
-    elif isinstance(inner, exp.Table | exp.Anonymous):
-        call = inner.this if isinstance(inner, exp.Table) else inner
-        found = call if makes_rows(call) else None
-    else:
-        found = None
-    return found if found is not None and found.find(exp.Column) is not None else None
+    found: exp.Expr | None = None
+    if isinstance(inner, exp.Subquery):
+        found = _only_item(inner.this)
+    elif isinstance(inner, exp.Unnest) and len(inner.expressions) == 1 and not inner.args.get("offset"):
+        found = exp.Explode(this=inner.expressions[0].copy())
+    elif isinstance(inner, exp.Table | exp.Anonymous | exp.GenerateSeries):
+        found = inner.this if isinstance(inner, exp.Table) else inner
+    return found if found is not None and makes_rows(found) and found.find(exp.Column) is not None else None
+
+
+def _only_item(inner: exp.Expr) -> exp.Expr | None:
+    """The only item of ``(SELECT generate_series(a, b) AS h)``."""
+    plain = isinstance(inner, exp.Select) and not any(inner.args[name] for name in inner.args if name != "expressions")
+    item = inner.expressions[0] if plain and len(inner.expressions) == 1 else None
+    return item.this if isinstance(item, exp.Alias) else item
 
 
 def _is_plain(join: exp.Join) -> bool:
@@ -76,14 +85,19 @@ def _move(select: exp.Select, join: exp.Join, call: exp.Expr, of: exp.Expr, take
     alias = join.this.args.get("alias")
     listed = alias.args.get("columns") or () if alias is not None else ()
     table = alias.this if alias is not None else exp.to_identifier("unnest")
-    column = listed[0] if listed else table
+    inside = join.this.this if isinstance(join.this, exp.Lateral) else None
+    named = exp.to_identifier(output_name(inside.this.expressions[0])) if isinstance(inside, exp.Subquery) else table
+    column = listed[0] if listed else named
     name = column.name
     while name.lower() in taken:
         name += "_item"
     owner = exp.to_identifier(of.alias_or_name, quoted=_is_quoted(of))
     star = exp.Column(this=exp.Star(), table=owner.copy())
-    made = exp.alias_(call.copy(), exp.to_identifier(name, quoted=True), copy=False)
-    rows = exp.Select(expressions=[star, made]).from_(of.copy(), copy=False)
+    label = exp.to_identifier(name, quoted=True)
+    if is_of_times(call):
+        rows = as_numbers(call, of, owner, label)
+    else:
+        rows = exp.Select(expressions=[star, exp.alias_(call.copy(), label, copy=False)]).from_(of.copy(), copy=False)
     join.pop()
     for node in list(select.find_all(exp.Column)):
         if _means(node, table, column, select):

@@ -18,7 +18,7 @@ from rewriter.relations import BlockScope, Relation, SelectRows, build_block, re
 from rewriter.split.named_queries import Names, Outer, Resolved
 from rewriter.split.set_operations import once_each
 from rewriter.split.written_rows import written_rows
-from rewriter.statement import from_items, is_grouped, only
+from rewriter.statement import from_items, is_grouped, only, output_name, unaliased
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,10 @@ class PublicRows:
         if isinstance(node, exp.SetOperation):
             return self._of_both(node, outer.names)
         if (written := _written(node)) is not None:
-            return renamed(written_rows(written, self.alias(), self.dialect), list(outer.columns))
+            rows = written_rows(written, self.alias(), self.dialect)
+            items = node.expressions if isinstance(node, exp.Select) else []
+            one = [output_name(item) for item in items if not isinstance(item, exp.Star)]
+            return renamed(rows, one or list(outer.columns))
         if not isinstance(node, exp.Select) or not node.args.get("from_"):
             raise Refused(
                 "this public subquery cannot be joined with rows of people",
@@ -90,14 +93,18 @@ class PublicRows:
 
 
 def _written(node: exp.Expr) -> exp.Values | None:
-    """The rows of VALUES, or of SELECT * from them."""
+    """The rows of VALUES, or of SELECT * from them, or of their only column by another name."""
     if isinstance(node, exp.Values):
         return node
     if not isinstance(node, exp.Select) or any(value for name, value in node.args.items() if name not in _BARE):
         return None
     items = from_items(node)
-    alone = len(items) == 1 and isinstance(items[0], exp.Values)
-    return items[0] if alone and isinstance(node.expressions[0], exp.Star) else None  # type: ignore[return-value]
+    if len(items) != 1 or not isinstance(items[0], exp.Values) or len(node.expressions) != 1:
+        return None
+    item, rows = unaliased(node.expressions[0]), items[0].expressions
+    narrow = all(not isinstance(row, exp.Tuple) or len(row.expressions) == 1 for row in rows)
+    one = narrow and isinstance(item, exp.Column)
+    return items[0] if one or isinstance(item, exp.Star) else None
 
 
 _BARE = ("expressions", "from_", "kind")

@@ -31,7 +31,7 @@ def plain_series(tree: exp.Query, dialect: Dialect) -> exp.Query:
     for select in list(copy.find_all(exp.Select)):
         _selected(select)
     for table in list(copy.find_all(exp.Table)):
-        if isinstance(table.this, _SERIES):
+        if isinstance(table.this, _SERIES) and table.this.find(exp.Column) is None:
             table.replace(_listed(table, dialect))
     return copy
 
@@ -40,7 +40,7 @@ def _selected(select: exp.Select) -> None:
     """``SELECT generate_series(…)::date AS d`` with the series in FROM, in place."""
     found = [item.find(*_SERIES) for item in select.expressions]
     series = [one for one in found if one is not None]
-    if len(series) != 1 or select.args.get("from_") is not None:
+    if len(series) != 1 or series[0].find(exp.Column) is not None or select.args.get("from_") is not None:
         return
     for item in list(select.expressions):
         if (inner := item.find(*_SERIES)) is not None:

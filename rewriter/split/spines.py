@@ -40,7 +40,14 @@ def with_people_aggregated(
     ``private`` says of each item of FROM whether it holds people.
     """
     found = _Sides.of(select, private, columns)
-    return None if found is None else _Spine(select, found, dialect).rewritten()
+    if found is None:
+        return None
+    try:
+        return _Spine(select, found, dialect).rewritten()
+    except Refused:
+        if found.inner:  # It is a join of people with public rows as well.
+            return None
+        raise
 
 
 @dataclass(slots=True)

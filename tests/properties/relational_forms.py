@@ -75,6 +75,7 @@ class RelationalForms(Relations):
             self._above_answer,
             self._beside_answer,
             self._looked_up,
+            self._in_series,
         ]
         return self.random.choice(forms)(depth - 1)
 
@@ -132,6 +133,21 @@ class RelationalForms(Relations):
     def _different(self, depth: int) -> str:
         inner = f"SELECT pid, k, COUNT(*) AS n FROM ({self.relation(depth)}) AS {self._alias()} GROUP BY pid, k"
         return f"SELECT pid, MIN(k) AS k, SUM(DISTINCT n) AS x, AVG(DISTINCT n) AS y FROM ({inner}) AS {self._alias()} GROUP BY pid"
+
+    def _in_series(self, depth: int) -> str:
+        """Each row as often as numbers, or times, lie between two values of it."""
+        inner = f"SELECT pid, k, COUNT(*) AS n, COUNT(x) AS m FROM ({self.relation(depth)}) AS {self._alias()} GROUP BY pid, k"
+        a, g = self._alias(), self._alias()
+        day = "DATE '2024-01-01'"
+        series = self.random.choice(["0, n", "m, n, 2", "-1, CAST(LEAST(m, 2) AS INT)", "n, m"])
+        times = f"{day}, {day} + CAST(LEAST(n, 5) AS INT), INTERVAL '{self.random.choice(['1 day', '36 hours'])}'"
+        made = [
+            f"SELECT pid, k, generate_series({series}) AS x, n AS y FROM ({inner}) AS {a}",
+            f"SELECT pid, k, {g}.v AS x, m AS y FROM ({inner}) AS {a} CROSS JOIN LATERAL generate_series({series}) AS {g}(v)",
+            f"SELECT pid, k, EXTRACT(DAY FROM d) AS x, m AS y FROM (SELECT pid, k, m, {g}.d FROM ({inner}) AS {a},"
+            f" generate_series({times}) AS {g}(d)) AS {self._alias()}",
+        ]
+        return self.random.choice(made)
 
     def _beside_groups(self, depth: int) -> str:
         a, r = self._alias(), self._alias()
