@@ -52,8 +52,11 @@ def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], in
             _read(child, path, found)
 
 
-def most_of_all(values: Sequence[Value], filters: Sequence[Value], dialect: Dialect, *, nulls: bool) -> int | None:
-    """How many distinct combinations there can be at all, where the domains of the values are declared."""
+def most_of_all(
+    values: Sequence[Value], filters: Sequence[Value], dialect: Dialect, *, nulls: bool
+) -> tuple[int | None, bool]:
+    """How many distinct combinations there can be at all, where the domains of the values are declared; and whether
+    that is proved, and not the owner's word."""
     counted = values if nulls else [replace(value, nullable=False) for value in values]
     found = public_keys([Key(value, "") for value in counted], filters, dialect)
-    return None if found is None else max(found.cells, 1)
+    return (None, False) if found is None else (max(found.cells, 1), found.exhaustive)

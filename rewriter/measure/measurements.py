@@ -228,7 +228,11 @@ def _values(aggregate: Aggregate, builder: Builder, *, one_row: bool) -> Measure
     condition = builder.condition(test)
     cell = Cell(builder.cell(), aggregate.text, ONE, (Addend(1, test=condition, distinct=columns),))
     filters = [*builder.filters, *([test] if test is not None else [])]
-    every = most_of_all(values, filters, builder.dialect, nulls=bool(aggregate.row))
+    every, proved = most_of_all(values, filters, builder.dialect, nulls=bool(aggregate.row))
+    if every is not None and not proved:
+        # Rows with other values count as well: what is measured is cut to what is declared when it is finished.
+        what = "the number of different rows" if aggregate.row else aggregate.text
+        builder.notes.append(f"{what} is at most {every:,}: as many values are declared")
     if one_row or any(value.identifies for value in values):
         builder.vectors.append(Vector((cell,), 1, 1))
     else:

@@ -13,6 +13,8 @@ SELECT COUNT(DISTINCT (sex, region)), COUNT(DISTINCT sex, smoker), APPROX_COUNT_
 -- a0: COUNT(DISTINCT (sex, region)) (bigint) = s0, rounded, at least 0, at most 8
 -- a1: COUNT(DISTINCT CASE WHEN sex IS NULL THEN NULL WHEN smoker IS NULL THEN NULL ELSE (sex, smoker) END) (bigint) = s1, rounded, at least 0, at most 4
 -- a2: APPROX_DISTINCT(diagnosis) (bigint) = s2, rounded, at least 0
+-- note: the number of different rows is at most 8: as many values are declared
+-- note: the number of different rows is at most 4: as many values are declared
 WITH released AS (
   SELECT
     (

@@ -13,6 +13,7 @@ SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.
 -- a1: COUNT(*) (bigint) = s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: COUNT(DISTINCT (reason, day)) credits each person with at most 40 values
+-- note: the number of different rows is at most 8,768: as many values are declared
 -- note: rows whose region is not in region.name are in no group
 WITH partial AS (
   SELECT

@@ -14,6 +14,7 @@ SELECT p.diagnosis, COUNT(DISTINCT v.id), COUNT(DISTINCT v.day) FROM visit v JOI
 -- a1: COUNT(DISTINCT day) (bigint) = s1, rounded, at least 0, at most 2192
 -- note: each person counts with at most 40 rows
 -- note: COUNT(DISTINCT day) credits each person with at most 40 values
+-- note: COUNT(DISTINCT day) is at most 2,192: as many values are declared
 WITH partial AS (
   SELECT
     u,
