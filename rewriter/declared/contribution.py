@@ -59,8 +59,9 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class SharedUnits:
-    """Units are rows that may be of two people each: which tables they are made of, with the most rows of one person
-    and how many changes each of them is (:mod:`rewriter.relations.shared_rows`).
+    """Units are rows that may be of two people each, or groups of several: which tables they are made of, with the
+    most rows of one person and how many changes each of them is (:mod:`rewriter.relations.shared_rows`,
+    :mod:`rewriter.per_person.groups_of_several`).
 
     >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
     >>> shared.changes
@@ -70,6 +71,7 @@ class SharedUnits:
     """
 
     tables: tuple[tuple[str, int, int], ...]
+    grouped: bool = False
 
     @property
     def changes(self) -> int:
@@ -78,7 +80,8 @@ class SharedUnits:
 
     def __str__(self) -> str:
         most = [f"{rows:,} {'row' if rows == 1 else 'rows'} of {name}" for name, rows, _ in self.tables]
-        return f"rows may be of two people: one person counts with at most {' and '.join(most)}"
+        units = "groups may be of several people" if self.grouped else "rows may be of two people"
+        return f"{units}: one person counts with at most {' and '.join(most)}"
 
 
 @dataclass(frozen=True, slots=True)

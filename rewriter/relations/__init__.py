@@ -12,7 +12,7 @@ from rewriter.relations.from_where import (
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
-from rewriter.relations.shared_rows import of_people
+from rewriter.relations.shared_rows import is_bounded, limited_rows, of_people
 
 __all__ = [
     "FIELD",
@@ -25,9 +25,11 @@ __all__ = [
     "Subqueries",
     "build_block",
     "condition",
+    "is_bounded",
     "kept_of",
     "lacks_of",
     "learned_ranges",
+    "limited_rows",
     "missing_ranges",
     "of_people",
     "outside",

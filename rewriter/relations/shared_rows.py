@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import Source
-from rewriter.declared import ONE, Catalog, ContributionBound, Kind, SharedUnits
+from rewriter.declared import ONE, TEXT, Catalog, ContributionBound, Kind, SharedUnits
 from rewriter.dialects import Dialect, number
 from rewriter.refused import Refused
 from rewriter.relations.ownership import Equality, OuterCondition, Ownership, Ties, own, reach
@@ -34,6 +34,9 @@ from rewriter.relations.ownership import Equality, OuterCondition, Ownership, Ti
 _PLACE = "dpsql_place"
 _EXACT = frozenset({Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN})
 """Kinds of columns whose values are equal as they are read only where they are equal in the database."""
+_SPELT = frozenset({Kind.DOUBLE, Kind.DECIMAL, Kind.INTERVAL})
+"""Kinds of which equal values may be spelt in two ways: 0 and -0, 1.0 and 1.00, a month and 30 days."""
+_ORDERED = _EXACT | _SPELT | {Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def shared_rows(
 ) -> SharedRows | None:
     """The join, where each of its rows belongs to a bounded number of people; None where that is not known."""
     private = [source for source in sources if source.private]
-    if catalog.unit is None or not all(map(_is_bounded, private)):
+    if catalog.unit is None or not all(is_bounded(source) and _keys(source) for source in private):
         return None
     for host in private:
         unfit = host.optional or _is_people(host, catalog)
@@ -66,7 +69,8 @@ def shared_rows(
     several = 2 if any(source.optional for source in private) else 1
     counted = (_most_of(host, 1), *(_most_of(guest, several) for guest in guests))
     row = replace(ONE, shared=SharedUnits(counted))
-    items = {source.alias: _limited(source, catalog, dialect) for source in (host, *guests)}
+    limits = {source.alias: limited_rows(source, catalog, dialect) for source in (host, *guests)}
+    items = {alias: item for alias, item in limits.items() if item is not None}
     alone = [_alone(source, host, row) for source in sources]
     owner = own(alone, equalities, outer, unmatched, catalog, dialect)
     return SharedRows(tuple(map(_unowned, sources)), replace(owner, items=items))
@@ -81,10 +85,10 @@ def of_people(bound: ContributionBound, what: str) -> None:
         )
 
 
-def _is_bounded(source: Source) -> bool:
+def is_bounded(source: Source) -> bool:
     """Whether a source is a table of people of whom each has a declared number of rows, in all."""
     plain = source.table is not None and not source.said and not source.bound.spans and not source.bound.undeclared
-    return plain and source.bound.rows is not None and bool(_keys(source))
+    return plain and source.private and source.bound.rows is not None
 
 
 def _keys(source: Source) -> list[tuple[str, ...]]:
@@ -127,8 +131,13 @@ def _most_of(source: Source, changes: int) -> tuple[str, int, int]:
     return source.table_name, source.bound.rows or 1, changes
 
 
-def _limited(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Expr:
-    """The rows of a table that are somebody's, of each person the first so many in the order of its key."""
+def limited_rows(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Expr | None:
+    """The rows of a table that are somebody's, of each person the first so many in the order of its key. Without a key
+    they are in the order of all columns: rows that have the same place then are the same rows. None where there is no
+    such order."""
+    order = _order(source, dialect)
+    if order is None and not source.bound.unique:
+        return None
     unit, joins, everybody, nullable = reach([source], catalog, dialect)
     rows = exp.Select(expressions=_columns(source)).from_(source.item.copy(), copy=False)
     rows.set("joins", list(joins))
@@ -137,10 +146,8 @@ def _limited(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     elif nullable:
         rows.where(exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null())), copy=False)
     if not source.bound.unique:
-        order = [exp.Ordered(this=_column(source.alias, name), nulls_first=False) for name in _keys(source)[0]]
-        place = exp.Window(
-            this=exp.RowNumber(), partition_by=[unit.copy()], order=exp.Order(expressions=order), over="OVER"
-        )
+        ordered = exp.Order(expressions=[exp.Ordered(this=one, nulls_first=False) for one in order or ()])
+        place = exp.Window(this=exp.RowNumber(), partition_by=[unit.copy()], order=ordered, over="OVER")
         rows.append("expressions", exp.alias_(place, _PLACE, copy=False))
         inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(source.alias)))
         rows = exp.Select(expressions=_columns(source)).from_(inner, copy=False)
@@ -148,6 +155,22 @@ def _limited(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Expr:
             exp.LTE(this=exp.column(_PLACE, source.alias), expression=number(source.bound.rows or 1)), copy=False
         )
     return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(source.alias)))
+
+
+def _order(source: Source, dialect: Dialect) -> list[exp.Expr] | None:
+    """By what the rows of one person are put in an order that hangs on nobody else's."""
+    if source.table is None:
+        raise AssertionError("only tables are limited")
+    if keys := _keys(source):
+        return [_column(source.alias, name) for name in keys[0]]
+    order: list[exp.Expr] = []
+    for name, column in source.table.columns.items():
+        if column.type.kind not in _ORDERED:
+            return None
+        order.append(_column(source.alias, name))
+        if column.type.kind in _SPELT:
+            order.append(dialect.cast(_column(source.alias, name), TEXT))
+    return order
 
 
 def _alone(source: Source, host: Source, row: ContributionBound) -> Source:

@@ -28,7 +28,7 @@ from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
-from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
+from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
@@ -106,8 +106,14 @@ def split(
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
+    asked = counted_groups(plain, persons_of(catalog))
     try:
-        resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+        try:
+            resolved = splitter.query(asked, {})
+        except CountedGroups as refused:
+            splitter = _Splitter(catalog, dialect, with_others, several=True)
+            splitter.notes |= dict.fromkeys(notes)
+            resolved = _or_else(refused, partial(splitter.query, asked, {}))
     except LimitedRows:
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
         if rows is None:
@@ -124,17 +130,32 @@ def split(
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 
 
+def _or_else(refused: Refused, form: Callable[[], Resolved]) -> Resolved:
+    """What another form comes to, or what was said of the first."""
+    try:
+        return form()
+    except Refused:
+        raise refused from None
+
+
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
     """The rows of people that a query selects a few of; None where it selects something else."""
     resolved = _Splitter(catalog, dialect, with_others=False).query(unlimited(tree), {})
     return resolved if isinstance(resolved, Relation) else None
 
 
+class CountedGroups(Refused):
+    """Groups are counted of which a statement says whose they are."""
+
+
 class _Splitter:
-    def __init__(self, catalog: Catalog, dialect: Dialect, with_others: bool) -> None:
+    """One reading of a query. ``several``: groups of which a statement says whose they are may be several people's."""
+
+    def __init__(self, catalog: Catalog, dialect: Dialect, with_others: bool, *, several: bool = False) -> None:
         self._catalog = catalog
         self._dialect = dialect
         self._with_others = with_others
+        self._several = several
         self._names = NamedQueries(catalog)
         self._set_operations = SetOperations(self.query, self._select, self._alias, dialect)
         self.answers = EarlierAnswers(catalog, self._alias, dialect)
@@ -385,6 +406,10 @@ class _Splitter:
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs, reported=block.reported)
         person = None if any(key.value.identifies for key in grouped.keys) else named_person(grouped)
+        if person is not None and self._several and not grouped.sets:
+            source = groups_of_several(grouped, block, self._alias(), self._catalog, self._dialect)
+            if source is not None:
+                return self._projection_of(grouped.outer, source, {})
         if person is not None:
             self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
         if person is not None or any(key.value.identifies for key in grouped.keys):
@@ -398,7 +423,7 @@ class _Splitter:
             source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=person or "")
             return self._projection_of(grouped.outer, source, {})
         if block.said:
-            raise Refused(
+            raise CountedGroups(
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )

@@ -4,6 +4,7 @@ their joins."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from random import Random
 
 import duckdb
@@ -16,7 +17,7 @@ from rewriter.declared.catalog import Catalog
 from tests.properties.neighbours import Databases
 from tests.properties.world import Owner
 
-MOST = {"sale": 4, "refund": 2, "review": 3, "parcel": 3}
+MOST = {"sale": 4, "refund": 2, "review": 3, "parcel": 3, "gift": 3}
 """The rows of one person that are declared; the made ones have up to three times as many."""
 
 _TABLES = """
@@ -30,6 +31,7 @@ CREATE TABLE refund (item INTEGER NOT NULL, ticket INTEGER NOT NULL, who INTEGER
 CREATE TABLE review (ticket INTEGER NOT NULL, item INTEGER NOT NULL, author INTEGER, stars INTEGER,
     PRIMARY KEY (ticket, item));
 CREATE TABLE parcel (ticket INTEGER PRIMARY KEY, driver INTEGER);
+CREATE TABLE gift (item INTEGER, day DATE, giver INTEGER, worth DOUBLE);
 """
 
 POLICY = """
@@ -55,9 +57,13 @@ tables:
     max_rows: 3
     columns: {item: {}, ticket: {}, author: {}, stars: {range: [1, 5]}}
   parcel: {unit: driver -> customer.id, max_rows: 3, columns: {ticket: {}, driver: {}}}
+  gift:
+    unit: giver -> customer.id
+    max_rows: 3
+    columns: {item: {}, day: {range: [2024-01-01, 2024-01-04]}, giver: {}, worth: {range: [0, 9]}}
 """
 
-OWNERS = {"customer": 0, "sale": 2, "refund": 2, "review": 2, "parcel": 1}
+OWNERS = {"customer": 0, "sale": 2, "refund": 2, "review": 2, "parcel": 1, "gift": 2}
 """The place of the column that says whose a row is."""
 
 
@@ -100,6 +106,16 @@ class Shop:
             if random.random() < 0.5
         ]
         rows["parcel"] = [(ticket, random.choice(person)) for _, ticket in places]
+        worth = [0.0, -0.0, 4.0, 9.0, 30.0, None, float("nan")]
+        rows["gift"] = [
+            (
+                random.choice([0, 1, 2, None]),
+                date(2024, 1, random.randint(1, 5)),
+                random.choice(person),
+                random.choice(worth),
+            )
+            for _ in range(40)
+        ]
         return cls(rows)
 
     @classmethod
@@ -111,7 +127,7 @@ class Shop:
         people: list[tuple[object, ...]] = [(0, "n"), (1, "s"), (2, "s")]
         none: list[tuple[object, ...]] = []
         tables = {"customer": people, "item": [(0, "a")], "stock": none, "sale": sales, "refund": refunds}
-        return cls({**tables, "review": none, "parcel": none})
+        return cls({**tables, "review": none, "parcel": none, "gift": none})
 
     def fill(self, connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(_TABLES)
@@ -183,3 +199,34 @@ def statement(random: Random) -> str:
     by = ", ".join(grouped)
     group = f" GROUP BY {random.choice([by, by, by, f'ROLLUP ({by})'])}" if grouped else ""
     return f"SELECT {', '.join([*grouped, *chosen])} {rows}{group}"
+
+
+GROUPED = {
+    "sale s": ("s.buyer", ["s.ticket", "s.item", "s.qty"], ["s.price", "s.qty", "s.ticket % 3"]),
+    "refund r": ("r.who", ["r.ticket", "r.item", "r.reason"], ["r.cash"]),
+    "review v": ("v.author", ["v.item", "v.stars"], ["v.stars", "5 - v.stars"]),
+    "gift g": ("g.giver", ["g.item", "g.day", "g.worth"], ["g.worth", "2 * g.worth"]),
+}
+"""Tables with the key of the person, what makes groups of several people's rows, and what is read of them."""
+
+
+def grouped_statement(random: Random) -> str:
+    """A statement over groups of which it says whose they are, and which are several people's."""
+    table, (person, keys, values) = random.choice(list(GROUPED.items()))
+    by = ", ".join(random.sample(keys, random.choice([1, 1, 2])))
+    one, other = random.choice(values), random.choice(values)
+    items = [
+        f"{random.choice(['MAX', 'MIN'])}({person}) AS p",
+        f"{random.choice(['MAX', 'MIN', 'AVG'])}({one}) AS m",
+        f"MAX(CASE WHEN {other} > 1 THEN {one} END) AS c",
+    ]
+    where = f" WHERE {other} {random.choice(['> 1', '< 40', 'IS NOT NULL'])}" if random.random() < 0.5 else ""
+    having = f" HAVING COUNT(*) > {random.choice([1, 2])}" if random.random() < 0.3 else ""
+    inner = f"SELECT {', '.join(items)} FROM {table}{where} GROUP BY {by}{having}"
+    asked = ["COUNT(*)", "SUM(m)", "AVG(c)", "COUNT(c)", "COUNT(DISTINCT p)", "SUM(c) FILTER (WHERE m > 2)"]
+    band = "CASE WHEN m > 3 THEN 'much' WHEN m IS NULL THEN 'none' ELSE 'little' END"
+    shown = random.sample(asked, 2)
+    if random.random() < 0.5:
+        return f"SELECT {band} AS b, {', '.join(shown)} FROM ({inner}) AS t GROUP BY 1"
+    test = random.choice(["", " WHERE m > 2", " WHERE c IS NOT NULL"])
+    return f"SELECT {', '.join(shown)} FROM ({inner}) AS t{test}"

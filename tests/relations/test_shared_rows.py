@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -22,7 +22,9 @@ from tests.properties.neighbours import Unsound, check
 from tests.relations.shop import POLICY, Shop, statement
 
 
-def sound(seeds: Iterable[int], statements: int) -> tuple[list[float], Counter[str]]:
+def sound(
+    seeds: Iterable[int], statements: int, draw: Callable[[Random], str] = statement
+) -> tuple[list[float], Counter[str]]:
     """The shares of their bounds that people used, and why statements were refused."""
     shares: list[float] = []
     refused: Counter[str] = Counter()
@@ -33,7 +35,7 @@ def sound(seeds: Iterable[int], statements: int) -> tuple[list[float], Counter[s
         catalog = shop.catalog(databases.connection)
         try:
             for _ in range(statements):
-                sql, norm = statement(random), random.choice(list(Norm))
+                sql, norm = draw(random), random.choice(list(Norm))
                 parsed = parse(sql)
                 assert isinstance(parsed, Select)
                 try:
@@ -88,6 +90,7 @@ CREATE TABLE refund (item INTEGER NOT NULL, ticket INTEGER NOT NULL, who INTEGER
 CREATE TABLE review (ticket INTEGER NOT NULL, item INTEGER NOT NULL, author INTEGER, stars INTEGER,
     PRIMARY KEY (ticket, item));
 CREATE TABLE parcel (ticket INTEGER PRIMARY KEY, driver INTEGER);
+CREATE TABLE gift (item INTEGER, day DATE, giver INTEGER, worth DOUBLE PRECISION);
 INSERT INTO customer SELECT i, CASE WHEN i % 3 = 0 THEN 'n' ELSE 's' END FROM generate_series(0, 199) AS t(i);
 INSERT INTO item SELECT i, CASE WHEN i < 4 THEN 'a' ELSE 'b' END FROM generate_series(0, 6) AS t(i);
 INSERT INTO stock SELECT i, d, (i + d) % 3 FROM generate_series(0, 6) AS t(i), generate_series(0, 1) AS u(d);
