@@ -155,10 +155,10 @@ def test_any_order_that_is_left_admits_and_none_admits_nothing() -> None:
     steep = PrivacyLoss(curve=tuple(order * order / 100_000 for order in ORDERS))
     flat = whole.accounting.price_of_pure(Fraction(1, 3))
     for more in (steep, flat, whole.price(Fraction(1, 10), Fraction(0))):
-        spent, count = NOTHING, 0
-        while whole.fits(spent, more):
+        spent, count, left = NOTHING, 0, whole.statements_left(NOTHING, more)
+        while count <= left and whole.fits(spent, more):
             spent, count = spent + more, count + 1
-        assert count == whole.statements_left(NOTHING, more) > 0
+        assert count == left > 0
         assert any(gone <= most for gone, most in zip(spent.curve, whole.limit.curve, strict=True))
         over = (spent + more).curve
         assert all(gone > most for gone, most in zip(over, whole.limit.curve, strict=True))
