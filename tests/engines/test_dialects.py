@@ -45,7 +45,7 @@ NO_FUNCTIONS = {
 """Words before a parenthesis that call nothing."""
 CLAUSES = {
     "duckdb": {"filter", "materialized"},
-    "postgresql": {"any", "filter", "materialized"},
+    "postgresql": {"any", "array", "filter", "materialized"},
     "toy": set[str](),
     "spark": {"filter"},
 }

@@ -76,7 +76,7 @@ def test_draws_have_the_exact_law_and_that_of_looking_at_each() -> None:
     each = Counter(pick([1] * 9, distances, rate)[0] for _ in range(draws))
     assert surprise(found, law, draws) > 1e-9
     assert surprise(each, law, draws) > 1e-9
-    assert surprise(found, expected([1] * 9, distances, rate * Fraction(11, 10)), draws) < 1e-9
+    assert surprise(found, expected([1] * 9, distances, rate * Fraction(3, 2)), draws) < 1e-9
 
 
 def test_a_candidate_nearer_than_its_stretch_is_never_answered() -> None:
