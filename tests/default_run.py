@@ -12,6 +12,8 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +22,9 @@ QUICK = ("golden", "rooms")
 """Folders of tests that are all quick; others mark one of their own."""
 
 LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
+
+FIXED = 40
+"""Random examples of a test, where it does not say how many. Other profiles draw 100."""
 
 MEMORY, ROOM = "/dev/shm", 4 << 30  # noqa: S108
 
@@ -31,7 +36,26 @@ for _name in ("COLUMNS", "LINES"):
     os.environ.pop(_name, None)
 
 # A busy machine is no reason to fail: no example has a deadline, and drawing examples may be slow.
-settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "fixed", derandomize=True, deadline=None, max_examples=FIXED, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+T = TypeVar("T")
+
+
+def thinned(cases: Sequence[T], every: int) -> list[object]:
+    """Of many cases of one test, each ``every``-th by default; the others are the campaigns'.
+
+    >>> [getattr(one, "marks", ()) == () for one in thinned("abcde", 2)]
+    [True, False, True, False, True]
+    """
+    return [
+        case
+        if place % every == 0
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.campaign)
+        for place, case in enumerate(cases)
+    ]
 
 
 def pytest_collection_finish() -> None:

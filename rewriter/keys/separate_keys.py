@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.keys.declared_lists import Item
+from rewriter.once import once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class SeparateKeys:
         return replace(self, conditions=tuple(kept))
 
 
+@once
 def tables_of(node: exp.Expr) -> frozenset[str]:
     return frozenset(column.table for column in node.find_all(exp.Column))
 

@@ -25,6 +25,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.measure.moments import MIDDLE
 from rewriter.plan import Axis, Figure, Moment
 from tests.bench.moments import People, compare
+from tests.default_run import thinned
 from tests.doubles import open_without_noise
 
 ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, None)
@@ -189,7 +190,9 @@ def test_figures_of_one_variable_are_the_engines(x: str, exact: Proxy, folder: P
         assert all(near(one, other) for one, other in zip(mine, theirs, strict=True)), (mine, theirs)
 
 
-@pytest.mark.parametrize(("y", "x"), [("i", "x"), ("x", "i"), ("d", "x"), ("x", "d"), ("i", "i"), ("k", "i")])
+@pytest.mark.parametrize(
+    ("y", "x"), thinned([("i", "x"), ("x", "i"), ("d", "x"), ("x", "d"), ("k", "i"), ("i", "i")], 2)
+)
 def test_figures_of_two_variables_are_the_engines(y: str, x: str, exact: Proxy, folder: Path) -> None:
     for function in TWO:
         sql = f"SELECT g, {function}({y}, {x}), {function}({y}, {x}) FILTER (WHERE i > -5) FROM person GROUP BY g"

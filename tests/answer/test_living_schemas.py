@@ -13,6 +13,7 @@ import pytest
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
+from tests.default_run import thinned
 from tests.doubles import NoNoise
 
 ROWS = "SELECT i % 50, DATE '2026-03-01' + (i // 100)::INT, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END FROM range(6000) t(i)"
@@ -118,7 +119,7 @@ DRILLS = [
 
 @pytest.mark.parametrize("finer", ["", "WHERE day < '2026-03-20' ", "WHERE day BETWEEN '2026-03-02' AND '2027-01-01' "])
 @pytest.mark.parametrize("later", [1, 40])
-@pytest.mark.parametrize("sql", DRILLS)
+@pytest.mark.parametrize("sql", thinned(DRILLS, 2))
 def test_a_drill_down_over_a_range_that_ends_now_is_what_it_says(
     session: Session, hands: Hands, finer: str, later: int, sql: str
 ) -> None:

@@ -21,6 +21,7 @@ def client(backend: Backend) -> Client:
 
 
 def test_a_regression_is_described_and_answered(client: Client) -> None:
+    client.send(query("SET dpsql.digits = all"))  # A single number is shown to the digits that mean something.
     found = client.send(parse(ASKED, "s"), describe("S", "s"), bind(statement="s"), execute(), SYNC)
     (columns,) = [one.columns for one in found if one.kind == "T"]
     assert [name for name, _, _ in columns] == NAMES

@@ -21,6 +21,7 @@ from dpsql.policy.problem import PolicyError
 from dpsql.testing import measure
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Plan, Statistic
+from tests.default_run import thinned
 from tests.engines.test_same_answers import TABLES, Known, agreeing, fill
 from tests.golden.pairs import FOLDER, Pair, pairs
 
@@ -353,7 +354,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
     files.close()
 
 
-@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.path.stem)
+@pytest.mark.parametrize("pair", thinned(pairs(), 3), ids=lambda pair: pair.path.stem)
 def test_files_have_the_integers_of_native_tables(known: tuple[Known, Known], pair: Pair) -> None:
     native, files = (one.run(pair.sql, pair.norm) for one in known)
     assert native == files

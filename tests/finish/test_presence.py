@@ -242,7 +242,7 @@ def test_a_share_and_its_interval_do_not_exceed_one(policy: Path, sql: str) -> N
         session.execute("SET dpsql.intervals = on")
         session.execute("SET dpsql.reuse = off")
         session.execute("SET dpsql.epsilon = 0.3")
-        for _ in range(12):
+        for _ in range(6):
             for row in session.execute(sql).rows:
                 assert all(value is None or 0 <= float(str(value)) <= 1 for value in row)
     finally:

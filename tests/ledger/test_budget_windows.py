@@ -319,7 +319,7 @@ def test_windows_hold_when_proxies_are_killed_at_their_ends(place: str, tmp_path
     said.touch()
     chance = random.Random(7)
     start = on(1, 1)
-    for strike in range(6):
+    for strike in range(4):
         running = [
             _FORK.Process(target=_spend, args=(place, said, start + datetime.timedelta(hours=20 * (strike + ahead))))
             for ahead in range(3)

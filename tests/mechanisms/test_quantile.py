@@ -151,14 +151,14 @@ def test_a_pick_among_many_is_as_likely_as_its_number() -> None:
 
 
 def test_intervals_cover_the_true_quantile() -> None:
-    """Of 1,080 intervals 24 miss, with a deviation of 5: outside of these bounds once in 10⁹ runs, as an even law of
+    """Of 540 intervals 12 miss, with a deviation of 3.5: outside of these bounds once in 10⁹ runs, as an even law of
     rare events has it. The bound of one shape alone is as rarely met."""
     found = {one: covered(*one) for one in product(("uniform", "normal", "exponential"), (True, False))}
     assert min(found.values()) > 0.78 * 3 * TRIALS, found
-    assert 0.94 < sum(found.values()) / (3 * TRIALS * len(found)) < 1, found
+    assert 0.92 < sum(found.values()) / (3 * TRIALS * len(found)) < 1, found
 
 
-TRIALS = 60
+TRIALS = 30
 
 
 def covered(shape: str, concentrated: bool) -> int:

@@ -46,7 +46,7 @@ SELECT COUNT(*) FILTER (WHERE score > 5), COUNT(*) FILTER (WHERE wealth > 5), CO
 SELECT sex, branch, score, EXTRACT(year FROM born) AS y, COUNT(*) FROM member GROUP BY sex, branch, score, y LIMIT 1
 --- charged: keys whose combinations are a million million
 SELECT score, born, seen, COUNT(*) FROM member GROUP BY 1, 2, 3
---- ended 57014: public tables with each other, twenty times
+--- ended 57014; slow: public tables with each other, twenty times
 SELECT COUNT(*) FROM «branch,|20|» branch AS last
 --- refused or charged: everybody, 3 to the 12 times
 SELECT COUNT(*) FROM member CROSS JOIN branch AS a CROSS JOIN branch AS b CROSS JOIN branch AS c CROSS JOIN branch AS d CROSS JOIN branch AS e CROSS JOIN branch AS f
@@ -74,7 +74,7 @@ SELECT COUNT(*) FROM member WHERE LENGTH(«REPEAT(|20|»card«, 1000)|20|») > 5
 SELECT REPEAT('x', 1000000000), COUNT(*) FROM member
 --- refused: a series above the noise
 SELECT * FROM generate_series(1, 1000000000), (SELECT COUNT(*) AS n FROM member) AS t
---- ended 57014: a cross join above the noise that has no end
+--- ended 57014; slow: a cross join above the noise that has no end
 SET dpsql.empty_groups = show
 \g
 SELECT COUNT(*) FROM (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS t, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS u, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS v, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS w
@@ -82,7 +82,7 @@ SELECT COUNT(*) FROM (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS t, (S
 SELECT «*,|300|» 1 FROM (SELECT branch, COUNT(*) AS n FROM member GROUP BY branch) AS t
 --- refused or charged; slow: unions without end
 «SELECT COUNT(*) FROM member UNION ALL |200|»SELECT 1
---- refused 54001: commas without end
+--- refused 54001; slow: commas without end
 SELECT «COUNT(*),|6000|» 1 FROM member
 --- refused: quotes without end
 SELECT COUNT(*) FROM member WHERE card = «'|4999|»
