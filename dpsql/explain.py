@@ -16,7 +16,7 @@ from dpsql.calibrate import Calibration, margins
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, beside_now, coarser, expected_errors, notices, suggestions
+from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
@@ -54,6 +54,7 @@ def explained(
         outer_sql=prepared.program.outer.shown_sql,
         columns=answer_columns(prepared, settings),
         expected=last.expected,
+        expected_items=last.items,
         price=price,
         epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
         remaining_after=budget_after(price),
@@ -68,6 +69,7 @@ def explained(
 class _ExplainedStage:
     releases: tuple[ReleaseExplanation, ...]
     expected: tuple[float | None, ...]
+    items: tuple[tuple[float | None, ...], ...]
     notices: tuple[str, ...]
 
 
@@ -81,12 +83,14 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         priced = Priced(settings.epsilon, settled.purchase.all, {})
         notes: tuple[str, ...] = (settled.purchase.warning,)
         expected: tuple[float | None, ...] = (None,) * len(answer_columns(prepared, settings))
+        items: tuple[tuple[float | None, ...], ...] = ()
     else:
         others = others_notes(prepared.program.shapes, priced.calibrations)
         present = present_notes(prepared.program.shapes, priced.calibrations)
         notes = (*prepared.program.notes, *others, *present)
         expected = _expected(answering, prepared, priced.calibrations, settings)
-    return _ExplainedStage(_releases(prepared, priced), expected, (*settled.notices, *notes, *notices(priced)))
+        items = _expected_items(answering, prepared, priced.calibrations, settings)
+    return _ExplainedStage(_releases(prepared, priced), expected, items, (*settled.notices, *notes, *notices(priced)))
 
 
 def _better(
@@ -195,6 +199,15 @@ def _expected(
     if not settings.intervals:
         return errors
     return _beside_ends(tuple(AnswerColumn(name, kind) for name, kind in prepared.columns), prepared, errors)
+
+
+def _expected_items(
+    answering: Answering, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
+) -> tuple[tuple[float | None, ...], ...]:
+    """Those of arrays; () where no column is one, or where columns of ends stand beside them."""
+    items = expected_of_items(prepared, calibrations, answering.pricing.known(prepared))
+    beside = settings.intervals or prepared.program.shown or not any(items)
+    return () if beside else items
 
 
 def _beside_ends(

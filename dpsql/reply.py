@@ -108,7 +108,8 @@ class Better:
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
-    ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
+    ``expected`` is the half-width to expect of each column, where that is known before; ``expected_items`` those of
+    the items of arrays, for each column, and () where no column has any. ``render`` draws it: as text it
     is what EXPLAIN answers. ``draw`` makes HTML of it. ``advise`` plans what would be better, which takes some
     milliseconds.
     """
@@ -124,11 +125,18 @@ class Explanation:
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
     draw: Callable[[Explanation], str] = field(repr=False, compare=False)
     advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
+    expected_items: tuple[tuple[float | None, ...], ...] = ()
 
     @property
     def better(self) -> tuple[Better, ...]:
         """What would make the answer more accurate: by the analyst first, then by the owner."""
         return self.advise()
+
+    @property
+    def errors(self) -> tuple[float | tuple[float | None, ...] | None, ...]:
+        """What is expected of each column, an array's of each item."""
+        items = self.expected_items or ((),) * len(self.expected)
+        return tuple(own or error for error, own in zip(self.expected, items, strict=True))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -141,8 +149,9 @@ class Explanation:
         left = self.remaining_after
         told = {
             "columns": [
-                {"name": column.name, "type": str(column.type), "expected_error": error}
-                for column, error in zip(self.columns, self.expected, strict=True)
+                {"name": column.name, "type": str(column.type)}
+                | ({"expected_errors": list(error)} if isinstance(error, tuple) else {"expected_error": error})
+                for column, error in zip(self.columns, self.errors, strict=True)
             ],
             "price": {
                 "epsilon": float(self.epsilon),

@@ -171,7 +171,8 @@ class Aggregate:
     (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
     the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them. Of a
     ``regression``, ``row`` are the regressors, and ``argument`` is what they explain. ``over_blocks`` is what is
-    asked of blocks of people. ``debiasing``: it is a sum of aggregates over what people reported.
+    asked of blocks of people. ``debiasing``: it is a sum of aggregates over what people reported. ``fine``:
+    a figure of a block is computed of it, and sums of doubles keep more digits.
     """
 
     kind: AggregateKind
@@ -192,6 +193,7 @@ class Aggregate:
     regression: RegressionPart | None = None
     over_blocks: OverBlocks | None = None
     debiasing: Debiasing | None = None
+    fine: bool = False
 
     @property
     def text(self) -> str:

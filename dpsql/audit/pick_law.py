@@ -7,7 +7,7 @@ group's candidates may spread by no more than what the group's part of the perso
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 
 from dpsql.audit.neighbour_law import MovedTooFar
@@ -21,13 +21,15 @@ PRICES = (Fraction(1, 2), Fraction(4), Fraction(64))
 """The ε at which picks are weighed: the cap of distances and the window depend on it."""
 
 
-def compare_picks(plan: Plan, here: Mapping[str, RanksByGroup], there: Mapping[str, RanksByGroup]) -> float:
+def compare_picks(
+    plan: Plan, here: Mapping[str, RanksByGroup], there: Mapping[str, RanksByGroup], keys: Container[Key]
+) -> float:
     """Check all that a plan picks from against a neighbour's. Answers the largest share of a price that was used; 0
-    where nothing is picked. Raises :class:`MovedTooFar`.
+    where nothing is picked. ``keys`` are the groups of the table. Raises :class:`MovedTooFar`.
     """
     shares = [0.0]
     for choice in plan.choices:
-        ours, theirs = here[choice.name], there[choice.name]
+        ours, theirs = (picked_in(plan, side[choice.name], keys) for side in (here, there))
         if moved := weights_moved(choice, ours, theirs):
             raise MovedTooFar(moved)
         share, where = most_moved(choice, ours, theirs)
@@ -35,6 +37,12 @@ def compare_picks(plan: Plan, here: Mapping[str, RanksByGroup], there: Mapping[s
             raise MovedTooFar(f"a pick used {share:.4g} of its price: {where}")
         shares.append(share)
     return max(shares)
+
+
+def picked_in(plan: Plan, ranks: RanksByGroup, keys: Container[Key]) -> RanksByGroup:
+    """The ranks of groups that values are picked in. Of blocks these are the public ``keys`` alone: one block has
+    answers in any number of other groups, at which nobody looks. A person's rows are in few groups, whichever."""
+    return {key: found for key, found in ranks.items() if key in keys} if plan.in_blocks else ranks
 
 
 def most_moved(choice: Choice, here: RanksByGroup, there: RanksByGroup) -> tuple[float, str]:

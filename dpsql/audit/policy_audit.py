@@ -213,7 +213,7 @@ class _Law:
             shares = [
                 max(
                     compare(one.plan, one.groups, other.groups),
-                    compare_picks(one.plan, one.ranks, other.ranks),
+                    compare_picks(one.plan, one.ranks, other.ranks, one.groups),
                 )
                 for one, other in zip(here, there, strict=True)
             ]

@@ -64,15 +64,17 @@ def _groups(told: Explanation) -> Iterator[str]:
     seen = dict.fromkeys(found for release in told.releases if (found := _grouped(release).removeprefix(", ")))
     for found in seen:
         yield f"Groups {found}."
-    if quotients := [
-        output.estimator for release in told.releases for output in release.plan.outputs if output.estimator.is_quotient
-    ]:
+    if estimators := [output.estimator for release in told.releases for output in release.plan.outputs]:
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
         from dpsql.inference.estimates import estimate_of
 
-        spread = max(estimate_of(estimator).assumed for estimator in quotients)
-        yield f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+        estimates = [estimate_of(one) for one in estimators]
+        if quotients := [one for one in estimates if one.estimator.is_quotient and not one.foretold]:
+            spread = max(one.assumed for one in quotients)
+            yield f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+        for foretold in dict.fromkeys(one.foretold for one in estimates if one.foretold):
+            yield foretold.format(rows=NOMINAL_GROUP)
 
 
 def _better(told: Explanation) -> Iterator[RenderableType]:
@@ -260,13 +262,19 @@ def _outputs(release: ReleaseExplanation) -> RenderableType:
     )
 
 
+def _expected(error: float | tuple[float | None, ...] | None) -> str:
+    if isinstance(error, tuple):
+        return "{" + ", ".join(map(_expected, error)) + "}"
+    return "" if error is None else f"± {bar(error)}"
+
+
 def _answered(told: Explanation) -> RenderableType:
     """The columns of the answer, each with the error to expect where that is known before."""
     return grid(
         ["column", "expected 95 % error"],
         [
             [column.name for column in told.columns],
-            ["" if error is None else f"± {bar(error)}" for error in told.expected],
+            [_expected(error) for error in told.errors],
         ],
         [False, True],
     )

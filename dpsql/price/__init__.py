@@ -1,7 +1,7 @@
 """The price of a statement, and the error to expect."""
 
 from dpsql.price.advice import beside_now, coarser, suggestions
-from dpsql.price.expected_error import error_notes, expected_errors
+from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices
 
@@ -14,6 +14,7 @@ __all__ = [
     "coarser",
     "error_notes",
     "expected_errors",
+    "expected_of_items",
     "notices",
     "suggestions",
 ]

@@ -17,7 +17,7 @@ from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
 from dpsql.releases import Additive, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
-from rewriter.front_door import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
+from rewriter.front_door import Affine, Either, Form, Listed, Mean, Other, Quotient, Running, Shape
 from rewriter.plan import Output, Plan
 
 Sizes = Mapping[str, float]
@@ -48,6 +48,18 @@ def expected_errors(
     """
     slots = _slots(prepared, calibrations)
     return tuple(_half_width(column.form, slots, known) for column in prepared.outer.measured)
+
+
+def expected_of_items(
+    prepared: Prepared, calibrations: Sequence[Calibration], known: ReleasedBefore = NOTHING
+) -> tuple[tuple[float | None, ...], ...]:
+    """The same of every item of the columns that are arrays of measured numbers; nothing of others."""
+    slots = _slots(prepared, calibrations)
+    forms = (column.form for column in prepared.outer.measured)
+    return tuple(
+        tuple(_half_width(item, slots, known) for item in form.items) if isinstance(form, Listed) else ()
+        for form in forms
+    )
 
 
 def nominal_size(output: Output, calibration: Calibration) -> float:

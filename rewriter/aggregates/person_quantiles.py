@@ -25,13 +25,12 @@ _ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.T
 def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     """MEDIAN(x), and PERCENTILE_CONT of 0, 0.5 and 1, as a double. NULL where no row has a value."""
     argument, fraction = numbers_of_one(aggregate), _fraction(aggregate)
-    halves = [
-        exp.Mul(
-            this=dialect.cast(_picked(aggregate, argument.sql, fraction, dialect, down=down), DOUBLE),
-            expression=double(0.5),
-        )
-        for down in (False, True)
+    ends = [
+        dialect.cast(_picked(aggregate, argument.sql, fraction, dialect, down=down), DOUBLE) for down in (False, True)
     ]
+    # Integers and decimals are no less than 10⁻³⁸, or 0: their halves are doubles.
+    small = argument.type.kind is Kind.DOUBLE
+    halves = [dialect.half(one) if small else exp.Mul(this=one, expression=double(0.5)) for one in ends]
     # Halves first: the sum of two great doubles is no double.
     middle = exp.Paren(this=exp.Add(this=halves[0], expression=halves[1]))
     return Value(middle, DOUBLE, argument.interval, nullable=True, constant=False, domain=None)

@@ -131,5 +131,6 @@ def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
             hint="declare a range for the column in the policy",
             missing=missing_ranges(argument.sql),
         )
-    granularity = lattice(argument.type, argument.interval, learned=learned_ranges(argument.sql))
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, argument.interval, learned=learned, fine=aggregate.fine)
     return clipped_steps(argument, argument.interval, granularity, dialect), granularity

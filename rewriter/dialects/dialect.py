@@ -195,6 +195,10 @@ class Dialect(NestedValues, ABC):
         """NULL, NaN or ±inf on zero."""
 
     @abstractmethod
+    def half(self, sql: exp.Expr) -> exp.Expr:
+        """Half of a finite double."""
+
+    @abstractmethod
     def share(self, distance: exp.Expr, width: float) -> exp.Expr:
         """A distance as a share of a width, for distances up to that width."""
 

@@ -61,6 +61,10 @@ class GuardedDoubles(Dialect, family=True):
         sql = self.divide(wrap(one.sql), divisor)
         return Double(self._unless_tiny(sql, one, other, least), reaching((least, most)))
 
+    def half(self, sql: exp.Expr) -> exp.Expr:
+        """Of what has no bits below 2⁻⁴⁵²: half of the least double is no double. Great ones lose nothing."""
+        return exp.Mul(this=self.settled(sql), expression=double(0.5))
+
     def share(self, distance: exp.Expr, width: float) -> exp.Expr:
         if not 1e-60 < width < 1e60:
             raise refuse("WIDTH_BUCKET is answered for bounds at a moderate distance", "scale the values first")

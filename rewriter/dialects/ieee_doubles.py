@@ -21,6 +21,9 @@ class IeeeDoubles(Dialect, family=True):
     def quotient(self, left: Double, right: Double) -> Double:
         return Double(self.divide(wrap(left.sql), wrap(right.sql)), ANY)
 
+    def half(self, sql: exp.Expr) -> exp.Expr:
+        return exp.Mul(this=sql, expression=double(0.5))
+
     def share(self, distance: exp.Expr, width: float) -> exp.Expr:
         return self.divide(distance, double(width))
 

@@ -21,14 +21,18 @@ from rewriter.expressions.value import LITERAL, Value
 from rewriter.refused import Refused
 
 _DOUBLE_BITS = 20
+_FINE_BITS = 44
 _EXACT_BITS = 40
 _MOST_BITS = 60
 _HELD_BITS = 48
 _MOST_STEPS = 2**1000
 
 
-def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, learned: bool = False) -> Fraction:
-    """The granularity for values of a type and range: exact for integers and decimals, 2⁻²⁰ of the range for doubles.
+def lattice(
+    kind: Type, interval: Interval, size: Fraction | None = None, *, learned: bool = False, fine: bool = False
+) -> Fraction:
+    """The granularity for values of a type and range: exact for integers and decimals, 2⁻²⁰ of the range for doubles,
+    and 2⁻⁴⁴ where sums are not noised but computed with: ``fine``.
 
     ``size`` is the largest number that is added up, where it is not the values themselves. In a range that was
     ``learned`` exact numbers are rounded to 2⁻²⁰ of it too: whatever was learned, sums of them are never too large.
@@ -47,7 +51,9 @@ def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, lea
     if kind.kind is Kind.INTEGER and size <= exact and magnitude <= 1 << _MOST_BITS:
         return Fraction(1)
     # A double must hold both ends of the range, in steps, exactly.
-    return Fraction(2) ** max(_exponent(size) - _DOUBLE_BITS, _exponent(magnitude) - _HELD_BITS)
+    return Fraction(2) ** max(
+        _exponent(size) - (_FINE_BITS if fine else _DOUBLE_BITS), _exponent(magnitude) - _HELD_BITS
+    )
 
 
 def held(interval: Interval, kind: Type, granularity: Fraction) -> Interval:

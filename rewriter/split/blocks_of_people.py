@@ -171,7 +171,10 @@ def _answers(
     bucket = making.dialect.bucket(block.unit.copy(), BLOCK_KEY, settings[0].blocks) if block.unit is not None else None
     # A block has any number of rows.
     people = replace(block, unit=bucket, bound=ContributionBound(), everybody=None)
-    source = of_units(replace(inner, keys=grouped.keys), people, making.alias(), making.catalog, making.dialect)
+    fine = tuple(replace(one, fine=True) for one in inner.aggregates)
+    source = of_units(
+        replace(inner, keys=grouped.keys, aggregates=fine), people, making.alias(), making.catalog, making.dialect
+    )
     fields = {name: _unowned(value) for name, value in source.fields.items()}
     answers = making.project(inner.outer, replace(source, bound=ONE, fields=fields, unique_keys=()))
     known = [*keys, *names]

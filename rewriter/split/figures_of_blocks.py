@@ -4,6 +4,11 @@ Guarantee: an expression of AVG and COUNT with the meaning of the figure, NULL w
 distances from the middle of the declared range, so that doubles keep their digits. Where no answer can lie outside of a
 range, whatever the block holds of declared values, the range comes with it.
 
+What divides by a variance has no answer in a block whose values lie so close together, beside their declared range,
+that the variance is mostly the rounding of doubles: constants have none, and neither has what only differs from them in
+the last digits. A standard deviation has to be a 400,000th of half the range for CORR, REGR_R2 and REGR_SLOPE, a
+5,000th for SKEWNESS and a 600th for KURTOSIS, or about that.
+
 ``KURTOSIS`` and ``SKEWNESS`` are those of a sample, as DuckDB has them; PostgreSQL has none. ``ENTROPY`` is in bits.
 """
 
@@ -178,6 +183,18 @@ def _moments(figures: Figures, x: exp.Expr, test: exp.Expr | None, most: int) ->
     return [figures.named(one) for one in found]
 
 
+def _resolved(figures: Figures, x: exp.Expr, variance: exp.Expr, power: int = 2) -> exp.Expr:
+    """A variance whose root, to a power, is beyond what rounding adds to a moment of that power; else NULL.
+
+    With R the half-width of the range and steps of R^power · 2⁻⁴⁴, rounding changes a variance by R² · 2⁻⁴³ at most,
+    and a fourth moment by R⁴ · 2⁻³⁹. The limit is 2⁻³⁷ of R^power.
+    """
+    interval = figures.interval(x)
+    least = 0.0 if interval is None else float(interval.width / 2) ** 2 * 2.0 ** (-37 * 2 / power)
+    enough = exp.GT(this=variance.copy(), expression=exp.Paren(this=_number(least)))
+    return figures.named(exp.Case(ifs=[exp.If(this=enough, true=variance.copy())]))
+
+
 def _variance(sample: bool, root: bool) -> _Rule:
     def rule(figures: Figures, call: exp.Expr, test: exp.Expr | None) -> tuple[exp.Expr, Interval | None]:
         (found,) = _moments(figures, call.this, test, 2)
@@ -211,13 +228,17 @@ def _of_two(name: str) -> _Rule:
         product, mean_y, mean_x = (figures.named(_mean(one, where)) for one in (_times(y, x), y, x))
         covariance = figures.named(_minus(product, _times(mean_y, mean_x)))
         of_y, of_x = (_moments(figures, one, where, 2)[0] for one in (call.this, call.expression))
+        told_y, told_x = (_resolved(figures, *one) for one in ((call.this, of_y), (call.expression, of_x)))
         if name == "slope":
-            return _over(covariance, of_x), None
+            return _over(covariance, told_x), None
         if name == "r2":
-            squares = (figures.named(_times(*pair)) for pair in ((covariance, covariance), (of_y, of_x)))
-            return _over(*squares), Interval.of(0, 1)
+            squares = (figures.named(_times(*pair)) for pair in ((covariance, covariance), (told_y, told_x)))
+            # All of a constant y is explained.
+            explained = exp.Coalesce(this=figures.named(_over(*squares)), expressions=[_number(1)])
+            known = exp.Not(this=exp.Is(this=exp.Paren(this=told_x.copy()), expression=exp.Null()))
+            return exp.Case(ifs=[exp.If(this=known, true=explained)]), Interval.of(0, 1)
         if name == "corr":
-            roots = figures.named(_times(*(figures.named(_root(one)) for one in (of_y, of_x))))
+            roots = figures.named(_times(*(figures.named(_root(one)) for one in (told_y, told_x))))
             return _over(covariance, roots), Interval.of(-1, 1)
         if name == "sample":
             n = figures.named(_count(call.this, where))
@@ -229,6 +250,7 @@ def _of_two(name: str) -> _Rule:
 
 def _skewness(figures: Figures, call: exp.Expr, test: exp.Expr | None) -> tuple[exp.Expr, Interval | None]:
     second, third = _moments(figures, call.this, test, 3)
+    second = _resolved(figures, call.this, second, 3)
     n = figures.named(_count(call.this, test))
     root = figures.named(_root(figures.named(_times(n, _minus(n, _number(1))))))
     factor = figures.named(_over(root, _minus(n, _number(2))))
@@ -238,6 +260,7 @@ def _skewness(figures: Figures, call: exp.Expr, test: exp.Expr | None) -> tuple[
 
 def _kurtosis(figures: Figures, call: exp.Expr, test: exp.Expr | None) -> tuple[exp.Expr, Interval | None]:
     second, _, fourth = _moments(figures, call.this, test, 4)
+    second = _resolved(figures, call.this, second, 4)
     n = figures.named(_count(call.this, test))
     share = figures.named(_over(fourth, figures.named(_times(second, second))))
     inner = figures.named(_times(_plus(n, _number(1)), share))

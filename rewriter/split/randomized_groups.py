@@ -3,11 +3,13 @@
 Groups of reports are not groups of people who have the same value. So the release is grouped by the other keys alone,
 and has each aggregate once for every declared value of the column, freed of the randomization
 (:mod:`rewriter.aggregates.debiased_calls`); above it, each row becomes one row for each value. The values are the
-owner's, so all of them are shown, whatever the data.
+owner's, so all of them are shown, whatever the data, unless those alone are asked for that somebody surely has
+(:mod:`rewriter.split.surely_present`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -20,6 +22,7 @@ from rewriter.dialects import Dialect, named_table
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope
 from rewriter.release import Aggregate, Key, aggregate_name, key_name, margin_name
+from rewriter.split.surely_present import SurelyPresent
 
 _ALIAS = "dpsql_by_value"
 
@@ -38,9 +41,16 @@ class RandomizedKey:
         return exp.cast(exp.Null() if value is None else exp.convert(value), str(self.type))
 
 
-def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where: Sequence[exp.Expr] = ()) -> Grouped:
+def by_true_values(
+    grouped: Grouped,
+    scope: BlockScope,
+    dialect: Dialect,
+    where: Sequence[exp.Expr] = (),
+    surely: SurelyPresent | None = None,
+) -> Grouped:
     """``grouped`` without keys that people randomized, which its outer SELECT makes of the columns by value. ``where``
-    are the conditions over what people randomized, which its aggregates ask."""
+    are the conditions over what people randomized, which its aggregates ask. ``surely``: only values are shown that
+    somebody surely has."""
     found = _randomized(grouped)
     if not found:
         return grouped
@@ -57,6 +67,12 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where:
             f"{len(values)} values of {name} with {len(grouped.calls)} aggregates are too many columns",
             hint=f"ask for fewer aggregates at once: {MAX_AGGREGATES} in all",
             sqlstate=TOO_COMPLEX,
+        )
+    counted = _counted(grouped)
+    if surely is not None and counted is None:
+        raise Refused(
+            f"which values of {name} somebody surely has follows from their numbers of rows",
+            hint="add COUNT(*), or SET dpsql.empty_groups = show",
         )
     table = grouped.outer.args["from_"].this.name
     rows: list[exp.Select] = []
@@ -79,9 +95,11 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where:
             calls.append(call)
             aggregates.append(aggregate)
         row = exp.Select(expressions=columns).from_(named_table(table), copy=False)
-        if None in combination and (counted := _counted(grouped)) is not None:
+        number = aggregate_name(len(calls) - len(grouped.calls) + (counted or 0))
+        if surely is not None:
+            row.set("where", exp.Where(this=surely.condition(table, number, len(values))))
+        elif None in combination and counted is not None:
             # Who reported nothing is a group where the noise allows to say so.
-            number = aggregate_name(len(calls) - len(grouped.calls) + counted)
             columns_ = (exp.column(name, table) for name in (number, margin_name(number)))
             row.set("where", exp.Where(this=exp.GT(this=next(columns_), expression=next(columns_))))
         rows.append(row)
@@ -95,6 +113,12 @@ def by_true_values(grouped: Grouped, scope: BlockScope, dialect: Dialect, where:
         _over(grouped, table, rows),
         tuple(calls),
     )
+
+
+def values_of_keys(grouped: Grouped) -> int:
+    """How many values the keys have together that people randomized; 0 where there is no such key."""
+    found = [len(one.values) for one in _randomized(grouped)]
+    return math.prod(found) if found else 0
 
 
 def _excluded(tests: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect) -> bool:

@@ -50,12 +50,13 @@ from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimited
 from rewriter.split.public_rows import PublicRows, no_subqueries
-from rewriter.split.randomized_groups import by_true_values
+from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
+from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unread_columns import without_unread_columns
@@ -98,7 +99,8 @@ def split(
     groups are read that nobody may be in.
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
-    splitter = _Splitter(catalog, dialect, with_others)
+    surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
+    splitter = _Splitter(catalog, dialect, with_others, surely)
     timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
     worded = plain_conditions(
         plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database, catalog.schemas))))
@@ -111,7 +113,7 @@ def split(
         try:
             resolved = splitter.query(asked, {})
         except CountedGroups as refused:
-            splitter = _Splitter(catalog, dialect, with_others, several=True)
+            splitter = _Splitter(catalog, dialect, with_others, surely, several=True)
             splitter.notes |= dict.fromkeys(notes)
             resolved = _or_else(refused, partial(splitter.query, asked, {}))
     except LimitedRows:
@@ -151,10 +153,19 @@ class CountedGroups(Refused):
 class _Splitter:
     """One reading of a query. ``several``: groups of which a statement says whose they are may be several people's."""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect, with_others: bool, *, several: bool = False) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        dialect: Dialect,
+        with_others: bool,
+        surely: SurelyPresent | None = None,
+        *,
+        several: bool = False,
+    ) -> None:
         self._catalog = catalog
         self._dialect = dialect
         self._with_others = with_others
+        self._surely = surely
         self._several = several
         self._names = NamedQueries(catalog)
         self._set_operations = SetOperations(self.query, self._select, self._alias, dialect)
@@ -466,7 +477,10 @@ class _Splitter:
             )
         told = (one for one in grouped.keys if one.value.randomized is not None and one.value.type.kind != Kind.BOOLEAN)
         self.notes |= {f"rows whose report of {one.text} is of no declared value are in no group": None for one in told}
-        return by_true_values(grouped, block.scope, self._dialect, block.reported)
+        if self._surely is not None and (values := values_of_keys(grouped)):
+            names = ", ".join(one.text for one in grouped.keys if one.value.randomized is not None)
+            self.notes[self._surely.note(names, values)] = None
+        return by_true_values(grouped, block.scope, self._dialect, block.reported, self._surely)
 
     def _over_blocks(self, found: Sequence[BlockRelease]) -> None:
         for one in found:

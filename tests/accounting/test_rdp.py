@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpsql.accounting import RDP, ZCDP, Accountant
-from dpsql.accounting.curves import as_curve, line, pure, subsampled
+from dpsql.accounting.curves import as_curve, line, pure, steepest, subsampled
 from dpsql.accounting.loss import ORDERS, PrivacyLoss
 from dpsql.accounting.rdp import conversion
 from dpsql.mechanisms import AboveThreshold
@@ -155,10 +155,10 @@ def test_any_order_that_is_left_admits_and_none_admits_nothing() -> None:
     steep = PrivacyLoss(curve=tuple(order * order / 100_000 for order in ORDERS))
     flat = whole.accounting.price_of_pure(Fraction(1, 3))
     for more in (steep, flat, whole.price(Fraction(1, 10), Fraction(0))):
-        spent, count = NOTHING, 0
-        while whole.fits(spent, more):
+        spent, count, left = NOTHING, 0, whole.statements_left(NOTHING, more)
+        while count <= left and whole.fits(spent, more):
             spent, count = spent + more, count + 1
-        assert count == whole.statements_left(NOTHING, more) > 0
+        assert count == left > 0
         assert any(gone <= most for gone, most in zip(spent.curve, whole.limit.curve, strict=True))
         over = (spent + more).curve
         assert all(gone > most for gone, most in zip(over, whole.limit.curve, strict=True))
@@ -189,6 +189,17 @@ def test_a_watch_costs_at_most_its_curve() -> None:
     mechanism = AboveThreshold.of(3, Fraction(1, 2))
     assert as_curve(mechanism.loss(3)).fits_within(RDP.price_of_pure(Fraction(1, 2)))
     assert RDP.price_of_pure(Fraction(1, 2)).fits_within(RDP.price(Fraction(1, 2), Fraction(0)))
+
+
+def test_noise_costs_no_more_at_any_order_than_its_share() -> None:
+    """What is left of a price after a watch is a bent curve: noise fits under it at every order."""
+    for share in (pure(Fraction(1, 3)), subsampled(Fraction(1, 10), Fraction(1, 8)), line(Fraction(1, 50))):
+        whole = PrivacyLoss(curve=share)
+        (found,) = RDP.allowances(whole)
+        assert all(spent <= most for spent, most in zip(found.charge.curve, share, strict=True))
+        assert all(spent <= most for spent, most in zip(line(found.loss.rho), share, strict=True))
+        above = line(steepest(share))
+        assert all(spent <= most for spent, most in zip(share, above, strict=True))
 
 
 def test_conversion_is_the_published_one() -> None:

@@ -376,6 +376,30 @@ def test_where_noise_is_larger_than_the_spread_there_is_no_interval(tmp_path: Pa
             assert value is None or abs(float(value)) < 10  # type: ignore[arg-type]
 
 
+def test_an_answer_is_as_far_off_as_was_foretold_of_usual_regressors(tmp_path: Path) -> None:
+    """Of 1,000 people whose regressors have the spread that is assumed before anything is released."""
+    tables = """
+  person: {columns: {id: {}, a: {range: [0, 80]}, b: {range: [-4, 4]}, y: {range: [0, 1]}, ill: {values: [true, false]}}}
+"""
+    drawn = np.random.default_rng(5).normal(size=(1000, 2)).clip(-3.9, 3.9) @ np.diag([10, 1]) + [40, 0]
+    rows = [f"({i}, {a}, {b}, {i % 97 / 97}, {i * 7919 % 101 < 50})" for i, (a, b) in enumerate(drawn)]
+    setup = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, a DOUBLE, b DOUBLE, y DOUBLE, ill BOOLEAN)",
+        f"INSERT INTO person VALUES {', '.join(rows)}",
+    ]
+    linear, logistic = "LINREGR(y, ARRAY[1, a, b])", "LOGREGR(ill, ARRAY[1, a, b])"
+    with case(tmp_path, setup, tables, epsilon=4, noise=True) as session:
+        session.execute("SET dpsql.reuse = off")
+        for call in (linear, logistic):
+            sql = f"SELECT {call} FROM person"
+            (foretold,) = session.explain(sql).expected_items
+            answers = np.array([listed(session.execute(sql).rows[0][0]) for _ in range(60)])
+            far = 1.96 * answers.std(axis=0)
+            quotients = [measured / (one or math.inf) for one, measured in zip(foretold, far, strict=True)]
+            assert len(quotients) == 3
+            assert all(0.5 < one < 1.3 for one in quotients), quotients
+
+
 def test_an_explanation_says_which_steps_there_are_and_which_error_to_expect(exact: Session) -> None:
     explained = exact.explain(f"SELECT ({FULL}).coef[2], dpsql.predict({FULL}, ARRAY[1, 40, 10]) FROM person")
     assert all(one is not None and 0 < one < 1 for one in explained.expected)

@@ -2,6 +2,7 @@
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
 ``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
 ``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
+``… subsampling`` for what samples of people would change;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
 ``… spark`` for what Spark has to show."""
 
@@ -21,6 +22,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "accounting",
     "local",
     "mechanisms",
+    "subsampling",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
 elif len(sys.argv) > 1 and sys.argv[1] == "tpch":

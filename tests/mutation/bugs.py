@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation import (
     bugs_answers,
+    bugs_blocks,
     bugs_console,
     bugs_ledger,
     bugs_mechanisms,
@@ -20,6 +21,7 @@ from tests.mutation.bug import Bug
 
 AREAS: dict[str, tuple[Bug, ...]] = {
     "rewriter": bugs_rewriter.BUGS,
+    "blocks": bugs_blocks.BUGS,
     "randomized": bugs_randomized.BUGS,
     "relations": bugs_relations.BUGS,
     "stages": bugs_stages.BUGS,

@@ -248,6 +248,36 @@ BUGS: tuple[Bug, ...] = (
         "((k * k - 2 * k) * r).exp()",
         f"{RENYI}::test_subsampled_gaussians_agree_with_dp_accounting",
     ),
+    bug(
+        "between two whole orders the divergence is that of the lower one",
+        "dpsql.accounting.curves:subsampled",
+        "chord = logarithms[low] + (logarithms[high] - logarithms[low]) * (order - low)",
+        "chord = logarithms[low]",
+        f"{RENYI}::test_subsampled_discrete_gaussians_are_covered_both_ways",
+        f"{RENYI}::test_subsampled_gaussians_agree_with_dp_accounting",
+    ),
+    bug(
+        "a conversion of a divergence forgets its constant",
+        "dpsql.accounting.rdp:conversion",
+        "(a - 1).ln() - (a * a.ln() + decimal(delta).ln()) / (a - 1)",
+        "-(a.ln() * 2 + decimal(delta).ln()) / (a - 1)",
+        f"{RENYI}::test_conversion_is_the_published_one",
+    ),
+    bug(
+        "what a curve buys is as much noise as fits at its best order",
+        "dpsql.accounting.rdp:Rdp.allowances",
+        "flattest(share.curve)",
+        "(max((part / order for part, order in zip(share.curve, ORDERS, strict=True)), default=0))",
+        f"{RENYI}::test_noise_costs_no_more_at_any_order_than_its_share",
+    ),
+    bug(
+        "the most noise of a price is paid with its cheapest order",
+        "dpsql.accounting.curves:steepest",
+        "max((part / order for",
+        "min((part / order for",
+        f"{RENYI}::test_a_day_of_gaussian_noise_is_nearly_that_of_zcdp_and_watches_cost_less",
+        f"{RENYI}::test_noise_costs_no_more_at_any_order_than_its_share",
+    ),
     # PostgreSQL
     bug(
         "nobody locks the row of the total",

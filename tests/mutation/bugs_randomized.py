@@ -99,4 +99,18 @@ BUGS: tuple[Bug, ...] = (
         'f"{asked.column} holds {value}, a value that is not among those named"',
         "tests/randomize/test_randomized_file.py::test_an_error_names_no_value_and_leaves_no_file",
     ),
+    bug(
+        "values are surely there by their own error bars, however many are listed",
+        "rewriter.split.surely_present:SurelyPresent.times",
+        "self._point(float(alpha) / values)",
+        "self._point(float(alpha))",
+        "tests/split/test_surely_present.py",
+    ),
+    bug(
+        "values are surely there by the bar of another value",
+        "rewriter.split.randomized_groups:by_true_values",
+        "(counted or 0))\n",
+        "(counted or 0) - 1)\n",
+        "tests/split/test_surely_present.py",
+    ),
 )

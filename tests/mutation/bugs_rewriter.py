@@ -30,45 +30,7 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 SPANS = "tests/planner/test_spans.py"
 
-BLOCKS = "tests/split/test_blocks_of_people.py"
-
 BUGS: tuple[Bug, ...] = (
-    # Blocks of people
-    bug(
-        "one who comes taken to change an answer by no more than an answer adds",
-        "rewriter.planner.answers_changed:AnswersChanged.sensitivity",
-        "2 * self.groups * one.l1",
-        "self.groups * one.l1",
-        f"{BLOCKS}::test_one_person_moves_one_block",
-    ),
-    bug(
-        "a person's answers taken to change in as many groups as max_rows says",
-        "rewriter.split.blocks_of_people:release_over_blocks",
-        "changed=1 if alone else None",
-        "changed=1",
-        f"{BLOCKS}::test_one_person_moves_one_block",
-    ),
-    bug(
-        "a block's answer that is not clipped into its range",
-        "rewriter.split.blocks_of_people:_bounded",
-        'replace(fields[f"v{place}"], interval=interval)',
-        'replace(fields[f"v{place}"], interval=Interval(interval.low * 1000, interval.high * 1000))',
-        BLOCKS,
-    ),
-    bug(
-        "people in the same blocks in every reading",
-        "dpsql.read:PlanReading.table",
-        "plan = plan.with_block_key(self._sampler.draw(BlockKey()))",
-        "plan = plan.with_block_key(BlockKey().nearest())",
-        f"{BLOCKS}::test_a_secret_is_drawn_for_each_reading_and_nobody_sees_it",
-    ),
-    bug(
-        "blocks of rows in place of blocks of people",
-        "rewriter.split.blocks_of_people:_answers",
-        "making.dialect.bucket(block.unit.copy(), BLOCK_KEY",
-        'making.dialect.bucket(exp.column("cost", "t1"), BLOCK_KEY',
-        f"{BLOCKS}::test_one_person_moves_one_block",
-    ),
     # Bounds in spans of time
     bug(
         "MIN has all values of a person, and a bound of one",

@@ -16,7 +16,7 @@ import duckdb
 
 from dpsql.audit.neighbour_law import MovedTooFar as Unsound
 from dpsql.audit.neighbour_law import compare, measured
-from dpsql.audit.pick_law import weights_moved
+from dpsql.audit.pick_law import picked_in, weights_moved
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.engines.exact_table import WrongShape, ranks_of
 from dpsql.inference.estimates.columns import infer
@@ -165,11 +165,21 @@ def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object,
     return dict(zip(table, finished, strict=True))
 
 
-def _picks(plan: Plan, here: dict[str, Ranks], there: dict[str, Ranks]) -> float:
+class _Spelt:
+    """The groups of a table, by their keys as they are."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, tuple) and tuple(map(_spelt, key)) in self._table
+
+
+def _picks(plan: Plan, table: Table, here: dict[str, Ranks], there: dict[str, Ranks]) -> float:
     """Check what values are picked from. Answers the largest share of a price that was used."""
     shares = [0.0]
     for choice in plan.choices:
-        ours, theirs = here[choice.name], there[choice.name]
+        ours, theirs = (picked_in(plan, side[choice.name], _Spelt(table)) for side in (here, there))
         if moved := weights_moved(choice, ours, theirs):
             raise Unsound(moved)
         share, where = most_moved(choice, ours, theirs)
@@ -196,7 +206,7 @@ def check(plan: Plan, databases: Neighbourhood, random: Random) -> list[float]:
     shares = []
     for schema in databases.neighbours.values():
         there = databases.run(plan, schema)
-        shares.append(max(compare(plan, here, there), _picks(plan, ranks, databases.ranks(plan, schema))))
+        shares.append(max(compare(plan, here, there), _picks(plan, here, ranks, databases.ranks(plan, schema))))
         _finishes_alike(plan, here, there)
     threads = random.choice([1, 2])
     if databases.ranks(plan, "owned", threads=threads) != ranks:

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpsql.errors import Error
 from dpsql.mechanisms.sampling import BlockKey
@@ -112,6 +113,44 @@ def test_the_mean_of_what_the_engine_answers_in_each_block(
     answer = exact.execute(sql)
     assert answer.columns[0].name == "over_blocks"
     assert answer.rows[0][0] == pytest.approx(mean_of(answers(blocks, figure), low, high), abs=off)
+
+
+def _close_together(step: float) -> list[str]:
+    """Values around 77.7 and 33.3 that are some steps from each other."""
+    return [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, x DOUBLE PRECISION, y DOUBLE PRECISION)",
+        f"INSERT INTO person SELECT i, 77.7 + {step} * (i % 7), 33.3 + {step} * ((i * i) % 11 + i % 7)"
+        " FROM generate_series(1, 1000) AS t(i)",
+    ]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_what_lies_close_together_has_the_figures_of_its_differences_and_constants_have_none(
+    tmp_path: Path, engine: str
+) -> None:
+    tables = "\n  person: {columns: {id: {}, x: {range: [0, 100]}, y: {range: [0, 100]}}}\n"
+    asked = [
+        *("CORR(y, x)", "REGR_SLOPE(y, x), low => -5, high => 5", "REGR_R2(y, x)"),
+        *("KURTOSIS(x), low => -3, high => 10", "SKEWNESS(x), low => -3, high => 10"),
+    ]
+    sql = f"SELECT {', '.join(f'dpsql.over_blocks({one}, blocks => {BLOCKS})' for one in asked)} FROM person"
+    found = {}
+    for step in (0, 1e-3, 0.05):
+        with case(tmp_path / str(step), _close_together(step), tables, engine=engine) as session:
+            found[step] = [float(one) for one in session.execute(sql).rows[0]]  # type: ignore[arg-type]
+    i = np.arange(1, 1001)
+    x, y, block = i % 7, i * i % 11 + i % 7, np.array([block_of(int(one)) for one in i])
+    own = [(x[block == one], y[block == one]) for one in range(BLOCKS)]
+    corr = [float(np.corrcoef(*one)[0, 1]) for one in own]
+    slope = [float(np.polyfit(*one, 1)[0]) for one in own]
+    kurtosis, skewness = ([float(f(one, bias=False)) for one, _ in own] for f in (stats.kurtosis, stats.skew))
+    figures = [corr, slope, [one * one for one in corr], kurtosis, skewness]
+    means = [statistics.fmean(one) for one in figures]
+    middles = [0, 0, 0.5, 3.5, 3.5]
+    assert found[0] == pytest.approx(middles, abs=1e-3)
+    # Not enough digits are left of a fourth or a third power.
+    assert found[1e-3] == pytest.approx([*means[:3], *middles[3:]], abs=5e-3)
+    assert found[0.05] == pytest.approx(means, abs=5e-3)
 
 
 def test_the_median_leaves_blocks_without_an_answer_out(

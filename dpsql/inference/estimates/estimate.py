@@ -37,10 +37,12 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(ABC, Generic[E]):
-    """One kind of column. ``assumed`` says of its expected error what a nominal group holds."""
+    """One kind of column. ``assumed`` says of its expected error what a nominal group holds, and ``foretold`` of what
+    the expected error of a regression is, in the place of that of a mean."""
 
     estimator: E
     assumed = ""
+    foretold = ""
 
     @abstractmethod
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:

@@ -79,13 +79,13 @@ def way(released: GroupSums, turned: FloatArray, most: Sequence[int], bent: int)
     noise = turned @ np.diag(released.of_gradients**2) @ turned.T
     for number, gradient in enumerate(released.gradients):
         if number == bent and released.curvature is not None:
-            tau = _tau(released.of_curvature, turned)
+            tau = curvature_noise(released.of_curvature, turned)
             curvature, added, least = _ridged(turned @ released.curvature @ turned.T, tau)
             ridged, error = added > 0, tau / least if least > 0 else math.inf
             inverse = np.asarray(np.linalg.inv(curvature))
         if number < bent:
             guessed, _, _ = _ridged(
-                turned @ normal.curvature(places[-1]) @ turned.T, _tau(released.of_moments, turned) / 16
+                turned @ normal.curvature(places[-1]) @ turned.T, curvature_noise(released.of_moments, turned) / 16
             )
             inverse = np.asarray(np.linalg.inv(guessed))
         step = inverse @ (turned @ gradient)
@@ -130,7 +130,8 @@ def _parameters(place: FloatArray, turned: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(turned.T, place, rcond=None)[0])
 
 
-def _tau(noise: float, turned: FloatArray) -> float:
+def curvature_noise(noise: float, turned: FloatArray) -> float:
+    """The largest eigenvalue that noise of a matrix may have, of the parameters."""
     size = turned.shape[1]
     widest = max(1.0, float(np.linalg.eigvalsh(turned @ turned.T)[-1]))
     return (2 * math.sqrt(size) + 2) * noise * widest
@@ -196,7 +197,7 @@ def _start(released: GroupSums, normal: _Normal, turned: FloatArray) -> FloatArr
     right = released.moments[:size, size] / 2
     if len(turned) < size:
         matrix, _, _ = _ridged(
-            turned @ released.moments[:size, :size] @ turned.T / 4, _tau(released.of_moments, turned)
+            turned @ released.moments[:size, :size] @ turned.T / 4, curvature_noise(released.of_moments, turned)
         )
         found = np.linalg.solve(matrix, turned @ right)
         width = math.sqrt(max(float(found @ turned @ normal.second @ turned.T @ found), 0.0))

@@ -9,9 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
-from dpsql.inference.estimates.logistic_descent import AVERAGED, Descent, GroupSums, numbers_at, way
+from dpsql.inference.estimates.logistic_descent import (
+    AVERAGED,
+    Descent,
+    GroupSums,
+    curvature_noise,
+    numbers_at,
+    way,
+)
 from dpsql.inference.estimates.moment_figures import normal_point
-from dpsql.inference.estimates.regression_figures import SecondMoments
+from dpsql.inference.estimates.regression_figures import FORETOLD, SecondMoments, usual_spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
@@ -38,8 +45,10 @@ def points_after(plan: Plan, step: int, noisy: NoisyTable) -> Points:
 
 @dataclass(frozen=True, slots=True)
 class LogisticEstimate(Estimate[LogisticRegression]):
-    """A number of a logistic regression. What is expected of it is that of a group whose rows lie evenly over the
-    ranges, half of them true."""
+    """A number of a logistic regression. What is expected of it is that of a group whose regressors have a
+    :func:`usual_spread` around the middle of their ranges, half of them true."""
+
+    foretold = FORETOLD
 
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         noisy, one = groups.noisy, self.estimator
@@ -58,13 +67,15 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         one = self.estimator
         if one.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None
-        turned, back = turning(one)
-        even = np.diag([1.0, *[1 / 3] * len(one.most)]) * rows / 4
-        inverse = np.linalg.inv(turned @ even @ turned.T)
-        own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
-        direction = _direction(one, back)
-        width = _normal(one, noise) * math.sqrt(float(direction @ inverse @ own @ inverse @ direction) / AVERAGED)
-        return width / 4 if one.part.field is RegressionField.PREDICTION else width
+        width = self.error_unit({}, noise, rows)
+        turned, _ = turning(one)
+        least = float(np.linalg.eigvalsh(turned @ self._usual(rows) @ turned.T)[0])
+        tau = curvature_noise(math.sqrt(float(_spreads(one.curvature, noise).max())) / 4, turned)
+        return width * (1 + tau / least) if tau < least else None
+
+    def _usual(self, rows: int) -> FloatArray:
+        """The curvature of so many rows."""
+        return np.diag([1.0, *[usual_spread(*ends) ** 2 for ends in self.estimator.ranges[:-1]]]) * rows / 4
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         return 1.0
@@ -73,7 +84,16 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, {}, rows) or 0.0
+        """Without what noise does to the curvature."""
+        one = self.estimator
+        if one.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
+            return 0.0
+        turned, back = turning(one)
+        inverse = np.linalg.inv(turned @ self._usual(rows) @ turned.T)
+        own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
+        direction = _direction(one, back)
+        width = _normal(one, noise) * math.sqrt(float(direction @ inverse @ own @ inverse @ direction) / AVERAGED)
+        return width / 4 if one.part.field is RegressionField.PREDICTION else width
 
 
 _NONE = (math.nan, math.nan, math.nan)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,16 @@ from dpsql.releases import Noise, ReleasedColumn
 from rewriter.plan import Output, Plan
 from rewriter.regression import Regression, RegressionField
 
+_USUAL_SPREAD = 0.25
+"""What is assumed of a variable before anything of it is released: a standard deviation of a quarter of half the range.
+Nobody declares a range that values just fill, but for flags and shares."""
+FORETOLD = (
+    "The error of a regression is that of an earlier answer, else of a group of {rows:,} rows of which 19 in 20 lie in"
+    " the middle half of each range, or all over it where it is [0, 1]. It falls with the number of rows, and with the"
+    " square of how widely a regressor is spread within its range; none is told where that is too little for the noise."
+)
+
+_MANY = 1 << 30
 _SINGULAR = 1e-12
 """A matrix whose smallest eigenvalue is below this part of the number of rows is singular: doubles say no more."""
 
@@ -205,6 +216,15 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     return LeastSquares(slopes, inverse, centring, residual, explained, wider, added > 0, solved)
 
 
+def usual_spread(low: Fraction, high: Fraction) -> float:
+    """The standard deviation that is assumed of a variable, in halves of its range.
+
+    >>> usual_spread(Fraction(40), Fraction(220)), round(usual_spread(Fraction(0), Fraction(1)), 3)
+    (0.25, 0.577)
+    """
+    return 1 / math.sqrt(3) if low == 0 and high == 1 else _USUAL_SPREAD
+
+
 def _offsets(regression: Regression, cells: SecondMoments) -> FloatArray:
     return _combinations(regression, cells)[:, :, 0]
 
@@ -304,9 +324,10 @@ _NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class RegressionEstimate(Estimate[Regression]):
-    """A number of a regression. What is expected of it is that of a group whose rows lie evenly over the ranges."""
+    """A number of a regression. What is expected of it is that of a group whose variables have a :func:`usual_spread`
+    around the middle of their ranges."""
 
-    assumed = ", spread evenly over the ranges"
+    foretold = FORETOLD
 
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         noisy, size = groups.noisy, len(groups.noisy.keys)
@@ -325,7 +346,8 @@ class RegressionEstimate(Estimate[Regression]):
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
         if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None
-        return float(regression_numbers(self.estimator, self.moments(self._even(rows), noise, None)).widths[0])
+        width = self._nominal_width(noise, rows)
+        return width if math.isfinite(width) else None
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         part, scales = self.estimator.part, _scales(self.estimator)
@@ -340,16 +362,23 @@ class RegressionEstimate(Estimate[Regression]):
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, {}, rows) or 0.0
+        """To first order, which has an end whatever the noise is: that of many more rows is so many times less."""
+        if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
+            return 0.0
+        return self._nominal_width(noise, rows * _MANY) * _MANY
 
-    def _even(self, rows: int) -> list[FloatArray]:
-        """The cells of one group of so many rows, spread evenly over the ranges, in steps. For r², one variable has a
+    def _nominal_width(self, noise: Noises, rows: int) -> float:
+        return float(regression_numbers(self.estimator, self.moments(self._usual(rows), noise, None)).widths[0])
+
+    def _usual(self, rows: int) -> list[FloatArray]:
+        """The cells of one group of so many rows with the usual spread, in steps. For r², one variable has a
         correlation of ½ with what is explained: of nothing the noise of r² is a square, and unlike any other."""
-        size = len(self.estimator.ranges)
+        spreads = [usual_spread(*ends) for ends in self.estimator.ranges]
+        size = len(spreads)
         pairs = [0.0] * (size * (size - 1) // 2)
         if self.estimator.part.field is RegressionField.DETERMINATION and pairs:
-            pairs[-1] = rows / 6
-        sums = [float(rows), *[0.0] * size, *[2 * rows / 3] * size, *pairs]
+            pairs[-1] = rows * spreads[-1] * spreads[-2] / 2
+        sums = [float(rows), *[0.0] * size, *[rows * (1 - spread**2) for spread in spreads], *pairs]
         return [np.array([one / float(by)]) for one, (_, by) in zip(sums, self.estimator.cells, strict=True)]
 
     def moments(self, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None) -> SecondMoments:

@@ -78,17 +78,17 @@ WITH weighed AS MATERIALIZED (
                       WHEN CASE WHEN t1."weight_kg" BETWEEN (
                         -1.7976931348623157e308
                       ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-                      THEN 8192
+                      THEN 137438953472
                       WHEN CASE WHEN t1."weight_kg" BETWEEN (
                         -1.7976931348623157e308
                       ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-                      THEN 1228800
+                      THEN 20615843020800
                       ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
                         -1.7976931348623157e308
-                      ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
+                      ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 68719476736e0 AS BIGINT)
                     END
                   ) FILTER(WHERE
-                    t1."smoker") AS DOUBLE) * 0.000244140625e0
+                    t1."smoker") AS DOUBLE) * 1.4551915228366852e-11
                 ) / CAST(COUNT(
                   CASE WHEN t1."weight_kg" BETWEEN (
                     -1.7976931348623157e308

@@ -1,0 +1,77 @@
+"""Which values of a randomized column somebody surely has, out of all that the owner lists (heavy hitters).
+
+Guarantee: post-processing. A row of a value is shown where its debiased count is above a multiple of its own 95 % error
+bar. That multiple follows from the number of values alone, such that in 99 of 100 answers no value is shown that nobody
+has, however many are listed (Bonferroni: each is shown wrongly once in 100 · values times).
+
+Tails. The error of a count that nobody is in is the sum of the reports' randomness, which is about normal for more than
+some hundred people, and of noise. Under Gaussian noise the multiple is that of a normal law. Else it is that of a
+Laplace law alone: of all sums of normal and Laplace variables, its far quantiles are the largest multiples of its
+97.5 % point.
+
+What RAPPOR's authors do with regressions over bits, and Bonferroni's correction over the dictionary (Erlingsson, Pihur,
+Korolova 2014, section 4), is done here with the counts that the inverse of the whole law gives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.dialects import double
+from rewriter.release import margin_name
+
+ALPHA = Fraction(1, 100)
+"""How often any value of an answer is shown that nobody has."""
+BAR = Fraction(1, 20)
+"""How often an error bar does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurelyPresent:
+    """``gaussian``: all noise is."""
+
+    gaussian: bool
+
+    def times(self, values: int, alpha: Fraction = ALPHA) -> float:
+        """How many error bars a count is above 0 by chance once in ``values`` / α times, for one of so many values.
+
+        >>> round(SurelyPresent(gaussian=True).times(50), 2), round(SurelyPresent(gaussian=False).times(50), 2)
+        (1.81, 2.61)
+        """
+        return self._point(float(alpha) / values) / self._point(float(BAR) / 2)
+
+    def together(self, values: int) -> float:
+        """How many times as wide error bars of so many values are, all of which hold in 95 of 100 answers.
+
+        >>> SurelyPresent(gaussian=True).together(1)
+        1.0
+        """
+        return self.times(2 * values, BAR)
+
+    def _point(self, beyond: float) -> float:
+        """What a standard error is beyond with this probability."""
+        if not self.gaussian:
+            return math.log(1 / (2 * beyond))
+        low, high = 0.0, 40.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) / 2 > beyond else (low, middle)
+        return high
+
+    def condition(self, table: str, count: str, values: int) -> exp.Expr:
+        """Of a row of one of so many values, with its count."""
+        bar = exp.column(margin_name(count), table)
+        return exp.GT(
+            this=exp.column(count, table), expression=exp.Mul(this=bar, expression=double(self.times(values)))
+        )
+
+    def note(self, column: str, values: int) -> str:
+        return (
+            f"values of {column} are left out unless somebody surely has them: in 99 of 100 answers all that are shown"
+            f" are there. All error bars of the {values} values hold together in 95 of 100 answers where each is"
+            f" {self.together(values):.3g} times as wide"
+        )
