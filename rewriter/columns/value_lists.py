@@ -100,6 +100,18 @@ def moments(bounds: Interval, step: TimeStep, cuts: Iterable[Fraction], dialect:
     return exp.union(series, more, distinct=False)
 
 
+def moments_apart(bounds: Interval, step: TimeStep, cuts: Iterable[Fraction]) -> int:
+    """How many of :func:`moments` cuts add, at most: they part a period in two or three, each of which may be a group.
+
+    >>> from rewriter.dialects import Period
+    >>> days, step = Interval(Fraction(0), Fraction(19)), TimeStep(Period.DAY)
+    >>> moments_apart(days, step, [Fraction(19, 2)]), moments_apart(days, step, [Fraction(9)])
+    (2, 1)
+    """
+    sides = {side for cut in cuts for side in _sides(cut)} - {bounds.low}
+    return sum(one in bounds and (bool(step.zones) or (one * step.period.value).denominator != 1) for one in sides)
+
+
 def _zoned(bounds: Interval, step: TimeStep) -> ZonedDays | None:
     low, high = (scalar_at(end, TIMESTAMP) for end in (bounds.low, bounds.high))
     return None if low is None or high is None else zoned_days((low, high), step)

@@ -26,6 +26,7 @@ from rewriter.columns import (
     integers,
     listed,
     moments,
+    moments_apart,
     of_column,
     periods,
     points,
@@ -124,7 +125,8 @@ class DeclaredLists:
             query = listed((), column.type, self.dialect)
         elif column.type.clocked:
             cuts = [cut for cut in use.cuts if not isinstance(cut, str | bool | None)]
-            query = moments(bounds, use.step or TimeStep(Period.DAY), cuts, self.dialect)
+            step = use.step or TimeStep(Period.DAY)
+            query, size = moments(bounds, step, cuts, self.dialect), size + moments_apart(bounds, step, cuts)
         elif column.type.kind is Kind.DATE:
             query = days(bounds, self.dialect)
         else:

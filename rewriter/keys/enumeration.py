@@ -140,9 +140,11 @@ class Enumeration:
             if isinstance(value, exp.Query | exp.Subquery) and name == "query" and LISTED_COLUMN.is_on(node):
                 args[name] = value.copy()
             elif isinstance(value, exp.Expr):
-                args[name] = self.substitute(value, inner)
+                args[name] = _operand(node, value, self.substitute(value, inner))
             elif isinstance(value, list):
-                args[name] = [self.substitute(v, inner) if isinstance(v, exp.Expr) else v for v in value]
+                args[name] = [
+                    _operand(node, v, self.substitute(v, inner)) if isinstance(v, exp.Expr) else v for v in value
+                ]
             else:
                 args[name] = value
         self.cuts = around
@@ -376,3 +378,16 @@ def _own_domain(node: exp.Expr) -> Domain | None:
 
 def _present(column: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Is(this=column, expression=exp.Null()))
+
+
+def _operand(node: exp.Expr, before: exp.Expr, now: exp.Expr) -> exp.Expr:
+    """What stands in the place of a part of a node: a column needs no parentheses, and what it is computed by may.
+
+    >>> minus = exp.Sub(this=exp.column("a"), expression=exp.Literal.number(7))
+    >>> _operand(exp.Mod(), exp.column("x"), minus).sql()
+    '(a - 7)'
+    """
+    delimited = isinstance(node, exp.Paren | exp.Cast) or (
+        isinstance(node, exp.Func) and not isinstance(node, exp.Binary)
+    )
+    return wrap(now) if isinstance(before, exp.Column) and not delimited else now

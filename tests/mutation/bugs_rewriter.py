@@ -31,6 +31,21 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 SPANS = "tests/planner/test_spans.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Lists of keys
+    bug(
+        "what a column is computed by stands in its place without parentheses",
+        "rewriter.keys.enumeration:_operand",
+        "return wrap(now) if",
+        "return now if",
+        "tests/keys/test_key_steps.py::test_a_key_of_a_computed_column_has_its_groups",
+    ),
+    bug(
+        "a time within a day parts it, and is not counted",
+        "rewriter.keys.declared_lists:DeclaredLists.item",
+        "size + moments_apart(bounds, step, cuts)",
+        "size",
+        "tests/keys/test_key_steps.py::test_a_time_within_a_day_makes_two_groups_of_it",
+    ),
     # Bounds in spans of time
     bug(
         "MIN has all values of a person, and a bound of one",
