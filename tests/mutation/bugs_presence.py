@@ -114,8 +114,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "groups that are counted are those that are shown",
         "rewriter.split.splitter:split",
-        "splitter.query(counted_groups(plain, persons_of(catalog)), {})",
-        "splitter.query(plain, {})",
+        "asked = counted_groups(plain, persons_of(catalog))",
+        "asked = plain",
         SAME,
     ),
     bug(

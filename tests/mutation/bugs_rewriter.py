@@ -825,8 +825,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a day is on one side of a condition on its times",
         "rewriter.keys.declared_lists:DeclaredLists.item",
-        "query = moments(bounds, use.step or TimeStep(Period.DAY), cuts, self.dialect)",
-        "query = moments(bounds, use.step or TimeStep(Period.DAY), (), self.dialect)",
+        "moments(bounds, step, cuts, self.dialect)",
+        "moments(bounds, step, (), self.dialect)",
         DECLARED,
     ),
     bug(
