@@ -386,7 +386,8 @@ def _or_percentile(node: exp.Window) -> str:
     value = None if order is None else order.expressions[0].this
     if not isinstance(value, exp.Column) or _OURS.fullmatch(value.name):
         return ""
-    return f"; for the value in the middle ask for PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {value.sql('postgres')})"
+    name = exp.to_identifier(value.name).sql("postgres")
+    return f"; for the value in the middle ask for PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {name})"
 
 
 def _column(value: Value, column: exp.Column, alias: str) -> Value:

@@ -22,7 +22,7 @@ from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expr
 from rewriter.refused import NOT_ALLOWED, TYPE_MISMATCH, Refused
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
-from rewriter.statement import conjuncts, from_items, is_grouped, unparenthesised, walk
+from rewriter.statement import conjuncts, from_items, is_grouped, unaliased, unparenthesised, walk
 
 _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
 
@@ -55,15 +55,17 @@ class Subqueries:
     def scalar(self, node: exp.Subquery) -> Value:
         """``(SELECT …)`` of public rows, as one value: NULL where there is no row, and where there are several.
 
-        It reads no rows of people, so it is the same whoever comes or goes.
+        With ``LIMIT 1`` it is the first by the order of the value itself, and the least where no order is asked: which
+        row is taken then is nobody's promise. It reads no rows of people, so it is the same whoever comes or goes.
         """
-        if isinstance(node.this, exp.Select):
-            inside = Inside.of(node.this, self.columns)
-            named = {one.alias.lower() for one in node.this.expressions}
-            read = [column for part in node.this.iter_expressions() for column in _columns(part)]
+        query, first, nulls_first = _first_of(node.this)
+        if isinstance(query, exp.Select):
+            inside = Inside.of(query, self.columns)
+            named = {one.alias.lower() for one in query.expressions}
+            read = [column for part in query.iter_expressions() for column in _columns(part)]
             if any(column not in inside and (column.table or column.name.lower() not in named) for column in read):
                 raise _of_the_outer_row()
-        relation = self.relation(node.this)
+        relation = self.relation(query)
         if relation.unit is not None:
             raise Refused(
                 "a subquery for one value returns rows of people",
@@ -76,8 +78,15 @@ class Subqueries:
         if value.type.kind in (Kind.BOOLEAN, Kind.NULL):
             raise Refused("a subquery of conditions is not answered", hint="write EXISTS, or compare a number")
         rows = exp.Subquery(this=relation.select(), alias=exp.TableAlias(this=exp.to_identifier("one")))
-        one = exp.Select(expressions=[exp.Min(this=exp.column("c0", "one"))]).from_(rows, copy=False)
-        one.set("having", exp.Having(this=exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))))
+        if nulls_first and value.nullable:
+            raise Refused(
+                "the first of values that may be missing is not answered in a subquery for one value",
+                hint="write NULLS LAST after its ORDER BY, or ask for MAX or MIN",
+            )
+        one = exp.Select(expressions=[(first or exp.Min)(this=exp.column("c0", "one"))]).from_(rows, copy=False)
+        if first is None:
+            alone = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+            one.set("having", exp.Having(this=alone))
         found = value.carried_by(exp.Subquery(this=one)).unowned()
         return replace(found, nullable=True, constant=True, domain=None)
 
@@ -227,6 +236,42 @@ def _unlimited(query: exp.Expr) -> exp.Expr:
     if isinstance(most, exp.Literal) and most.name.isdecimal() and int(most.name) > 0:
         copy.set("limit", None)
     return copy
+
+
+def _first_of(query: exp.Expr) -> tuple[exp.Expr, type[exp.Min | exp.Max] | None, bool]:
+    """A subquery with ``LIMIT 1`` as all of its rows, with the aggregate that is the first of them, and whether a NULL
+    would come before it; any other as it is.
+
+    >>> import sqlglot
+    >>> ask = "SELECT x FROM t ORDER BY x DESC LIMIT 1"
+    >>> query, first, nulls_first = _first_of(sqlglot.parse_one(ask, read="postgres"))
+    >>> query.sql(), first.__name__, nulls_first
+    ('SELECT x FROM t', 'Max', True)
+    """
+    limit = query.args.get("limit")
+    if not isinstance(query, exp.Select) or limit is None or query.args.get("offset") or len(query.expressions) != 1:
+        return query, None, False
+    most = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression")
+    if not isinstance(most, exp.Literal) or most.name != "1" or query.args.get("group") or query.args.get("distinct"):
+        return query, None, False
+    (item,), order = query.expressions, query.args.get("order")
+    value, first, nulls_first = unaliased(item), exp.Min, False
+    if order is not None:
+        by = unparenthesised(order.expressions[0].this)
+        own = (
+            by == value or by == exp.Literal.number(1) or (isinstance(by, exp.Column) and by.name == item.alias_or_name)
+        )
+        if not own:
+            raise Refused(
+                "the first of public rows by another column is not answered in a subquery for one value",
+                hint="order by the value itself, or compare: WHERE day = (SELECT MAX(day) FROM …)",
+            )
+        first = exp.Max if order.expressions[0].args.get("desc") else exp.Min
+        nulls_first = bool(order.expressions[0].args.get("nulls_first"))
+    copy = query.copy()
+    copy.set("order", None)
+    copy.set("limit", None)
+    return copy, first, nulls_first
 
 
 def _other_people() -> Refused:
