@@ -252,16 +252,16 @@ def _first_of(query: exp.Expr) -> tuple[exp.Expr, type[exp.Min | exp.Max] | None
     if not isinstance(query, exp.Select) or limit is None or query.args.get("offset") or len(query.expressions) != 1:
         return query, None, False
     most = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression")
-    if not isinstance(most, exp.Literal) or most.name != "1" or query.args.get("group") or query.args.get("distinct"):
+    one = most == exp.Literal.number(1) or (most is None and isinstance(limit, exp.Fetch))
+    if not one or query.args.get("group") or query.args.get("distinct"):
         return query, None, False
     (item,), order = query.expressions, query.args.get("order")
-    value, first, nulls_first = unaliased(item), exp.Min, False
+    first: type[exp.Min | exp.Max] = exp.Min
+    nulls_first = False
     if order is not None:
         by = unparenthesised(order.expressions[0].this)
-        own = (
-            by == value or by == exp.Literal.number(1) or (isinstance(by, exp.Column) and by.name == item.alias_or_name)
-        )
-        if not own:
+        named = isinstance(by, exp.Column) and by.name == item.alias_or_name
+        if not named and by not in (unaliased(item), exp.Literal.number(1)):
             raise Refused(
                 "the first of public rows by another column is not answered in a subquery for one value",
                 hint="order by the value itself, or compare: WHERE day = (SELECT MAX(day) FROM …)",

@@ -49,6 +49,10 @@ tables:
       batch: {{}}
 """
 STATEMENTS = (
+    # the first of public rows
+    "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind WHERE weight > 1 ORDER BY name LIMIT 1)",
+    "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name AS n FROM kind ORDER BY n DESC NULLS LAST FETCH FIRST ROW ONLY)",
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT weight FROM kind ORDER BY 1 DESC NULLS LAST LIMIT 1) - 5",
     # what is released first, and is a constant then
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE kind = 'none')",
@@ -204,6 +208,7 @@ def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]
 
 
 REFUSED = (
+    "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind ORDER BY weight LIMIT 1)",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
     "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
     "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
