@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
-from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
+from dpsql.finish import has_interval, others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions
@@ -204,10 +204,19 @@ def _expected(
 def _expected_items(
     answering: Answering, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
 ) -> tuple[tuple[float | None, ...], ...]:
-    """Those of arrays; () where no column is one, or where columns of ends stand beside them."""
+    """Those of arrays; () for every other column, and in all where no column is one."""
     items = expected_of_items(prepared, calibrations, answering.pricing.known(prepared))
-    beside = settings.intervals or prepared.program.shown or not any(items)
-    return () if beside else items
+    if not any(items):
+        return ()
+    if prepared.program.shown:
+        pairs = zip(items, prepared.program.shown, strict=True)
+        items = tuple(item if shown is Shown.VALUE else () for item, shown in pairs)
+    if not settings.intervals:
+        return items
+    found: list[tuple[float | None, ...]] = []
+    for item, (_, kind), one in zip(items, prepared.columns, prepared.measured, strict=True):
+        found += [item, (), ()] if has_interval(one, kind) else [item]
+    return tuple(found)
 
 
 def _beside_ends(

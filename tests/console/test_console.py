@@ -109,6 +109,14 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         assert ">free</a>" in history
 
 
+def test_an_array_tells_the_error_of_each_item_before(console: Watched) -> None:
+    regression = "SELECT LINREGR(weight_kg, ARRAY[1, height_cm]) AS line FROM patient"
+    with console.signed_in(ANALYST) as browser:
+        told = asked(browser, "/explain", regression, "1")
+    (cell,) = re.findall(r'scope="row">line</th><td>.*?</td><td class="number">(.*?)</td>', told)
+    assert re.fullmatch(r"± [\d.,]+, ± [\d.,]+", cell), "the intercept's and the slope's"
+
+
 def test_a_line_with_a_band_along_time(console: Watched) -> None:
     by_month = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
     with console.signed_in(ANALYST) as browser:
