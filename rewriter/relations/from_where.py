@@ -273,7 +273,8 @@ def _all_of_both(
     only(join, _JOIN_PARTS, "a join over people")
     tests = list(conjuncts(join.args["on"])) if join.args.get("on") is not None else []
     if not tests or join.method or join.args.get("using"):
-        raise Refused("a FULL JOIN needs a condition", hint="write FULL JOIN … ON a.key = b.key", sqlstate="42601")
+        hint = "write FULL JOIN … ON a.key = b.key, and name the columns instead of *"
+        raise Refused("a FULL JOIN needs a condition", hint=hint, sqlstate="42601")
     other = resolve(join.this)
     if other.name.lower() == head.name.lower():
         raise Refused(f"{other.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")

@@ -1,4 +1,4 @@
-"""``x IN (SELECT …)``, ``EXISTS (SELECT …)`` and ``x = (SELECT …)`` in conditions on rows of people.
+"""``IN (SELECT …)``, of one value and of several, ``EXISTS (SELECT …)`` and ``x = (SELECT …)`` on rows of people.
 
 Guarantee: whether such a condition keeps a row depends on that row, on rows of the same unit, and on public ones.
 
@@ -10,20 +10,22 @@ leaves of them the rows of the unit that owns the row in question. Whatever else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import LISTED_COLUMN, variable_behind
+from rewriter.columns import LISTED_COLUMN, Source, variable_behind
 from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
 from rewriter.refused import NOT_ALLOWED, TYPE_MISMATCH, Refused
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
-from rewriter.statement import conjuncts, from_items, is_grouped, unaliased, unparenthesised, walk
+from rewriter.statement import conjuncts, from_items, is_grouped, unaliased, unparenthesised, values_of_row, walk
 
+_ROWS = "listed"
+"""Our alias of the subquery's rows in :meth:`Subqueries._row_member`."""
 _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
 
 
@@ -39,6 +41,9 @@ class Subqueries:
 
     def member(self, node: exp.In, scope: Scope) -> Value:
         """``x IN (SELECT …)``."""
+        listed = values_of_row(node.this)
+        if listed is not None:
+            return self._row_member(listed, node.args["query"], scope)
         left = compile_expression(node.this, scope, self.dialect)
         relation = self.relation(node.args["query"])
         if len(relation.columns) != 1:
@@ -51,6 +56,55 @@ class Subqueries:
                 hint="use EXISTS or NOT EXISTS (SELECT 1 FROM … WHERE its key = this one)",
             )
         return value
+
+    def _row_member(self, listed: Sequence[exp.Expr], query: exp.Expr, scope: Scope) -> Value:
+        """``(x, y) IN (SELECT …)``: whether one of its rows equals this one in each value.
+
+        NULL where none does and one would if what is missing were equal. Of people, a pair of values that is the unit's
+        key on both sides, and missing on neither, is compared in both cases: so only rows of the row's own unit matter.
+        """
+        relation = self.relation(query)
+        if len(relation.columns) != len(listed):
+            text = f"IN compares {len(listed)} values with {len(relation.columns)} columns"
+            raise Refused(text, hint="select as many columns in the subquery", sqlstate="42601")
+        rows = relation.source(_ROWS, _ROWS, [f"c{place}" for place in range(len(listed))])
+        pairs = [
+            (compile_expression(one, scope, self.dialect), rows.reference(f"c{place}"))
+            for place, one in enumerate(listed)
+        ]
+        ties = [self._same_unit(*pair) and not any(value.nullable for value in pair) for pair in pairs]
+        if relation.unit is not None and not any(ties):
+            raise _other_people()
+        tests = [self._equal(one, *pair) for one, pair in zip(listed, pairs, strict=True)]
+        found = self._some_row(rows, [test.sql for test in tests])
+        missing = [
+            exp.Paren(this=exp.or_(test.sql, *(_is_missing(value) for value in pair if value.nullable), copy=True))
+            if any(value.nullable for value in pair)
+            else test.sql
+            for test, pair in zip(tests, pairs, strict=True)
+        ]
+        if not any(test.nullable for test in tests):
+            return Value.condition(found, nullable=False, constant=False)
+        maybe = exp.If(this=self._some_row(rows, missing), true=exp.Null())
+        sql = exp.Case(ifs=[exp.If(this=found, true=exp.true()), maybe], default=exp.false())
+        return Value.condition(sql, nullable=True, constant=False)
+
+    def _equal(self, node: exp.Expr, this: Value, other: Value) -> Value:
+        """Whether a value of this row, written as ``node``, is that of another.
+
+        A constant stays as it is written, since its type follows from the other side. Of all else nothing is looked up
+        by a name that the client wrote: an alias of theirs may be one of ours.
+        """
+        this_side, other_side = exp.column("this"), exp.column("other")
+        sides = _Sides({this_side: this, other_side: other})
+        written = this_side if node.find(exp.Column, exp.Query) else node.copy()
+        return condition(exp.EQ(this=written, expression=other_side), sides, self.dialect, "IN")
+
+    @staticmethod
+    def _some_row(rows: Source, tests: Sequence[exp.Expr]) -> exp.Exists:
+        one = exp.Select(expressions=[exp.Literal.number(1)]).from_(rows.item.copy(), copy=False)
+        one.set("where", exp.Where(this=exp.and_(*(test.copy() for test in tests), copy=False)))
+        return exp.Exists(this=one)
 
     def scalar(self, node: exp.Subquery) -> Value:
         """``(SELECT …)`` of public rows, as one value: NULL where there is no row, and where there are several.
@@ -214,6 +268,19 @@ class _Tied:
         raise _correlated()
 
 
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Where a comparison of two values finds them: by our own names."""
+
+    values: Mapping[exp.Column, Value]
+
+    def column(self, node: exp.Column) -> Value:
+        return self.values[node]
+
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
+        raise AssertionError("two values are compared, and no subquery")
+
+
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:
     return (found for found in walk(node) if isinstance(found, exp.Column))
 
@@ -272,6 +339,10 @@ def _first_of(query: exp.Expr) -> tuple[exp.Expr, type[exp.Min | exp.Max] | None
     copy.set("order", None)
     copy.set("limit", None)
     return copy, first, nulls_first
+
+
+def _is_missing(value: Value) -> exp.Expr:
+    return exp.Is(this=wrap(value.sql.copy()), expression=exp.Null())
 
 
 def _other_people() -> Refused:

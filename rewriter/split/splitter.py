@@ -71,6 +71,7 @@ from rewriter.statement import (
     plain_buckets,
     plain_conditions,
     plain_constants,
+    plain_full_joins,
     plain_functions,
     plain_names,
     plain_quantiles,
@@ -101,6 +102,7 @@ def split(
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
     splitter = _Splitter(catalog, dialect, with_others, surely)
+    tree = plain_full_joins(tree)
     timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
     worded = plain_conditions(
         plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database, catalog.schemas))))

@@ -37,8 +37,9 @@ from rewriter.statement.select_shape import (
     walk,
 )
 from rewriter.statement.spell_blocks import plain_blocks
-from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_conditions import plain_conditions, values_of_row
 from rewriter.statement.spell_functions import plain_functions
+from rewriter.statement.spell_joins import plain_full_joins
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
@@ -86,6 +87,7 @@ __all__ = [
     "plain_buckets",
     "plain_conditions",
     "plain_constants",
+    "plain_full_joins",
     "plain_functions",
     "plain_names",
     "plain_quantiles",
@@ -94,6 +96,7 @@ __all__ = [
     "tested_for_null",
     "unaliased",
     "unparenthesised",
+    "values_of_row",
     "walk",
     "watched_comparison",
     "without_ends",

@@ -50,18 +50,18 @@ def _is_spelt(node: exp.Expr) -> bool:
     if not isinstance(node, _SPELT):
         return False
     if isinstance(node, exp.Is):
-        return _values(node.this) is not None and isinstance(node.expression, exp.Null)
+        return values_of_row(node.this) is not None and isinstance(node.expression, exp.Null)
     if isinstance(node, exp.Escape):
         return isinstance(node.this, exp.SimilarTo)
     if isinstance(node, exp.In):
         listed = node.expressions
-        return _values(node.this) is not None or (len(listed) == 1 and isinstance(listed[0], exp.Values))
+        return values_of_row(node.this) is not None or (len(listed) == 1 and isinstance(listed[0], exp.Values))
     if isinstance(node, exp.SimilarTo):
         return not isinstance(node.parent, exp.Escape)
     if isinstance(node, exp.Overlaps):
         return True
     sides = (node.this, node.args.get("expression"))
-    return _quantified(sides[1]) is not None or all(_values(side) is not None for side in sides)
+    return _quantified(sides[1]) is not None or all(values_of_row(side) is not None for side in sides)
 
 
 def _plain(node: exp.Expr) -> exp.Expr | None:
@@ -81,14 +81,14 @@ def _plain(node: exp.Expr) -> exp.Expr | None:
     quantified = _quantified(node.expression)
     if quantified is not None:
         return _of_list(node, *quantified)
-    left, right = _values(node.this), _values(node.expression)
+    left, right = values_of_row(node.this), values_of_row(node.expression)
     return None if left is None or right is None else _compared(type(node), left, right)
 
 
 # -- rows of values ----------------------------------------------------------------------------------------------
 
 
-def _values(node: object) -> Sequence[exp.Expr] | None:
+def values_of_row(node: object) -> Sequence[exp.Expr] | None:
     """The values of (a, b) or ROW(a, b)."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -119,7 +119,7 @@ def _compared(kind: type[exp.Expr], left: Sequence[exp.Expr], right: Sequence[ex
 
 def _of_each(node: exp.Is) -> exp.Expr:
     """ROW(a, b) IS NULL where both are, and IS NOT NULL where neither is."""
-    values = _values(node.this) or ()
+    values = values_of_row(node.this) or ()
     tests = [exp.Is(this=_side(one), expression=exp.Null(), negate=node.args.get("negate")) for one in values]
     return _joined(exp.And, tests)
 
@@ -132,7 +132,7 @@ def _overlap(node: exp.Expr) -> exp.Expr | None:
 
     Two that begin together overlap. Where an end is missing, what is known decides, or the result is NULL.
     """
-    sides = [_values(side) for side in (node.this, node.expression)]
+    sides = [values_of_row(side) for side in (node.this, node.expression)]
     if any(side is None or len(side) != 2 for side in sides):
         raise Refused("OVERLAPS compares two spans", hint="write (a, b) OVERLAPS (c, d)", sqlstate="42601")
     (first, one), (second, other) = (_span(*side) for side in sides if side is not None)
@@ -170,12 +170,12 @@ def _in_list(node: exp.In) -> exp.Expr | None:
     listed = node.expressions
     if len(listed) == 1 and isinstance(listed[0], exp.Values):
         listed = _rows_of(listed[0])
-    left = _values(node.this)
+    left = values_of_row(node.this)
     if left is None:
         return exp.In(this=node.this.copy(), expressions=[one.copy() for one in listed]) if listed else None
     if node.args.get("query") is not None or not listed:
         return None
-    rows = [_values(one) for one in listed]
+    rows = [values_of_row(one) for one in listed]
     if any(row is None for row in rows):
         return None
     _check_size(node.this, len(rows))
@@ -202,7 +202,7 @@ def _of_list(node: exp.Expr, is_all: bool, among: exp.Expr) -> exp.Expr | None:
         return None
     if not items:
         return exp.Boolean(this=is_all)
-    if isinstance(node, exp.NEQ if is_all else exp.EQ) and _values(node.this) is None:
+    if isinstance(node, exp.NEQ if is_all else exp.EQ) and values_of_row(node.this) is None:
         within = exp.In(this=node.this.copy(), expressions=items)
         return exp.Paren(this=exp.Not(this=within)) if is_all else within
     _check_size(node.this, len(items))
@@ -226,7 +226,7 @@ def _of_rows(node: exp.Expr, is_all: bool, query: exp.Query) -> exp.Expr | None:
 
 def _rows_of(values: exp.Values) -> list[exp.Expr]:
     """The items of VALUES: of rows of one value, these."""
-    rows = [_values(row) or [row] for row in values.expressions]
+    rows = [values_of_row(row) or [row] for row in values.expressions]
     return [row[0].copy() if len(row) == 1 else exp.Tuple(expressions=[one.copy() for one in row]) for row in rows]
 
 

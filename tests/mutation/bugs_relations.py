@@ -263,6 +263,27 @@ BUGS: tuple[Bug, ...] = (
         "tests/golden/test_queries.py",
     ),
     bug(
+        "rows of values are found among those of other people",
+        "rewriter.relations.membership:Subqueries._row_member",
+        "relation.unit is not None and not any(ties)",
+        "relation.unit is not None and not ties",
+        MEANS,
+    ),
+    bug(
+        "rows of values with missing ones are in no list, surely",
+        "rewriter.relations.membership:Subqueries._row_member",
+        "if not any(test.nullable for test in tests):",
+        "if tests:",
+        MEANS,
+    ),
+    bug(
+        "the merged column of a FULL JOIN is that of its left side",
+        "rewriter.statement.spell_joins:_of_either",
+        "exp.Coalesce(this=one, expressions=[other])",
+        "one",
+        MEANS,
+    ),
+    bug(
         "a public number of several rows is one of them",
         "rewriter.relations.membership:Subqueries.scalar",
         "exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))",

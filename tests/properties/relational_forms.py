@@ -112,6 +112,8 @@ class RelationalForms(Relations):
         more = self.random.choice(["", "", f" AND {a}.k = {b}.k", f" AND {a}.x < {b}.x", f" AND {self._condition(b)}"])
         where = self.random.choice(["", "", f" WHERE {self._condition(a)}", f" WHERE {self._condition(b)}"])
         sides = f"({self.relation(depth)}) AS {a} FULL JOIN ({self.relation(depth)}) AS {b}"
+        if not more:
+            return f"SELECT pid, {a}.k, {b}.x, {a}.y FROM {sides} USING (pid){where}"
         on = f"{a}.pid = {b}.pid{more}"
         return f"SELECT COALESCE({a}.pid, {b}.pid) AS pid, {a}.k, {b}.x, {a}.y FROM {sides} ON {on}{where}"
 

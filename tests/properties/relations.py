@@ -169,6 +169,8 @@ class Relations:
             [
                 f"{a}.pid {word}IN (SELECT pid FROM {inner})",
                 f"{word}EXISTS (SELECT 1 FROM {inner} WHERE {b}.pid = {a}.pid AND {test})",
+                f"({a}.pid, {a}.k) {word}IN (SELECT pid, k FROM {inner})",
+                f"({a}.y, {a}.pid) {word}IN (SELECT x, pid FROM {inner} WHERE pid IS NOT NULL)",
             ]
         )
         return f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM ({self.relation(depth)}) AS {a} WHERE {member}"

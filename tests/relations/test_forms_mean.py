@@ -110,6 +110,25 @@ STATEMENTS = (
     " ON a.person_id = b.person_id AND a.kind = b.kind",
     "SELECT COUNT(*) FROM person AS p FULL JOIN stay AS t ON p.id = t.person_id AND t.days > 9",
     "SELECT COUNT(*) FROM person AS p FULL JOIN stay AS t ON p.id = t.person_id AND t.days > 9 WHERE t.days < 20",
+    "SELECT COUNT(*), COUNT(t.id), COUNT(person_id) FROM (SELECT id AS person_id FROM person WHERE born > 1950) AS p"
+    " FULL JOIN stay AS t USING (person_id)",
+    "SELECT kind, COUNT(*), COUNT(a.n), COUNT(b.n) FROM (SELECT person_id, kind, 1 AS n FROM stay WHERE days < 9"
+    " GROUP BY 1, 2) AS a FULL JOIN (SELECT person_id, kind, 1 AS n FROM stay WHERE days > 4 GROUP BY 1, 2) AS b"
+    " USING (person_id, kind) GROUP BY kind ORDER BY kind",
+    # rows of values among those of a subquery
+    "SELECT COUNT(*) FROM stay WHERE (person_id, days) IN (SELECT person_id, MAX(days) FROM stay GROUP BY person_id)",
+    "SELECT COUNT(*) FROM stay WHERE (days, person_id) NOT IN (SELECT MIN(days), person_id FROM stay GROUP BY 2)",
+    "SELECT COUNT(*) FROM sample AS a WHERE (person_id, result) IN (SELECT person_id, result FROM sample WHERE hour < 50)",
+    "SELECT COUNT(*) FROM sample AS a WHERE (person_id, result) NOT IN (SELECT person_id, result FROM sample AS b"
+    " WHERE b.hour < 20)",
+    "SELECT COUNT(*) FROM sample WHERE ((person_id, stay_id, result) IN (SELECT person_id, stay_id, batch - 3 * person_id"
+    " + 3 FROM sample WHERE hour < 20)) IS NULL",
+    "SELECT COUNT(*) FROM (SELECT id AS c0, born AS c1 FROM person) AS listed WHERE (listed.c0, 1)"
+    " IN (SELECT person_id, 1 FROM stay WHERE days > 4)",
+    "SELECT COUNT(*) FROM (SELECT id AS this, born AS other FROM person) AS t WHERE (this, other)"
+    " NOT IN (SELECT person_id, 1900 + 10 * days FROM stay WHERE days > 4)",
+    "SELECT COUNT(*) FROM stay WHERE (kind, 'a') IN (SELECT name, family FROM kind WHERE weight > 1)",
+    "SELECT SUM(CASE WHEN ROW(kind, days) IN (SELECT name, weight FROM kind) THEN 1 ELSE 2 END) FROM stay",
     # GROUP BY a key, with what follows from it
     "SELECT k.name, k.family, k.weight, COUNT(*) FROM stay AS t JOIN kind AS k ON t.kind = k.name GROUP BY k.name",
     "SELECT k.family FROM stay AS t JOIN kind AS k ON t.kind = k.name GROUP BY k.name HAVING COUNT(*) > 1",
@@ -209,6 +228,7 @@ def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]
 
 REFUSED = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind ORDER BY weight LIMIT 1)",
+    "SELECT COUNT(*) FROM stay WHERE (kind, days) IN (SELECT kind, days FROM stay WHERE days > 4)",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
     "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
     "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
