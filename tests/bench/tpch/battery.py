@@ -36,8 +36,8 @@ from .written import FORMS, QUERIES, Written, read
 
 HERE = Path(__file__).parent
 Row = tuple[object, ...]
-Cells = dict[tuple[Row, int], float]
-"""Numbers by the key of their group and by their column."""
+Cells = dict[tuple[Row, int], float | str]
+"""Numbers and texts by the key of their group and by their column."""
 
 
 def epsilon_of(query: Written) -> str:
@@ -99,18 +99,25 @@ def ask_raw(connection: duckdb.DuckDBPyConnection, query: Written, *, every_grou
 
 
 def cells(rows: Sequence[Row], keys: int) -> Cells:
-    """The numbers of an answer; what is NULL has none. A sum over no rows is 0 here, and NULL in SQL.
+    """The values of an answer; what is NULL has none. A sum over no rows is 0 here, and NULL in SQL.
 
-    >>> cells([("a", 3, None)], 1)
-    {(('a',), 0): 3.0}
+    >>> cells([("a", 3, None, "b")], 1)
+    {(('a',), 0): 3.0, (('a',), 2): 'b'}
     """
-    found = {}
+    found: Cells = {}
     for row in rows:
         key = tuple(int(value) if isinstance(value, Decimal) else value for value in row[:keys])
         for column, value in enumerate(row[keys:]):
             if value is not None:
-                found[key, column] = float(value)  # type: ignore[arg-type]
+                found[key, column] = value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
     return found
+
+
+def relative_error(value: float | str, exact: float | str) -> float:
+    """How far a number is from the true one, in relation to it; 1 for a wrong text."""
+    if isinstance(value, str) or isinstance(exact, str):
+        return float(value != exact)
+    return abs(value - exact) / abs(exact)
 
 
 def refusal(session: Session, query: Written) -> str:
@@ -140,7 +147,7 @@ def measured(proxy: Proxy, query: Written, repetitions: int) -> Outcome:
         for (key, column), value in cells(answer.rows, query.keys).items():
             if exact := truth.get((key, column)):
                 name = answer.columns[query.keys + column].name
-                errors.setdefault(name, []).append(abs(value - exact) / abs(exact))
+                errors.setdefault(name, []).append(relative_error(value, exact))
     return Outcome(
         query,
         price=sum((answer.price for answer in answers[-1]), PrivacyLoss()),

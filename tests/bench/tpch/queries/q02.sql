@@ -1,11 +1,8 @@
 -- Q2, minimum cost supplier
--- unit: supplier
--- keys: 1
--- adapted: not the suppliers' names and addresses, but how many of them are the cheapest for a part, by nation
--- refused: people's values are asked to equal a released number, which has noise
--- better: ask for offers at most as dear as the released minimum: a part has four of them, so that no minimum is released
+-- unit: customer
+-- keys: 4
 
-SELECT n_name, COUNT(*) AS offers, AVG(s_acctbal) AS balance
+SELECT s_acctbal, s_name, n_name, p_partkey, p_mfgr, s_address, s_phone, s_comment
 FROM part, supplier, partsupp, nation, region
 WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND p_size = 15 AND p_type LIKE '%BRASS'
     AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey AND r_name = 'EUROPE'
@@ -15,5 +12,5 @@ WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND p_size = 15 AND p_ty
         WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND s_nationkey = n_nationkey
             AND n_regionkey = r_regionkey AND r_name = 'EUROPE'
     )
-GROUP BY n_name
-ORDER BY n_name
+ORDER BY s_acctbal DESC, n_name, s_name, p_partkey
+LIMIT 100
