@@ -16,7 +16,7 @@ from dpsql.calibrate import Calibration, margins
 from dpsql.finish import has_interval, others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions
+from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions, trials
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
@@ -120,8 +120,8 @@ def _better(
         except Refused:
             return now
 
-    tables = prepared.program.private_tables
-    found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under)
+    tables, most = prepared.program.private_tables, trials(prepared.tree)
+    found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most)
     if prepared.earlier is None:
 
         def errors_of(tree: exp.Query) -> tuple[tuple[float | None, ...], int | None]:
@@ -131,7 +131,7 @@ def _better(
             except Refused:
                 return (), None
 
-        found += coarser(prepared.tree, opened.catalog, (now, _groups(prepared)), errors_of)
+        found += coarser(prepared.tree, opened.catalog, (now, _groups(prepared)), errors_of, most)
     found = [beside_now(now, one) for one in found]
     if not settings.intervals:
         return tuple(found)

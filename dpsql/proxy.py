@@ -319,7 +319,8 @@ class Session:
         def planned(catalog: Catalog | None = None, tree: exp.Query | None = None) -> Prepared:
             select = Select(prepared.tree if tree is None else tree)
             known = present.declared.catalog if catalog is None else catalog
-            return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
+            with collecting_rarely():
+                return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
 
         return planned
 

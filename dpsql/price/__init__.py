@@ -1,6 +1,6 @@
 """The price of a statement, and the error to expect."""
 
-from dpsql.price.advice import beside_now, coarser, suggestions
+from dpsql.price.advice import beside_now, coarser, suggestions, trials
 from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices
@@ -17,4 +17,5 @@ __all__ = [
     "expected_of_items",
     "notices",
     "suggestions",
+    "trials",
 ]

@@ -1,6 +1,7 @@
 """The noise advisor: what would make an answer more accurate, and by how much. Public facts alone, no data is read.
 
-Each suggestion is tried: the statement is planned and priced as if it had been made.
+Each suggestion is tried: the statement is planned and priced as if it had been made. So that an explanation does not
+take many times as long as the plan that it explains, the longer a statement is, the fewer are tried (:func:`trials`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 
 from sqlglot import exp
 
@@ -23,6 +25,18 @@ MOST = 4
 """Suggestions to the owner that are shown."""
 _WORTH = 0.9
 """A suggestion has to bring some column's error down to this part of it."""
+_NODES, _FEWEST = 1_500, 75
+"""Nodes of syntax trees that are planned for the sake of suggestions, and as how many the shortest statement counts."""
+
+
+def trials(tree: exp.Query) -> int:
+    """How many suggestions are tried for a statement: 20 for a short one, none for one of more than 1,500 nodes.
+
+    >>> from rewriter.statement.parser import parse
+    >>> trials(parse("SELECT COUNT(*) FROM visit").tree)
+    20
+    """
+    return _NODES // max(sum(1 for _ in tree.walk()), _FEWEST)
 
 
 def suggestions(
@@ -31,10 +45,11 @@ def suggestions(
     tables: Sequence[str],
     now: Errors,
     errors_under: Callable[[Catalog], Errors],
+    most: int,
 ) -> tuple[Better, ...]:
-    """What the owner could change in the policy's ``tables``, the best first."""
+    """What the owner could change in the policy's ``tables``, the best first; of the ``most`` that are tried."""
     found = []
-    for change, changed in _changes(statement, catalog, tables):
+    for change, changed in islice(_changes(statement, catalog, tables), most):
         errors = errors_under(changed)
         if _gain(now, errors) <= _WORTH:
             found.append(Better(change, errors, by_owner=True))
@@ -47,14 +62,15 @@ def coarser(
     catalog: Catalog,
     now: tuple[Errors, int | None],
     errors_of: Callable[[exp.Query], tuple[Errors, int | None]],
+    most: int,
 ) -> tuple[Better, ...]:
-    """What the analyst could group by instead, the best first. ``errors_of`` a statement, and how many groups it has,
-    where that is known before.
+    """What the analyst could group by instead, the best first; of the ``most`` that are tried. ``errors_of`` a
+    statement, and how many groups it has, where that is known before.
 
     A coarser group has more rows, and so a smaller error beside what it counts; that of its mean is smaller itself.
     """
     found = []
-    for one in coarser_groups(tree, catalog):
+    for one in islice(coarser_groups(tree, catalog), most):
         errors, groups = errors_of(one.tree)
         larger = one.larger
         if larger is None and groups and now[1]:
@@ -87,12 +103,15 @@ def _gain(now: Errors, then: Errors) -> float:
 
 
 def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterator[tuple[str, Catalog]]:
+    """Bounds of rows before ranges of values, of which there are more."""
     words = {word.lower() for word in re.findall(r"\w+", statement)}
     for name in tables:
         table = catalog.tables[name]
         yield from _of_key(catalog, table)
         for change, changed in _of_rows(table):
             yield f"{name}: {change}", _with(catalog, changed)
+    for name in tables:
+        table = catalog.tables[name]
         for column in table.columns.values():
             if column.name.lower() in words:
                 for change, tighter in _of_column(column):

@@ -16,6 +16,9 @@ _INNER = frozenset({"expressions", "from_", "joins", "where", "group", "having"}
 _ALONE = frozenset({"expressions", "from_"})
 _MOST_TILES = 10
 
+WithQueries = Mapping[str, Sequence[exp.CTE]]
+"""Queries of WITH by their folded names: several may have one."""
+
 
 def is_ranking(window: exp.Window) -> bool:
     return rank_kind(window) != ""
@@ -65,11 +68,11 @@ class NumberedRows:
         found = {name: rank_kind(node) for name, node in self.outputs.items()}
         return {name: kind for name, kind in found.items() if kind}
 
-    def is_one_value(self, name: str, root: exp.Expr) -> bool:
+    def is_one_value(self, name: str, named: WithQueries) -> bool:
         """Whether a column is an aggregate of a table of its own, the same on all rows: ``(SELECT MIN(x) FROM t)``."""
         node = self.outputs.get(name)
         if isinstance(node, exp.Column) and not self.rows.args.get("joins"):
-            below = query_of(self.rows.args["from_"].this, root)
+            below = query_of(self.rows.args["from_"].this, named)
             items = () if below is None else below.expressions
             node = next((unaliased(item) for item in items if output_name(item) == folded(node)), None)
         select = unparenthesised(node.this) if isinstance(node, exp.Subquery) else None
@@ -98,9 +101,9 @@ class NumberedRows:
         )
 
 
-def numbered_rows(item: exp.Expr | None, root: exp.Expr) -> NumberedRows | None:
+def numbered_rows(item: exp.Expr | None, named: WithQueries) -> NumberedRows | None:
     """The numbered rows that an item of FROM is, through a SELECT that does nothing but count them beside."""
-    query = query_of(item, root)
+    query = query_of(item, named)
     if item is None or query is None:
         return None
     alias = item.alias_or_name.lower()
@@ -111,7 +114,7 @@ def numbered_rows(item: exp.Expr | None, root: exp.Expr) -> NumberedRows | None:
         return None if parts - _INNER else NumberedRows(query, alias, own, outputs)
     if parts - {"expressions", "from_"} or is_grouped(query):
         return None
-    inner = numbered_rows(query.args["from_"].this, root) if query.args.get("from_") is not None else None
+    inner = numbered_rows(query.args["from_"].this, named) if query.args.get("from_") is not None else None
     if inner is None:
         return None
     passed: dict[str, exp.Expr] = {}
@@ -139,13 +142,21 @@ def folded_table(column: exp.Column) -> str:
     return column.table.lower()
 
 
-def query_of(item: exp.Expr | None, root: exp.Expr) -> exp.Select | None:
+def with_queries(root: exp.Expr) -> WithQueries:
+    """The WITH queries of a tree, by their folded names."""
+    found: dict[str, list[exp.CTE]] = {}
+    for cte in root.find_all(exp.CTE):
+        found.setdefault(cte.alias.lower(), []).append(cte)
+    return found
+
+
+def query_of(item: exp.Expr | None, named: WithQueries) -> exp.Select | None:
     """The SELECT that a subquery is, or that the one WITH query of its name is."""
     if isinstance(item, exp.Subquery):
         return item.this if isinstance(item.this, exp.Select) else None
     if not isinstance(item, exp.Table) or item.db:
         return None
-    found = [cte for cte in root.find_all(exp.CTE) if cte.alias.lower() == item.name.lower()]
+    found = named.get(item.name.lower(), [])
     if len(found) != 1 or found[0].args["alias"].args.get("columns"):
         return None
     return found[0].this if isinstance(found[0].this, exp.Select) else None
@@ -198,7 +209,7 @@ def counts_rows(count: exp.Count) -> bool:
 
 
 def without_join_of_counts(
-    select: exp.Select, table: str, total: str, alias: str, keys: Sequence[str], rows: exp.Select, root: exp.Expr
+    select: exp.Select, table: str, total: str, alias: str, keys: Sequence[str], rows: exp.Select, named: WithQueries
 ) -> bool:
     """Takes away the join with the counts of the groups, ``(SELECT key, COUNT(*) AS total FROM … GROUP BY key)``, of
     the same rows; leaves of it that a key is not NULL. False where the join is something else."""
@@ -206,7 +217,7 @@ def without_join_of_counts(
     if len(joins) != 1 or len(keys) != 1 or joins[0].side or joins[0].args.get("on") is None:
         return False
     join = joins[0]
-    query = query_of(join.this, root)
+    query = query_of(join.this, named)
     on = unparenthesised(join.args["on"])
     name = join.this.alias_or_name.lower()
     if query is None or table not in ("", name) or not isinstance(on, exp.EQ):

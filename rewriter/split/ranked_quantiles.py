@@ -29,12 +29,14 @@ from sqlglot import exp
 
 from rewriter.split.numbered_rows import (
     NumberedRows,
+    WithQueries,
     find_totals,
     folded_table,
     is_ranking,
     numbered_rows,
     partitions,
     same_columns,
+    with_queries,
     without_join_of_counts,
 )
 from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
@@ -73,10 +75,12 @@ def plain_ranks(tree: exp.Query) -> tuple[exp.Query, tuple[str, ...]]:
     copy: exp.Query = tree.copy()
     root = exp.Subquery(this=copy)
     notes: dict[str, None] = {}
+    named = with_queries(root)
     for select in list(root.find_all(exp.Select)):
-        if (found := _plain(select, root)) is not None:
+        if (found := _plain(select, named)) is not None:
             replacement, exact = found
             select.replace(replacement)
+            named = with_queries(root)
             notes |= dict.fromkeys((NOTE,) if exact else (NOTE, BESIDE))
     result: exp.Query = root.this
     if not notes:
@@ -100,25 +104,25 @@ def _drop_unread(root: exp.Subquery, tree: exp.Query) -> None:
                 with_.pop()
 
 
-def _plain(select: exp.Select, root: exp.Expr) -> tuple[exp.Select, bool] | None:
+def _plain(select: exp.Select, named: WithQueries) -> tuple[exp.Select, bool] | None:
     """The SELECT with its percentiles by ranks as such, and whether they have the very ranks; None where it has none,
     or does something else with ranks."""
     if {name for name, value in select.args.items() if value} - _ROW or select.args.get("from_") is None:
         return None
-    ranked = numbered_rows(select.args["from_"].this, root)
+    ranked = numbered_rows(select.args["from_"].this, named)
     if ranked is None:
         return None
     copy: exp.Select = select.copy()
     for item in list(copy.expressions):
         if not isinstance(item, exp.Alias):
             item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
-    keys = _keys(copy, ranked, root)
+    keys = _keys(copy, ranked, named)
     if keys is None:
         return None
     find_totals(ranked, keys)
     picks = _Picks(copy, ranked, keys)
     chosen = picks.by_case if copy.args.get("where") is None else picks.by_where
-    if (copy.args.get("joins") and not picks.joined(root)) or not chosen():
+    if (copy.args.get("joins") and not picks.joined(named)) or not chosen():
         return None
     dropped = {*ranked.ranks, *ranked.totals}
     if any(folded(column) in dropped for part in _parts(copy) for column in part.find_all(exp.Column)):
@@ -145,7 +149,7 @@ class _Picks:
     keys: list[str]
     exact: bool = True
 
-    def joined(self, root: exp.Expr) -> bool:
+    def joined(self, named: WithQueries) -> bool:
         """Whether the counts of groups are joined, which are the numbers of rows; takes the join away."""
         totals = {
             (folded_table(column), folded(column))
@@ -157,7 +161,7 @@ class _Picks:
             return False
         ((table, total),) = totals
         self.ranked.totals.add(total)
-        return without_join_of_counts(self.select, table, total, self.ranked.alias, self.keys, self.ranked.rows, root)
+        return without_join_of_counts(self.select, table, total, self.ranked.alias, self.keys, self.ranked.rows, named)
 
     def by_where(self) -> bool:
         """``SELECT AVG(x) … WHERE n = CAST(total * 0.25 AS INT)``."""
@@ -356,7 +360,7 @@ def _percentile(share: Fraction, value: exp.Column) -> exp.Expr:
     )
 
 
-def _keys(select: exp.Select, ranked: NumberedRows, root: exp.Expr) -> list[str] | None:
+def _keys(select: exp.Select, ranked: NumberedRows, named: WithQueries) -> list[str] | None:
     """The columns of the rows that a SELECT groups by, but for those that are one value; None where it groups by
     something else."""
     group = select.args.get("group")
@@ -367,7 +371,7 @@ def _keys(select: exp.Select, ranked: NumberedRows, root: exp.Expr) -> list[str]
             key = unparenthesised(unaliased(select.expressions[int(key.name) - 1]))
         if not isinstance(key, exp.Column) or folded_table(key) not in ("", ranked.alias):
             return None
-        if not ranked.is_one_value(folded(key), root):
+        if not ranked.is_one_value(folded(key), named):
             found.append(folded(key))
     return found
 
