@@ -42,7 +42,10 @@ from rewriter.front_door import (
     watched_comparison,
 )
 
-_REMEMBERED = 512
+_CHARACTERS, _SHORTEST = 500_000, 1_000
+"""What is remembered of statements: so many characters of text, each as many as the shortest one counts. A plan holds
+some 300 bytes for a character, so that all of them together stay below 200 MB, whatever is sent.
+"""
 
 
 class Proxy:
@@ -53,7 +56,7 @@ class Proxy:
         self.answering = Answering(opened, sampler, silent=silent)
         self.watching = Watching(self.answering, sampler)
         self._statements: Memory[tuple[object, ...], _Understood]
-        self._statements = opened.memories.memory("prepared statements", _REMEMBERED)
+        self._statements = opened.memories.memory("prepared statements", _CHARACTERS, _size)
         # What is left is asked with every answer and changes only with a charge.
         self._budgets: Memory[tuple[object, ...], Budget] = opened.memories.memory("budgets", 64)
         self._lock = threading.Lock()
@@ -208,6 +211,12 @@ class _Explained:
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
 """What a text means."""
+
+
+def _size(understood: _Understood) -> int:
+    """How much of the memory a statement takes."""
+    prepared = understood.prepared if isinstance(understood, _Explained) else understood
+    return max(len(prepared.sql), _SHORTEST) if isinstance(prepared, Prepared) else _SHORTEST
 
 
 def _instant_of(understood: _Understood) -> datetime.datetime | None:

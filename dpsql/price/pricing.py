@@ -38,6 +38,8 @@ from rewriter.front_door import Program
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
+_PROGRAMS = 128
+"""Of what is kept with its whole program, which may be large, fewer are remembered."""
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
 _TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
@@ -117,7 +119,7 @@ class Pricing:
         memories = opened.memories
         self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
         self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
-        self._statements = memories.memory("calibrated statements", _REMEMBERED)
+        self._statements = memories.memory("calibrated statements", _PROGRAMS)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
     def price(

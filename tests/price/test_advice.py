@@ -99,6 +99,25 @@ def test_explain_begins_with_what_one_gets(proxy: Proxy) -> None:
     assert heads[-1] < first("  Bounded SQL")
 
 
+def test_long_statements_get_fewer_suggestions_and_are_remembered_fewer(proxy: Proxy) -> None:
+    """Each suggestion is planned as the statement is, and what is planned takes memory by its length."""
+    session = proxy.session("ana")
+    tried = []
+    planned = proxy.planned
+    proxy.planned = lambda *how: tried.append(how) or planned(*how)  # type: ignore[func-returns-value, method-assign]
+    condition = f"cost NOT IN ({', '.join(map(str, range(2_000)))})"
+    assert [one.change for one in session.explain(f"{SUM.replace(' GROUP', f' WHERE {condition} GROUP')}").better] == [
+        "SET dpsql.epsilon = 0.5"
+    ]
+    assert len(tried) == 1, "the statement itself"
+    assert any(one.by_owner for one in session.explain(SUM).better)
+    assert len(tried) > 4
+    opened = proxy.answering.opened
+    for number in range(60):
+        session.explain(f"SELECT COUNT(*) FROM visit WHERE cost > {number} /* {' ' * 40_000} */")
+    assert opened.memories.sizes["prepared statements"] < 20
+
+
 MONTHS = "SELECT DATE_TRUNC('month', day) AS m, reason, COUNT(*) AS n, AVG(cost) AS a FROM visit GROUP BY 1, 2"
 
 
