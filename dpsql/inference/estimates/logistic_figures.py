@@ -92,7 +92,7 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         inverse = np.linalg.inv(turned @ self._usual(rows) @ turned.T)
         own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
         direction = _direction(one, back)
-        width = _normal(one, noise) * math.sqrt(float(direction @ inverse @ own @ inverse @ direction) / AVERAGED)
+        width = _normal(one, noise) * _deviation(direction, inverse @ own @ inverse / AVERAGED)
         return width / 4 if one.part.field is RegressionField.PREDICTION else width
 
 
@@ -187,20 +187,29 @@ def _direction(one: LogisticRegression, back: FloatArray) -> FloatArray:
     return np.asarray(np.array(point) @ back if point else back[one.part.place])
 
 
+def _deviation(direction: FloatArray, spread: FloatArray) -> float:
+    """That of a number whose parameters have such a matrix of variances; rounding may leave less than none.
+
+    >>> _deviation(np.array([1.0, -1.0]), np.array([[1.0, 1.0], [1.0, 1.0 - 1e-16]]))
+    0.0
+    """
+    return math.sqrt(max(float(direction @ spread @ direction), 0.0))
+
+
 def _figure(one: LogisticRegression, found: Descent, noisy: NoisyTable) -> tuple[float, float, float]:
     """A number, and the ends of its interval."""
     _, back = turning(one)
     field, direction = one.part.field, _direction(one, back)
     if field is RegressionField.STANDARD_ERROR:
         inverse = np.linalg.inv(found.bent)
-        value = math.nan if found.ridged else math.sqrt(float(direction @ inverse @ direction))
+        value = math.nan if found.ridged else _deviation(direction, inverse)
         return value, -math.inf, math.inf
     if field is RegressionField.CONDITION:
         forth = np.linalg.inv(back)
         ends = np.linalg.eigvalsh(forth.T @ found.bent @ forth)
         return math.nan if found.ridged or ends[0] <= 0 else float(ends[-1] / ends[0]), -math.inf, math.inf
     value = float(direction @ found.end)
-    width = _normal(one, noisy.noise) * math.sqrt(float(direction @ found.spread @ direction)) * found.wider
+    width = _normal(one, noisy.noise) * _deviation(direction, found.spread) * found.wider
     ends_of = (value, value - width, value + width)
     if field is RegressionField.ODDS:
         low, middle, high = (_power(end) for end in (ends_of[1], value, ends_of[2]))
