@@ -4,7 +4,7 @@ from rewriter.expressions.build import RISING, hull, is_literal, literal
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
-from rewriter.expressions.compile import compile_expression, compile_list, read_column
+from rewriter.expressions.compile import IsInterval, compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
 from rewriter.expressions.interval_length import DAY
@@ -59,6 +59,7 @@ __all__ = [
     "ClockWord",
     "Domain",
     "IntegerRange",
+    "IsInterval",
     "Scope",
     "Value",
     "Values",

@@ -32,8 +32,8 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect, *, nested
     """The checked value of an expression, in a tree of our own nodes; or :class:`Refused`.
 
     ``node`` is parsed from PostgreSQL's dialect and is not changed. Subqueries are allowed only where ``scope`` takes
-    them: IN and EXISTS. A bare column comes back as the scope gives it. ``nested``: it may be a document or a list, as
-    a column of a subquery is.
+    them: IN and EXISTS. A bare column comes back as the scope gives it. ``nested``: it may be a document, a list, or a
+    difference of times, as a column of a subquery is.
     """
     context = Context(scope, dialect, _compile)
     try:
@@ -46,13 +46,22 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect, *, nested
         raise Refused(
             "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
         ) from None
-    if value.type.kind is Kind.INTERVAL:
-        raise Refused(
+    if value.type.kind is Kind.INTERVAL and not (nested and value.span is None and value.times != "age"):
+        raise IsInterval(node)
+    return value
+
+
+class IsInterval(Refused):
+    """An expression is an interval where none is a value; ``node`` is it, as it was written."""
+
+    def __init__(self, node: exp.Expr) -> None:
+        super().__init__(
             "an interval is not a value here",
             hint="add it to a date or timestamp, or write EXTRACT(EPOCH FROM a - b)",
             sqlstate=NOT_ANSWERED,
+            position=position_of(node),
         )
-    return value
+        self.node = node
 
 
 def compile_list(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:

@@ -126,6 +126,8 @@ class _Written:
     def _chosen(self, keys: Sequence[tuple[Scalar | None, ...]], numbers: Sequence[int]) -> exp.Expr:
         if not self.keys:
             return number(numbers[0])
+        if not keys:  # no group is left, and a CASE needs one
+            return number(0)
         tests = (exp.and_(*map(self._is, range(self.keys), key), copy=False) for key in keys)
         ifs = [exp.If(this=test, true=number(one)) for test, one in zip(tests, numbers, strict=True)]
         return exp.Paren(this=exp.Case(ifs=ifs, default=number(0)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -27,7 +28,7 @@ from rewriter.aggregates import (
 from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import IsInterval, Value
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
@@ -38,6 +39,7 @@ from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
+from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
 from rewriter.split.largest_groups import with_rankings
 from rewriter.split.lists_in_from import with_lists_inside
 from rewriter.split.made_rows import made_rows
@@ -79,6 +81,7 @@ from rewriter.statement import (
     star_of,
 )
 
+_Found = TypeVar("_Found")
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -101,7 +104,6 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
-    splitter = _Splitter(catalog, dialect, with_others, surely)
     tree = plain_full_joins(tree)
     timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
     worded = plain_conditions(
@@ -109,15 +111,26 @@ def split(
     )
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
-    splitter.notes |= dict.fromkeys(notes)
+
     asked = counted_groups(plain, persons_of(catalog))
-    try:
+
+    def read(query: exp.Query, *, several: bool = False, lengths: int = 0) -> tuple[_Splitter, Resolved]:
+        splitter = _Splitter(catalog, dialect, with_others, surely, several=several)
+        splitter.notes |= dict.fromkeys(notes)
         try:
-            resolved = splitter.query(asked, {})
+            return splitter, splitter.query(query, {})
         except CountedGroups as refused:
-            splitter = _Splitter(catalog, dialect, with_others, surely, several=True)
-            splitter.notes |= dict.fromkeys(notes)
-            resolved = _or_else(refused, partial(splitter.query, asked, {}))
+            return _or_else(refused, partial(read, query, several=True, lengths=lengths))
+        except IsInterval as refused:
+            seconds = with_seconds(query, refused) if lengths < MOST_LENGTHS else None
+            if seconds is None:
+                raise
+            found = read(seconds, several=several, lengths=lengths + 1)
+            found[0].notes[SECONDS_NOTE] = None
+            return found
+
+    try:
+        splitter, resolved = read(asked)
     except LimitedRows:
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
         if rows is None:
@@ -134,7 +147,7 @@ def split(
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 
 
-def _or_else(refused: Refused, form: Callable[[], Resolved]) -> Resolved:
+def _or_else(refused: Refused, form: Callable[[], _Found]) -> _Found:
     """What another form comes to, or what was said of the first."""
     try:
         return form()

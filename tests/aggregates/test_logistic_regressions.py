@@ -106,6 +106,13 @@ def test_groups_filters_and_regressions_through_the_origin(exact: Session) -> No
         assert listed(found) == pytest.approx(most_likely(x[:, 1:], y)[0], rel=5e-3)
 
 
+def test_where_no_group_is_left_there_is_no_row(exact: Session) -> None:
+    """The price is paid before it is known, so that every step has to be read."""
+    answer = exact.execute(f"SELECT sex, {FULL} FROM person WHERE sex LIKE 'zzz%' GROUP BY sex")
+    assert answer.rows == ()
+    assert answer.price
+
+
 def test_a_prediction_is_a_chance_and_two_regressions_take_their_steps_together(exact: Session) -> None:
     ((found, computed, woman),) = exact.execute(
         f"SELECT dpsql.predict({FULL}, ARRAY[1, 40, 10.5]), dpsql.predict({FULL}, ARRAY[1, 39 + 1, 0.5 + 10]),"

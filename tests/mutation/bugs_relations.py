@@ -263,6 +263,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/golden/test_queries.py",
     ),
     bug(
+        "an aggregated interval is twice as long",
+        "rewriter.split.interval_aggregates:_interval",
+        "seconds.copy()",
+        "exp.Mul(this=seconds.copy(), expression=exp.Literal.number(2))",
+        "tests/properties/test_meaning_functions.py",
+    ),
+    bug(
+        "an age is a column, and has no months then",
+        "rewriter.expressions.compile:compile_expression",
+        'value.times != "age"',
+        'value.times != "never"',
+        "tests/properties/test_meaning_functions.py",
+    ),
+    bug(
         "rows of values are found among those of other people",
         "rewriter.relations.membership:Subqueries._row_member",
         "relation.unit is not None and not any(ties)",

@@ -416,6 +416,13 @@ BUGS: tuple[Bug, ...] = (
         f"{LOGISTIC}::test_groups_filters_and_regressions_through_the_origin",
     ),
     bug(
+        "a step of no groups is no statement",
+        "rewriter.planner.later_steps:_Written._chosen",
+        "if not keys:",
+        "if keys is None:",
+        f"{LOGISTIC}::test_where_no_group_is_left_there_is_no_row",
+    ),
+    bug(
         "a step is asked at numbers whose sums overflow",
         "rewriter.planner.later_steps:_Written.at",
         "if any(abs(one) > LARGEST_POINT or type(one) is not int for",

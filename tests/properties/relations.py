@@ -29,7 +29,11 @@ class Relations:
     def statement(self) -> str:
         """Aggregates over a relation, by nothing or by something of it."""
         counts = ["COUNT(*)", "COUNT(DISTINCT pid)", "COUNT(x)", "COUNT(*) FILTER (WHERE x > 2)", "COUNT(DISTINCT k)"]
-        sums = ["SUM(CASE WHEN x > 0 THEN 2 ELSE 1 END)", "AVG(CASE WHEN k = 'a' THEN 1 ELSE 3 END)"]
+        sums = [
+            "SUM(CASE WHEN x > 0 THEN 2 ELSE 1 END)",
+            "AVG(CASE WHEN k = 'a' THEN 1 ELSE 3 END)",
+            "EXTRACT(EPOCH FROM SUM(INTERVAL '1 hour' * CASE WHEN x > 0 THEN 2 ELSE 1 END)) / 3600",
+        ]
         asked = ", ".join(self.random.sample([*counts, *sums], self.random.choice([1, 1, 2, 3])))
         keys = self.random.choice([[], ["k"], ["k"], ["k", "x > 1"], ["CASE WHEN x IS NULL THEN 'n' ELSE 'y' END"]])
         inner = self.relation(self.random.choice([1, 2, 2, 3, 3]))
@@ -50,6 +54,7 @@ class Relations:
             (self._both, 6),
             (self._public, 8),
             (self._member, 6),
+            (self._spanned, 3),
         ]
         return self.random.choices([form for form, _ in forms], [weight for _, weight in forms])[0](depth - 1)
 
@@ -150,6 +155,13 @@ class Relations:
             for _ in range(2)
         )
         return f"{one} UNION ALL {other}"
+
+    def _spanned(self, depth: int) -> str:
+        """A column of intervals, and what is computed of it."""
+        day = "TIMESTAMP '2024-01-31'"
+        spans = f"SELECT pid, k, y, {day} + CAST(x AS INTEGER) * INTERVAL '1 day' - {day} AS w FROM ({self.relation(depth)})"
+        test = self.random.choice(["", " WHERE w > INTERVAL '1 day'", " WHERE w IS NOT NULL", " WHERE w < '2 days'"])
+        return f"SELECT pid, k, EXTRACT(EPOCH FROM w) / 86400 AS x, y FROM ({spans} AS {self._alias()}) AS {self._alias()}{test}"
 
     def _public(self, depth: int) -> str:
         a, r = self._alias(), self._alias()

@@ -27,7 +27,8 @@ def points(step: PlanStep, groups: int) -> dict[str, list[int]]:
 
 def later_reads(plan: Plan, keys: Sequence[tuple[Scalar | None, ...]]) -> list[Plan]:
     """What is read of each step."""
-    return [plan.at_step(step, keys, points(step, max(len(keys), 1))) for step in plan.steps]
+    groups = len(keys) if plan.keys else 1
+    return [plan.at_step(step, keys, points(step, groups)) for step in plan.steps]
 
 
 def read_in_steps(run: Callable[[Plan], ExactTable], plan: Plan) -> ExactTable:

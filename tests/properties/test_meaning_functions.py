@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import psycopg
 import pytest
 
+import dpsql
 from dpsql.proxy import Session
 from tests.engines.postgres_server import shared_server
 from tests.properties.planted import case, plain, rows
@@ -153,6 +155,11 @@ SELECT kids << 1, kids & 1, COUNT(*) FROM person GROUP BY kids
 SELECT MAKE_TIMESTAMP(2023, kids + 1, 1, 0, 0, 0), COUNT(*) FROM person GROUP BY kids
 SELECT TO_DATE('31/12/' || (2020 + kids), 'DD/MM/YYYY'), COUNT(*) FROM person GROUP BY kids
 WITH x AS (TABLE person) SELECT COUNT(*) FROM x
+SELECT ward, ROUND(EXTRACT(EPOCH FROM AVG(seen - TIMESTAMP '2023-01-01')) / 3600), COUNT(seen - now()::timestamp) FROM person GROUP BY ward
+SELECT ROUND(EXTRACT(EPOCH FROM SUM(w)) / 86400), COUNT(*) FILTER (WHERE w > INTERVAL '30 days') FROM (SELECT seen - TIMESTAMP '2023-01-01' AS w, kids FROM person) AS t WHERE kids > 1
+SELECT ward FROM (SELECT ward, seen - DATE '2023-02-01' AS w FROM person) AS t GROUP BY ward HAVING AVG(w) FILTER (WHERE w > INTERVAL '-1 day') > INTERVAL '100 days'
+SELECT w > INTERVAL '100 days' AS long, COUNT(w), ROUND(EXTRACT(DAY FROM AVG(w / 2 + INTERVAL '1 hour'))) > 20 FROM (SELECT id, MAX(seen) - TIMESTAMP '2023-01-01' AS w FROM person GROUP BY id) AS t GROUP BY 1
+SELECT AVG(seen::date - DATE '2023-01-01') > 100, AVG(seen - TIMESTAMP '2023-01-01') > '100 days' FROM person
 SELECT OVERLAY(ward PLACING 'X' FROM 1 FOR 1), MD5(ward), COUNT(*) FROM person GROUP BY ward
 TABLE ward
 VALUES (1, 'a'), (2, 'b')
@@ -174,6 +181,7 @@ def test_a_statement_has_the_same_rows(sql: str, session: Session, reader: psyco
         ("SELECT FORMAT('%s', ward) FROM person GROUP BY ward", "format"),
         ("SELECT (REGEXP_MATCH(ward, '.'))[1] FROM person GROUP BY ward", "regexp_match"),
         ("SELECT ward SIMILAR TO 'a' FROM person GROUP BY ward", "?column?"),
+        ("SELECT AVG(seen - TIMESTAMP '2023-01-01') FROM person", "avg"),
         ('SELECT ward COLLATE "C" FROM person GROUP BY ward', "ward"),
         ("VALUES (1)", "column1"),
     ],
@@ -184,6 +192,38 @@ def test_a_column_keeps_the_name_that_it_has_in_postgresql(
     described = reader.execute(sql).description  # type: ignore[arg-type]
     assert described is not None
     assert [column.name for column in session.execute(sql).columns] == [name] == [column.name for column in described]
+
+
+@pytest.mark.parametrize("aggregate", ["AVG", "MIN", "MAX", "SUM"])
+def test_an_aggregated_interval_is_as_long(aggregate: str, session: Session, reader: psycopg.Connection) -> None:
+    sql = f"SELECT {aggregate}(seen - TIMESTAMP '2023-01-01 12:00') AS w FROM person"
+    session.execute("SET dpsql.reuse = off")
+    answer = session.execute(sql)
+    (found,) = reader.execute("SELECT %s::interval", [answer.rows[0][0]]).fetchone() or ()
+    (truth,) = reader.execute(sql).fetchone() or ()  # type: ignore[arg-type]
+    assert answer.columns[0].name == "w"
+    # Sums are rounded to a lattice, extremes are values that a few people are beyond.
+    assert abs(found - truth) < {"AVG": timedelta(seconds=1), "SUM": truth / 1_000_000}.get(
+        aggregate, timedelta(days=4)
+    )
+    assert any("seconds" in notice for notice in answer.notices)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT seen - TIMESTAMP '2023-01-01' AS w, COUNT(*) FROM person GROUP BY 1",
+        "SELECT STDDEV(seen - TIMESTAMP '2023-01-01') FROM person",
+        "SELECT AVG(AGE(seen, TIMESTAMP '2023-01-01')) FROM person",
+        "SELECT AVG(w) FROM (SELECT AGE(seen, TIMESTAMP '2023-01-01') AS w FROM person) AS t",
+        "SELECT MAX(seen + w) FROM (SELECT seen, INTERVAL '1 month' AS w FROM person) AS t",
+        "SELECT AVG(w) FROM (SELECT seen - DATE '2023-01-01' AS w FROM person UNION ALL SELECT seen FROM person) AS t",
+    ],
+)
+def test_an_interval_is_refused_elsewhere_with_a_form_that_works(sql: str, session: Session) -> None:
+    with pytest.raises(dpsql.Error) as refused:
+        session.execute(sql)
+    assert refused.value.hint
 
 
 REPRESENTED = [

@@ -202,7 +202,7 @@ def _figure(one: LogisticRegression, found: Descent, noisy: NoisyTable) -> tuple
     field, direction = one.part.field, _direction(one, back)
     if field is RegressionField.STANDARD_ERROR:
         inverse = np.linalg.inv(found.bent)
-        value = math.nan if found.ridged else _deviation(direction, inverse)
+        value = math.nan if found.ridged else _deviation(direction, np.asarray(inverse, dtype=np.float64))
         return value, -math.inf, math.inf
     if field is RegressionField.CONDITION:
         forth = np.linalg.inv(back)
