@@ -61,7 +61,7 @@ def _beyond_months(unit: str, later: Value, earlier: Value, context: Context) ->
     rest = _rest(later, earlier, context)
     if unit == "epoch":
         raise refuse("EXTRACT(EPOCH FROM AGE(…)) is not answered", "write EXTRACT(EPOCH FROM a - b)")
-    return elapsed.part(unit, elapsed.as_interval(rest, context), context)
+    return elapsed.part(unit, replace(elapsed.as_interval(rest, context), times="apart"), context)
 
 
 def _rest(later: Value, earlier: Value, context: Context) -> Value:

@@ -20,6 +20,7 @@ from rewriter.declared import (
     DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     SMALLINT,
     TEXT,
     TIME,
@@ -49,7 +50,7 @@ from rewriter.expressions.build import (
 )
 from rewriter.expressions.clock_word import CLOCK_WORD
 from rewriter.expressions.doubles import magnitude_of, operand
-from rewriter.expressions.interval_length import microseconds
+from rewriter.expressions.interval_length import DAY, microseconds
 from rewriter.expressions.literals import (
     DATE_TEXT,
     FALSE_WORDS,
@@ -148,6 +149,43 @@ def comparable(values: Sequence[Value], context: Context) -> Sequence[Value]:
     if None in here.values():
         return values
     return [here.get(id(value)) or value for value in values]
+
+
+def lengths(values: Sequence[Value], context: Context) -> tuple[Sequence[Value], str | None, bool]:
+    """Values of which one is chosen, as microseconds where they are intervals: how these are laid out, and whether they
+    are. Microseconds order intervals, where no calendar is needed to know them."""
+    if not any(value.type.kind is Kind.INTERVAL for value in values):
+        return values, None, False
+    known = [interval_value(str(scalar_of(one)), context.dialect) if is_unknown(one) else one for one in values]
+    if any(value.times == "age" or (value.span is not None and value.span[0]) for value in known):
+        raise refuse("months have no fixed length", "choose among differences of times, days and hours")
+    laid = [_layouts(one) for one in known if not is_null(one)]
+    alike = [layout for layout in _LAYOUTS if all(layout in one for one in laid)]
+    return [microseconds(one, context.dialect) for one in known], alike[0] if alike else None, True
+
+
+_LAYOUTS = ("days", "apart", "clock")
+
+
+def _layouts(value: Value) -> frozenset[str]:
+    """How the days and hours of an interval are: ``times`` of what it may be taken for."""
+    if value.span is None:
+        return frozenset({"days", "apart"} if value.times == "days" else {value.times} - {None})  # type: ignore[arg-type]
+    _, days, micros = value.span
+    return frozenset(
+        layout
+        for layout, fits in (
+            ("days", not micros),
+            ("apart", abs(micros) < DAY and days * micros >= 0),
+            ("clock", not days),
+        )
+        if fits
+    )
+
+
+def as_length(chosen: Value, times: str | None, is_interval: bool) -> Value:
+    """What was chosen, as the interval that it is."""
+    return replace(chosen, type=INTERVAL, unit=False, literal=None, times=times) if is_interval else chosen
 
 
 def unify(values: Sequence[Value], context: Context) -> tuple[Type, list[Value]]:

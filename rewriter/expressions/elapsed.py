@@ -64,7 +64,7 @@ def difference(later: Value, earlier: Value, context: Context) -> Value:
     common = TIMESTAMPTZ if Kind.TIMESTAMPTZ in (later.type.kind, earlier.type.kind) else TIMESTAMP
     later, earlier = (widen(side, common, context.dialect) for side in (later, earlier))
     apart = arithmetic.subtract(since_1970(later, context), since_1970(earlier, context), context)
-    return in_one_time(as_interval(apart, context), later, earlier, DAY)
+    return replace(in_one_time(as_interval(apart, context), later, earlier, DAY), times="apart")
 
 
 def in_one_time(value: Value, later: Value, earlier: Value, unit: int) -> Value:
@@ -106,7 +106,7 @@ def shifted(moment: Value, by: Value, sign: int, context: Context) -> Value:
     _no_ages(by)
     dialect, zone = context.dialect, context.dialect.zone
     zoned = moment.type.kind is Kind.TIMESTAMPTZ
-    if zoned and zone != UTC and by.times is None:
+    if zoned and zone != UTC and by.times in (None, "apart"):
         raise refuse(
             "an interval that rows decide is added to local times alone",
             "write (x AT TIME ZONE 'Europe/Berlin') + …",
@@ -126,6 +126,8 @@ def _no_ages(*values: Value) -> None:
         raise refuse("AGE(a, b) is compared, and no interval to compute with", "write a - b")
 
 
+_FOREVER = 1 << 62
+"""Microseconds that no interval has: one of hours alone has no days."""
 _LENGTHS = {"day": (1, DAY), "hour": (24, 3_600_000_000), "minute": (60, 60_000_000)}
 """How many of a field there are in the next larger one, and its microseconds."""
 
@@ -150,7 +152,15 @@ def part(unit: str, value: Value, context: Context) -> Value:
     if unit not in _LENGTHS:
         raise refuse(f"EXTRACT({unit.upper()}) of an interval is not answered", "extract DAY, HOUR, MINUTE or EPOCH")
     most, length = _LENGTHS[unit]
-    if unit != "day":
+    if unit != "minute" and value.span is None and value.times is None:
+        # PostgreSQL keeps 1 day and 25 hours apart from 2 days and 1 hour.
+        raise refuse(
+            f"EXTRACT({unit.upper()}) of a computed interval is not answered",
+            "write EXTRACT(EPOCH FROM a - b) / 86400 for days, or extract from a - b itself",
+        )
+    if unit == "day" and value.times == "clock":
+        length = _FOREVER
+    elif unit != "day" and not (unit == "hour" and value.times == "clock"):
         amount = arithmetic.modulo(amount, literal(most * length, BIGINT, context.dialect), context)
     found = arithmetic.integer_quotient(amount, literal(length, BIGINT, context.dialect), context)
     type_ = decimal(9, 0)

@@ -26,7 +26,7 @@ from rewriter.expressions.build import (
     rule,
     scalar_of,
 )
-from rewriter.expressions.casts import coerce, comparable, unify
+from rewriter.expressions.casts import as_length, coerce, comparable, lengths, unify
 from rewriter.expressions.literal_grain import compared, outward
 from rewriter.expressions.text_length import readable
 from rewriter.expressions.value import Value
@@ -270,18 +270,20 @@ def case(node: exp.Expr, context: Context) -> Value:
     default = node.args.get("default")
     if default is not None:
         results.append(context.finite(default))
-    type_, results = unify(results, context)
+    chosen, times, spans = lengths(results, context)
+    type_, results = unify(chosen, context)
     branches = [exp.If(this=test.sql, true=result.sql) for test, result in zip(tests, results, strict=False)]
     sql = exp.Case(ifs=branches, default=results[-1].sql if default is not None else None)
-    return _chosen(sql, type_, results, [*tests, *results], default is None)
+    return as_length(_chosen(sql, type_, results, [*tests, *results], default is None), times, spans)
 
 
 def coalesce(node: exp.Expr, context: Context) -> Value:
-    type_, values = unify([context.finite(item) for item in (node.this, *node.expressions)], context)
+    given, times, spans = lengths([context.finite(item) for item in (node.this, *node.expressions)], context)
+    type_, values = unify(given, context)
     sql = exp.Coalesce(this=values[0].sql, expressions=[value.sql for value in values[1:]])
     chosen = _chosen(sql, type_, values, values, False)
     if all(value.nullable for value in values):
-        return _owned_by(chosen, values)
+        return as_length(_owned_by(chosen, values), times, spans)
     domain = listed(values, type_, False)
     if domain is not None and None in domain.values:
         domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
@@ -289,7 +291,7 @@ def coalesce(node: exp.Expr, context: Context) -> Value:
     found = derive(
         sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, limits=limits, halves_away=away
     )
-    return _owned_by(found, values)
+    return as_length(_owned_by(found, values), times, spans)
 
 
 def _owned_by(value: Value, chosen: Sequence[Value]) -> Value:
@@ -317,7 +319,8 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
     """GREATEST or LEAST: both ignore NULLs, on the engines as in PostgreSQL."""
 
     def function(node: exp.Expr, context: Context) -> Value:
-        type_, values = unify([context.finite(item) for item in (node.this, *node.expressions)], context)
+        given, times, spans = lengths([context.finite(item) for item in (node.this, *node.expressions)], context)
+        type_, values = unify(given, context)
         if not (type_.numeric or type_.temporal or type_ in (TEXT, TIME)):
             raise refuse(f"{name.upper()} of {type_}", "compare numbers, texts or dates", TYPE_MISMATCH)
         sql = context.dialect.call(name, *(value.sql for value in values))
@@ -332,7 +335,7 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
         nullable = all(value.nullable for value in values)
         limits = chosen.limits
         found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
-        return replace(found, halves_away=chosen.halves_away)
+        return as_length(replace(found, halves_away=chosen.halves_away), times, spans)
 
     return rule(function, "this", "expressions", "ignore_nulls")
 

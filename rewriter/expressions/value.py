@@ -116,7 +116,8 @@ class Value:
     which shows when it is printed or made a NUMERIC. ``grain`` is that of a column, of the literals compared with it.
 
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
-    ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows. ``limits`` (INTEGER) and
+    ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows; "apart": its whole days are apart from
+    less than a day, as those of a difference of times are; an "age" has months. ``limits`` (INTEGER) and
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
     a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
 
@@ -184,9 +185,7 @@ class Value:
     def carried_by(self, node: exp.Expr) -> Value:
         """The same values, by another expression: how the old one computes them says nothing of the new one."""
         size = self.size and TextSize(self.size.growth)
-        return replace(
-            self, sql=node, literal=None, span=None, times=None, limits=None, magnitude=None, raw=False, size=size
-        )
+        return replace(self, sql=node, literal=None, span=None, limits=None, magnitude=None, raw=False, size=size)
 
 
 def growth_of(*values: Value) -> int:

@@ -270,6 +270,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/properties/test_meaning_functions.py",
     ),
     bug(
+        "days and hours are read of any interval",
+        "rewriter.expressions.elapsed:part",
+        "value.span is None and value.times is None",
+        "value is None",
+        "tests/properties/test_meaning_functions.py",
+    ),
+    bug(
+        "a choice of intervals has days apart, whatever they are",
+        "rewriter.expressions.casts:lengths",
+        "alike[0] if alike else None",
+        '"apart"',
+        "tests/properties/test_meaning_functions.py",
+    ),
+    bug(
         "an age is a column, and has no months then",
         "rewriter.expressions.compile:compile_expression",
         'value.times != "age"',

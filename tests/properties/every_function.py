@@ -62,7 +62,7 @@ _OPERATORS = [
     "d + s * INTERVAL '36500 days'",
     "EXTRACT(SECOND FROM p - d)",
     "EXTRACT(DAY FROM q - p)",
-    "EXTRACT(HOUR FROM (p - d) * y)",
+    "EXTRACT(MINUTE FROM (p - d) * y)",
     "EXTRACT(EPOCH FROM -(p - d) / x)",
     "EXTRACT(MONTH FROM AGE(p, d))",
     "EXTRACT(YEAR FROM AGE(d, e))",

@@ -159,6 +159,9 @@ SELECT ward, ROUND(EXTRACT(EPOCH FROM AVG(seen - TIMESTAMP '2023-01-01')) / 3600
 SELECT ROUND(EXTRACT(EPOCH FROM SUM(w)) / 86400), COUNT(*) FILTER (WHERE w > INTERVAL '30 days') FROM (SELECT seen - TIMESTAMP '2023-01-01' AS w, kids FROM person) AS t WHERE kids > 1
 SELECT ward FROM (SELECT ward, seen - DATE '2023-02-01' AS w FROM person) AS t GROUP BY ward HAVING AVG(w) FILTER (WHERE w > INTERVAL '-1 day') > INTERVAL '100 days'
 SELECT w > INTERVAL '100 days' AS long, COUNT(w), ROUND(EXTRACT(DAY FROM AVG(w / 2 + INTERVAL '1 hour'))) > 20 FROM (SELECT id, MAX(seen) - TIMESTAMP '2023-01-01' AS w FROM person GROUP BY id) AS t GROUP BY 1
+SELECT ROUND(EXTRACT(EPOCH FROM AVG(CASE WHEN kids > 1 THEN w WHEN kids = 1 THEN '3 days' END)) / 3600), COUNT(DISTINCT w), COUNT(*) FILTER (WHERE EXTRACT(DAY FROM w) = 4) FROM (SELECT kids, seen - DATE '2023-06-01' AS w FROM person) AS t
+SELECT COUNT(*) FILTER (WHERE EXTRACT(HOUR FROM n) > 24), COUNT(*) FILTER (WHERE EXTRACT(DAY FROM n) = 0), COUNT(*) FILTER (WHERE GREATEST(n, '1 day') = '1 day') FROM (SELECT kids * INTERVAL '20 hours' AS n FROM person) AS t
+SELECT COUNT(*) FILTER (WHERE EXTRACT(DAY FROM COALESCE(w, '1 day')) = 3), COUNT(*) FILTER (WHERE TIMESTAMP '2023-06-01' + LEAST(w, '10 days') = seen) FROM (SELECT seen, seen - DATE '2023-06-01' AS w FROM person) AS t
 SELECT AVG(seen::date - DATE '2023-01-01') > 100, AVG(seen - TIMESTAMP '2023-01-01') > '100 days' FROM person
 SELECT OVERLAY(ward PLACING 'X' FROM 1 FOR 1), MD5(ward), COUNT(*) FROM person GROUP BY ward
 TABLE ward
@@ -216,6 +219,10 @@ def test_an_aggregated_interval_is_as_long(aggregate: str, session: Session, rea
         "SELECT STDDEV(seen - TIMESTAMP '2023-01-01') FROM person",
         "SELECT AVG(AGE(seen, TIMESTAMP '2023-01-01')) FROM person",
         "SELECT AVG(w) FROM (SELECT AGE(seen, TIMESTAMP '2023-01-01') AS w FROM person) AS t",
+        "SELECT COUNT(*) FROM person WHERE EXTRACT(HOUR FROM seen - TIMESTAMP '2023-01-01' + INTERVAL '5 hours') > 23",
+        "SELECT COUNT(*) FROM person WHERE EXTRACT(DAY FROM (seen - TIMESTAMP '2023-01-01') * 2) > 20",
+        "SELECT COUNT(*) FROM person WHERE EXTRACT(DAY FROM LEAST(seen - DATE '2023-01-01', '36 hours')) = 1",
+        "SELECT COUNT(*) FROM person WHERE GREATEST(seen - DATE '2023-01-01', '1 month') > '5 days'",
         "SELECT MAX(seen + w) FROM (SELECT seen, INTERVAL '1 month' AS w FROM person) AS t",
         "SELECT AVG(w) FROM (SELECT seen - DATE '2023-01-01' AS w FROM person UNION ALL SELECT seen FROM person) AS t",
     ],
