@@ -3,7 +3,7 @@
 from rewriter.aggregates.aggregate_calls import check_measured, compile_aggregate, function_of
 from rewriter.aggregates.booleans_as_counts import as_counts, plain_every
 from rewriter.aggregates.counts import COUNT, COUNT_OF_ROWS
-from rewriter.aggregates.debiased_calls import with_filter
+from rewriter.aggregates.debiased_calls import Supports, with_filter
 from rewriter.aggregates.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.aggregates.grouped_select import (
     MAX_AGGREGATES,
@@ -24,6 +24,7 @@ __all__ = [
     "MAX_AGGREGATES",
     "SUM",
     "Grouped",
+    "Supports",
     "aggregates_of",
     "as_counts",
     "canonical",

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
-from rewriter.aggregates.debiased_calls import debiased
+from rewriter.aggregates.debiased_calls import Supports, debiased
 from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
 from rewriter.aggregates.over_blocks import OVER_BLOCKS
@@ -74,10 +74,11 @@ def function_of(node: exp.Expr) -> AggregateFunction | None:
     return _FUNCTIONS.get(type(node))
 
 
-def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Aggregate:
-    """Check one aggregate call. Raises :class:`Refused` for what is not an aggregate we know."""
+def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, shared: Supports | None = None) -> Aggregate:
+    """Check one aggregate call; ``shared`` is what is known of others of the same rows. Raises :class:`Refused` for
+    what is not an aggregate we know."""
     if reports := reports_in(node, scope):
-        return debiased(node, reports, scope, dialect, compile_aggregate)
+        return debiased(node, reports, scope, dialect, compile_aggregate, shared)
     test: Value | None = None
     text = written(node)
     if isinstance(node, exp.Filter):

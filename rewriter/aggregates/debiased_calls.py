@@ -149,10 +149,22 @@ def _mean(one: ReportedColumn, numbers: Sequence[Fraction]) -> list[Fraction]:
     return [*one.law.mean(numbers[:size]), *numbers[size:]]
 
 
+Supports = dict[tuple[exp.Expr, exp.Expr | None, tuple[int, ...]], Aggregate]
+"""The aggregates of the reports that support a value: those of all calls over the same columns are the same ones."""
+
+
 def debiased(
-    node: exp.Expr, columns: Sequence[tuple[Source, str]], scope: BlockScope, dialect: Dialect, compile_call: Compile
+    node: exp.Expr,
+    columns: Sequence[tuple[Source, str]],
+    scope: BlockScope,
+    dialect: Dialect,
+    compile_call: Compile,
+    shared: Supports | None = None,
 ) -> Aggregate:
-    """An aggregate call that reads such columns. Raises :class:`Refused` for one that does not add up over rows."""
+    """An aggregate call that reads such columns. ``shared`` are the supports of other calls of the same rows.
+
+    Raises :class:`Refused` for one that does not add up over rows.
+    """
     joint = _joint(columns)
     call, test = (node.this, node.expression.this) if isinstance(node, exp.Filter) else (node, None)
     name = columns[0][1]
@@ -162,6 +174,14 @@ def debiased(
             hint=_HINT.format(name),
         )
     divides = isinstance(call, exp.Avg)
+    supports: Supports = {} if shared is None else shared
+
+    def supported(measured: exp.Expr, where: exp.Expr | None, truth: tuple[int, ...]) -> Aggregate:
+        key = measured, where, truth
+        if key not in supports:
+            supports[key] = compile_call(_member(*key, joint), scope, dialect)
+        return supports[key]
+
     forms: dict[str, tuple[exp.Expr, exp.Expr | None, list[Fraction]]] = {}
     for place, truth in enumerate(joint.truths):
         own, where = _counted(_at(call, truth, joint, scope)), None if test is None else _at(test, truth, joint, scope)
@@ -174,7 +194,7 @@ def debiased(
     parts = [
         part
         for own, where, wanted in forms.values()
-        if (part := _part(own, where, wanted, joint, scope, dialect, compile_call)) is not None
+        if (part := _part(own, where, wanted, joint, supported)) is not None
     ]
     whole = _typed(call, scope, dialect, parts, compile_call)
     once = isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct)
@@ -231,11 +251,10 @@ def _part(
     where: exp.Expr | None,
     wanted: list[Fraction],
     joint: JointReports,
-    scope: BlockScope,
-    dialect: Dialect,
-    compile_call: Compile,
+    supported: Callable[[exp.Expr, exp.Expr | None, tuple[int, ...]], Aggregate],
 ) -> ReportedPart | None:
-    """The rows of all true values that leave one aggregate; None where they add nothing."""
+    """The rows of all true values that leave one aggregate; None where they add nothing. ``supported`` is what of a
+    call is of the reports that support a value."""
     constant: Fraction | None = None
     measured = call
     literal = None if isinstance(call.this, exp.Star | exp.Distinct) else known(call.this)
@@ -262,7 +281,7 @@ def _part(
     everyone = joint.estimator([ONE] * joint.size)
     places = [place for place, pair in enumerate(zip(weights, spread, strict=True)) if any(pair)]
     truths = list(joint.truths)
-    members = tuple(compile_call(_member(measured, where, truths[place], joint), scope, dialect) for place in places)
+    members = tuple(supported(measured, where, truths[place]) for place in places)
     if any(member.distinct and not (member.argument is not None and member.argument.unit) for member in members):
         raise Refused(
             "distinct values by a column that people randomized themselves are not counted",

@@ -16,7 +16,7 @@ from itertools import product
 
 from sqlglot import exp
 
-from rewriter.aggregates import MAX_AGGREGATES, Grouped, compile_aggregate, with_filter
+from rewriter.aggregates import MAX_AGGREGATES, Grouped, Supports, compile_aggregate, with_filter
 from rewriter.declared import Scalar, Type
 from rewriter.dialects import Dialect, named_table
 from rewriter.refused import TOO_COMPLEX, Refused
@@ -78,10 +78,11 @@ def by_true_values(
     rows: list[exp.Select] = []
     calls: list[exp.Expr] = []
     aggregates: list[Aggregate] = []
+    shared: Supports = {}
     for combination in values:
         tests = [_is(one.column, value) for one, value in zip(found, combination, strict=True)]
         own = [with_filter(call, tests) for call in grouped.calls]
-        compiled = [compile_aggregate(call, scope, dialect) for call in own]
+        compiled = [compile_aggregate(call, scope, dialect, shared) for call in own]
         nobody = all(one.debiasing is not None and not one.debiasing.parts for one in compiled)
         if compiled and nobody and _excluded([*where, *tests], scope, dialect):
             continue  # WHERE excludes who truly has these values.
