@@ -164,7 +164,12 @@ def _grouped(release: ReleaseExplanation) -> str:
     keys = ", ".join(key.text for key in plan.keys)
     if plan.selection is not None:
         return f", by {keys}: groups are named when enough people are in them"
-    return f", by {keys}: {plan.cells} public groups, empty ones too" if plan.cells else f", by {keys}"
+    if not plan.cells:
+        return f", by {keys}"
+    nulls = ", ".join(key.text for key in plan.keys if key.lists_null)
+    of = f" of {nulls}" if len(plan.keys) > 1 else ""
+    null = f" (NULL{of} counted)" if nulls else ""
+    return f", by {keys}: {plan.cells} public groups{null}, empty ones too"
 
 
 def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:

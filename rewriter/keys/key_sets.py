@@ -34,8 +34,9 @@ class PublicKeys:
 
     ``closed`` says of each key whether every row of people has one of its values, NULL too, by proof: the owner's list
     of values proves nothing, since rows may have others. ``listed`` says of each whether its values are listed one by
-    one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether the owner named NULL among them,
-    or CASE can make it. ``notes`` tell an analyst which rows are in no group.
+    one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether NULL is a group of it: the owner
+    named it, CASE can make it or a boolean may be it, and no condition forbids it. ``notes`` tell an
+    analyst which rows are in no group.
     """
 
     sql: exp.Select
@@ -98,7 +99,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         tuple(key.value.type for key in keys),
         closed=tuple(undeclared.is_closed(expression, key) for expression, key in zip(expressions, keys, strict=True)),
         listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
-        lists_null=tuple(_lists_null(key.value) for key in keys),
+        lists_null=tuple(key.value.nullable and _lists_null(key.value) for key in keys),
         notes=undeclared.notes(expressions, keys),
     )
     return KeySet(found)

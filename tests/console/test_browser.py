@@ -170,7 +170,7 @@ def test_a_form_from_elsewhere_buys_nothing(page: Page, chromium: Browser, conso
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 800, 1600])
+@pytest.mark.parametrize("width", [400, 900, 1600])
 def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, scheme: str) -> None:
     context = chromium.new_context(
         base_url=console.url, viewport={"width": width, "height": 900}, color_scheme=scheme,  # type: ignore[arg-type]
@@ -203,5 +203,9 @@ def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, sch
     sign_in(page, OWNER)
     expect(page.get_by_role("heading", name="Budget")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    hidden = (
+        "[...document.querySelectorAll('.wide')].filter((t) => t.scrollWidth > t.clientWidth).map((t) => t.ariaLabel)"
+    )
+    assert page.evaluate(hidden) == [], "each column is seen without scrolling"
     kept(page, f"owner-{width}-{scheme}")
     owner.close()

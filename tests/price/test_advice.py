@@ -99,6 +99,20 @@ def test_explain_begins_with_what_one_gets(proxy: Proxy) -> None:
     assert heads[-1] < first("  Bounded SQL")
 
 
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT smoker, COUNT(*) FROM patient GROUP BY 1", "3 public groups (NULL counted)"),
+        ("SELECT smoker, COUNT(*) FROM patient WHERE smoker IS NOT NULL GROUP BY 1", "2 public groups, "),
+        ("SELECT sex, smoker, COUNT(*) FROM patient GROUP BY 1, 2", "6 public groups (NULL of smoker counted)"),
+        ("SELECT sex, COUNT(*) FROM patient GROUP BY 1", "2 public groups, "),
+    ],
+)
+def test_null_among_the_public_groups_is_told(proxy: Proxy, sql: str, told: str) -> None:
+    lines = [str(row[0]) for row in proxy.session("ana").execute(f"EXPLAIN {sql}").rows]
+    assert told in next(line for line in lines if line.startswith("Groups by"))
+
+
 def test_long_statements_get_fewer_suggestions_and_are_remembered_fewer(proxy: Proxy) -> None:
     """Each suggestion is planned as the statement is, and what is planned takes memory by its length."""
     session = proxy.session("ana")
