@@ -197,6 +197,7 @@ class Answering:
             columns=shown.columns,
             rows=shown.rows,
             margins=shown.margins,
+            items=shown.items,
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),
             budget=budget,

@@ -46,6 +46,7 @@ class Budget:
 class Answer:
     """Rows that may be shown to anybody, with the half-width of the 95 % interval of each cell where it is known.
 
+    ``items`` has, of a column of arrays, the smallest half-width of each item over all rows, 0 where none is known.
     ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
     ``remaining`` asks the ledger when it is read.
     """
@@ -53,6 +54,7 @@ class Answer:
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar | None, ...], ...] = ()
     margins: Sequence[tuple[float | None, ...]] = ()
+    items: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     price: PrivacyLoss = field(default_factory=PrivacyLoss)
     epsilon: Fraction = Fraction(0)
     budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsql.finish.error_bars import (
     Bars,
+    has_interval,
     in_zone,
     interval_ends,
     known_margins,
@@ -14,9 +15,10 @@ from dpsql.finish.error_bars import (
     widened_margins,
     widened_rows,
 )
+from dpsql.finish.propagate import Intervals
 from dpsql.finish.remembered import Finished
 from dpsql.prepare import Prepared
-from dpsql.releases import ColumnarRows, ValueColumn
+from dpsql.releases import ColumnarRows, ValueColumn, items_of
 from dpsql.reply import AnswerColumn
 from rewriter.declared import DOUBLE, Scalar
 from rewriter.front_door import Shown
@@ -24,11 +26,14 @@ from rewriter.front_door import Shown
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own."""
+    """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own. ``items``
+    has those of columns of arrays, by their places: of each item the smallest of all rows, 0 where none is known.
+    """
 
     columns: tuple[AnswerColumn, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     margins: ColumnarRows
+    items: Mapping[int, tuple[float, ...]]
 
 
 def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Delivered:
@@ -41,11 +46,33 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     if prepared.program.shown:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         rows, known = _ends_in_place(prepared, rows, known, finished.bars)
+    items = {at: found for at, bars in enumerate(finished.bars[:width]) if (found := _of_items(rows.columns[at], bars))}
+    if prepared.program.shown:
+        items = {at: found for at, found in items.items() if prepared.program.shown[at] is Shown.VALUE}
     if intervals:
+        ends = [has_interval(one, column.type) for one, column in zip(prepared.measured, columns, strict=True)]
+        items = {at + 2 * sum(ends[:at]): found for at, found in items.items()}
         rows = widened_rows(columns, prepared.measured, rows, finished.bars)
         known = widened_margins(columns, prepared.measured, known)
         columns = widened_columns(columns, prepared.measured)
-    return Delivered(columns, in_zone(columns, rows, prepared.zone), known)
+    return Delivered(columns, in_zone(columns, rows, prepared.zone), known, items)
+
+
+def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[float, ...]:
+    """The smallest half-width of each item of a column of arrays; () of any other column."""
+    if bars is None or isinstance(bars, Intervals):
+        return ()
+    found: list[float] = []
+    for value, ends in zip(column, bars, strict=True):
+        if ends is None or not isinstance(value, str):
+            continue
+        low, middle, high = (items_of(text) for text in (ends[0], value, ends[1]))
+        found += [0.0] * (len(middle) - len(found))
+        for at, (below, item, above) in enumerate(zip(low, middle, high, strict=True)):
+            if below is not None and item is not None and above is not None:
+                width = max(above - item, item - below)
+                found[at] = min(found[at] or width, width)
+    return tuple(found)
 
 
 def _ends_in_place(

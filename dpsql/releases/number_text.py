@@ -19,6 +19,15 @@ def places(margin: float) -> int:
     return max(0, 1 - math.floor(math.log10(margin)))
 
 
+def items_of(array: str) -> list[float | None]:
+    """The numbers of an array's text.
+
+    >>> items_of("{1.5,NULL,-2}")
+    [1.5, None, -2.0]
+    """
+    return [None if item == "NULL" else float(item) for item in array.strip("{}").split(",") if item]
+
+
 def cell(value: Cell, margin: float | None = None) -> str:
     """A value as a person reads it; a measured number is rounded to its margin, with thousands set apart.
 

@@ -13,7 +13,9 @@ import pytest
 from dpsql.errors import DataError
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Proxy, Session
+from dpsql.releases import items_of
 from dpsql.reply import Answer
+from dpsql.server.session.shown_digits import meaningful
 from dpsql.settings import NAMES
 from tests.properties.planted import case
 
@@ -44,6 +46,30 @@ def names(answer: Answer) -> list[str]:
 
 def cell(answer: Answer, name: str, row: int = 0) -> object:
     return answer.rows[row][names(answer).index(name)]
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_items_of_arrays_have_the_digits_that_mean_something(proxy: Proxy, intervals: bool) -> None:
+    session = proxy.session("ana")
+    session.execute(f"SET dpsql.intervals = {'on' if intervals else 'off'}")
+    session.execute("SET dpsql.epsilon = 1")
+    answer = session.execute("SELECT LINREGR(weight_kg, ARRAY[1, height_cm]) AS line, COUNT(*) AS n FROM patient")
+    (every,), (few,) = answer.rows, meaningful(answer, intervals=intervals)
+    assert every[1 + 2 * intervals :] == few[1 + 2 * intervals :], "counts are whole"
+    (widths,) = answer.items.values()
+    assert list(answer.items) == [0]
+    exact, shown = (items_of(str(row[0])) for row in (every, few))
+    for one, other, width in zip(exact, shown, widths, strict=True):
+        assert one is not None
+        assert other is not None
+        assert 0 < abs(one - other) <= width / 20
+    assert 10 * widths[1] < widths[0], "an intercept has fewer decimals than a slope"
+    assert len(str(few[0])) < len(str(every[0])) / 2
+    if intervals:
+        low, high = (items_of(str(end)) for end in few[1:3])
+        ends = [items_of(str(end)) for end in every[1:3]]
+        assert all(a <= b for a, b in zip(low, ends[0], strict=True))  # type: ignore[operator]
+        assert all(a >= b for a, b in zip(high, ends[1], strict=True))  # type: ignore[operator]
 
 
 # Each statement, and the columns that get ends. The second statement of a pair, where there is one, asks the same.

@@ -60,9 +60,16 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "the ends of intervals are rounded inwards",
         "dpsql.server.session.shown_digits:meaningful",
-        "_outwards(math.floor, decimals), _outwards(math.ceil, decimals)",
-        "_outwards(math.ceil, decimals), _outwards(math.floor, decimals)",
+        "partial(_outwards, math.floor), partial(_outwards, math.ceil)",
+        "partial(_outwards, math.ceil), partial(_outwards, math.floor)",
         f"{WIRE}::test_ends_are_rounded_outwards",
+    ),
+    bug(
+        "items of arrays are rounded to the digits of the first",
+        "dpsql.server.session.shown_digits:meaningful",
+        "for one in items]",
+        "for one in items[:1] * len(items)]",
+        "tests/finish/test_intervals_shown.py::test_items_of_arrays_have_the_digits_that_mean_something",
     ),
     bug(
         "rows are sorted by a number where its end is shown",

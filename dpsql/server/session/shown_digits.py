@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from dpsql.releases import Cell, places
 from dpsql.reply import Answer, AnswerColumn
@@ -19,21 +20,52 @@ Row = tuple[Cell, ...]
 def meaningful(answer: Answer, *, intervals: bool) -> tuple[Row, ...]:
     """The rows of an answer, rounded. With ``intervals``, the two columns after a measured one are its ends: they are
     rounded outwards."""
-    rounds: dict[int, Callable[[float], float]] = {}
-    for at, decimals in _decimals(answer).items():
-        rounds[at] = _nearest(decimals)
+    rounds: dict[int, Callable[[Cell], Cell]] = {}
+    arrays = {
+        at: [places(one) if one and math.isfinite(one) else None for one in items] for at, items in answer.items.items()
+    }
+    numbers: dict[int, list[int | None]] = {at: [decimals] for at, decimals in _decimals(answer).items()}
+    for at, decimals in (numbers | arrays).items():
+        kinds: list[_Rounding] = [_nearest]
         if intervals and _has_ends(answer.columns, at):
-            rounds[at + 1], rounds[at + 2] = _outwards(math.floor, decimals), _outwards(math.ceil, decimals)
+            kinds += [partial(_outwards, math.floor), partial(_outwards, math.ceil)]
+        for place, kind in enumerate(kinds, at):
+            each = [None if one is None else kind(one) for one in decimals]
+            rounds[place] = partial(_items, each) if at in arrays else partial(_number, each[0])
     if not rounds:
         return answer.rows
     usual = [rounds.get(at) for at in range(len(answer.columns))]
     return tuple(
-        tuple(
-            value if rounded is None or not isinstance(value, float) or not math.isfinite(value) else rounded(value)
-            for value, rounded in zip(row, usual, strict=True)
-        )
+        tuple(value if rounded is None else rounded(value) for value, rounded in zip(row, usual, strict=True))
         for row in answer.rows
     )
+
+
+_Rounding = Callable[[int], Callable[[float], float]]
+
+
+def _number(rounded: Callable[[float], float] | None, value: Cell) -> Cell:
+    return rounded(value) if rounded is not None and isinstance(value, float) and math.isfinite(value) else value
+
+
+def _items(rounds: Sequence[Callable[[float], float] | None], value: Cell) -> Cell:
+    """An array, which is a text, with each of its items rounded.
+
+    >>> _items([_nearest(1), None, _nearest(0)], "{1.234,5.678,NULL}")
+    '{1.2,5.678,NULL}'
+    """
+    if not isinstance(value, str):
+        return value
+    texts = value.strip("{}").split(",")
+    if len(texts) != len(rounds):
+        return value
+    return "{" + ",".join(map(_item, texts, rounds)) + "}"
+
+
+def _item(text: str, rounded: Callable[[float], float] | None) -> str:
+    if rounded is None or text == "NULL" or not math.isfinite(number := float(text)):
+        return text
+    return str(rounded(number)).removesuffix(".0")
 
 
 def _decimals(answer: Answer) -> dict[int, int]:
