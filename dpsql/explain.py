@@ -15,7 +15,7 @@ from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import has_interval, others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
-from dpsql.prepare import Prepared
+from dpsql.prepare import Prepared, collecting_rarely
 from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions, trials
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
@@ -93,6 +93,7 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
     return _ExplainedStage(_releases(prepared, priced), expected, items, (*settled.notices, *notes, *notices(priced)))
 
 
+@collecting_rarely()
 def _better(
     answering: Answering,
     prepared: Prepared,
@@ -120,7 +121,8 @@ def _better(
         except Refused:
             return now
 
-    tables, most = prepared.program.private_tables, trials(prepared.tree)
+    read = prepared.read_again()
+    tables, most = prepared.program.private_tables, trials(read)
     found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most)
     if prepared.earlier is None:
 
@@ -131,7 +133,7 @@ def _better(
             except Refused:
                 return (), None
 
-        found += coarser(prepared.tree, opened.catalog, (now, _groups(prepared)), errors_of, most)
+        found += coarser(read, opened.catalog, (now, _groups(prepared)), errors_of, most)
     found = [beside_now(now, one) for one in found]
     if not settings.intervals:
         return tuple(found)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from typing import cast
 
 from sqlglot import exp
 
@@ -22,7 +24,7 @@ from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, Present, open_policy
 from dpsql.policy import Policy
-from dpsql.prepare import Prepared, collecting_rarely, prepare_in_stages
+from dpsql.prepare import Parsed, Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
 from dpsql.watched import WatchedStatement, Watching, watched_statement
@@ -149,7 +151,8 @@ class Proxy:
             raise DataError("only a query can be watched", sqlstate="42601", hint=WATCHED_FORM)
         comparison = watched_comparison(statement.tree)
         present = self._opened.present()
-        aggregate = self._prepared(replace(statement, tree=comparison.tree), sql, False, zone, Empty.AUTO, present)
+        parsed = Parsed.kept(comparison.tree)
+        aggregate = self._prepared(parsed, sql, False, zone, Empty.AUTO, present)
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
@@ -163,18 +166,18 @@ class Proxy:
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            prepared = self._prepared(statement.query, sql, others, zone, empty, present)
+            prepared = self._prepared(_parsed(statement.query, sql, given), sql, others, zone, empty, present)
             return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others, zone, empty, present)
+            return self._prepared(_parsed(statement, sql, given), sql, others, zone, empty, present)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty, present: Present) -> Prepared:
-        return self.planned(select, sql, present.declared.catalog, others, zone, empty, present.tick)
+    def _prepared(self, parsed: Parsed, sql: str, others: bool, zone: str, empty: Empty, present: Present) -> Prepared:
+        return self.planned(parsed, sql, present.declared.catalog, others, zone, empty, present.tick)
 
     def planned(
         self,
-        select: Select,
+        parsed: Parsed,
         sql: str,
         catalog: Catalog,
         others: bool,
@@ -198,7 +201,7 @@ class Proxy:
                 instant=instant,
             )
 
-        return prepare_in_stages(rewritten, select.tree, catalog, sql, opened.sandbox)
+        return prepare_in_stages(rewritten, parsed, catalog, sql, opened.sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,14 @@ class _Explained:
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
 """What a text means."""
+
+
+def _parsed(select: Select, sql: str, given: _Given) -> Parsed:
+    def read_again() -> exp.Query:
+        statement = parse(sql, given.parameters)
+        return (statement.query if isinstance(statement, Explain) else cast("Select", statement)).tree
+
+    return Parsed(select.tree, read_again)
 
 
 def _size(understood: _Understood) -> int:
@@ -316,20 +327,22 @@ class Session:
         return self._explained(prepared)
 
     def _explained(self, prepared: Prepared) -> Explanation:
-        return explained(
-            self._proxy.answering, prepared, self.settings, self._budget, self._planned_otherwise(prepared)
-        )
+        with collecting_rarely():
+            return explained(
+                self._proxy.answering, prepared, self.settings, self._budget, self._planned_otherwise(prepared)
+            )
 
     def _planned_otherwise(self, prepared: Prepared) -> Planned:
         """The same query as if the policy declared something else, or another one. Nothing of it is remembered, and it
         is never run."""
         own, present = self.settings, self._opened.present()
+        own_tree = cache(prepared.read_again)
 
         def planned(catalog: Catalog | None = None, tree: exp.Query | None = None) -> Prepared:
-            select = Select(prepared.tree if tree is None else tree)
+            parsed = Parsed.kept(own_tree() if tree is None else tree)
             known = present.declared.catalog if catalog is None else catalog
             with collecting_rarely():
-                return self._proxy.planned(select, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
+                return self._proxy.planned(parsed, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
 
         return planned
 

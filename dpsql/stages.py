@@ -117,5 +117,5 @@ def released_note(prepared: Prepared, finished: Finished) -> str:
 
 def shortened(prepared: Prepared) -> str:
     """The query of a stage, as much of it as fits into a line."""
-    text = " ".join(prepared.tree.sql("postgres").split())
+    text = " ".join(prepared.read_again().sql("postgres").split())
     return f"({text})" if len(text) <= _TEXT else f"({text[:_TEXT]}…)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -33,16 +33,29 @@ Rewritten = Callable[[exp.Query, Catalog, bool], Program]
 """A query, rewritten under what a catalog knows; whether it is asked for the sake of another one."""
 
 
-def prepare_in_stages(rewritten: Rewritten, tree: exp.Query, catalog: Catalog, sql: str, sandbox: Sandbox) -> Prepared:
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A query as it was parsed, and what parses it again for whoever remembers what was made of it."""
+
+    tree: exp.Query
+    read_again: Callable[[], exp.Query]
+
+    @classmethod
+    def kept(cls, tree: exp.Query) -> Parsed:
+        """A small query, which is kept instead of being parsed again."""
+        return cls(tree, lambda: tree)
+
+
+def prepare_in_stages(rewritten: Rewritten, parsed: Parsed, catalog: Catalog, sql: str, sandbox: Sandbox) -> Prepared:
     """A query, prepared; with what it asks first, where rows of people are compared with aggregates over people."""
-    return _prepared(rewritten, tree, catalog, sql, sandbox, inner=False)
+    return _prepared(rewritten, parsed, catalog, sql, sandbox, inner=False)
 
 
 def _prepared(
-    rewritten: Rewritten, tree: exp.Query, catalog: Catalog, sql: str, sandbox: Sandbox, *, inner: bool
+    rewritten: Rewritten, parsed: Parsed, catalog: Catalog, sql: str, sandbox: Sandbox, *, inner: bool
 ) -> Prepared:
     try:
-        return prepare(rewritten(tree, catalog, inner), sql, sandbox, tree)
+        return prepare(rewritten(parsed.tree, catalog, inner), sql, sandbox, parsed.read_again)
     except NeedsAnswer as found:
         needed = found
     if len(catalog.answers) >= MAX_STAGES - 1:
@@ -50,7 +63,7 @@ def _prepared(
             f"the query compares people with more than {MAX_STAGES - 1} aggregates over people",
             hint="ask for some of them first, and write their numbers into the query",
         )
-    first = _prepared(rewritten, needed.query, catalog, f"a subquery, for: {sql}", sandbox, inner=True)
+    first = _prepared(rewritten, Parsed.kept(needed.query), catalog, f"a subquery, for: {sql}", sandbox, inner=True)
     if first.program.selects and needed.query.find(exp.AggFunc) is None:
         raise Refused(
             "rows of people are joined with a list of people's values, of which only frequent ones are released",
@@ -58,14 +71,19 @@ def _prepared(
         )
     known: Memory[EarlierAnswer, Prepared] = Memory("plans with released constants", _REMEMBERED)
 
-    def with_answer(answer: EarlierAnswer) -> Prepared:
-        return _prepared(rewritten, tree, catalog.with_answer(needed.text, answer), sql, sandbox, inner=inner)
+    def with_answer(answer: EarlierAnswer, query: Parsed) -> Prepared:
+        return _prepared(rewritten, query, catalog.with_answer(needed.text, answer), sql, sandbox, inner=inner)
 
-    draft = with_answer(EarlierAnswer(answered_columns(first), (), _most(first)).unknown)
+    draft = with_answer(EarlierAnswer(answered_columns(first), (), _most(first)).unknown, parsed)
     if not any(needed.text in stage.program.answers for stage in draft.stages):
         # It was only looked at on the way to another plan.
         return draft
-    earlier = Earlier(needed.text, first, draft, lambda answer: known.get(answer, lambda: with_answer(answer)))
+    read_again = parsed.read_again
+
+    def then(answer: EarlierAnswer) -> Prepared:
+        return known.get(answer, lambda: with_answer(answer, Parsed(read_again(), read_again)))
+
+    earlier = Earlier(needed.text, first, draft, then)
     return replace(draft, earlier=earlier)
 
 

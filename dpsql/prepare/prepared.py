@@ -22,8 +22,9 @@ class Prepared:
     """A program, and the names and types of the ``columns`` that it answers with.
 
     Where the ``program`` lacks bounds that the owner left to be learned, it is not to be run: ``with_bounds`` is the
-    query planned with those that were learned. ``tree`` is the query as it was parsed. Nor is it to be run where an
-    ``earlier`` query has to be answered before: it is planned then as if nothing was known of that answer.
+    query planned with those that were learned. Nor is it to be run where an ``earlier`` query has to be answered
+    before: it is planned then as if nothing was known of that answer. ``read_again`` gives the query as it was parsed:
+    a tree of thousands of nodes is not kept for as long as the statement is remembered.
     """
 
     sql: str
@@ -31,7 +32,7 @@ class Prepared:
     columns: tuple[tuple[str, Type], ...]
     outer: Described
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
-    tree: exp.Query = field(default_factory=exp.Select, repr=False, compare=False)
+    read_again: Callable[[], exp.Query] = field(default=exp.Select, repr=False, compare=False)
     earlier: Earlier | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -65,14 +66,14 @@ class Earlier:
     then: Callable[[EarlierAnswer], Prepared]
 
 
-def prepare(program: Program, sql: str, sandbox: Sandbox, tree: exp.Query) -> Prepared:
+def prepare(program: Program, sql: str, sandbox: Sandbox, read_again: Callable[[], exp.Query]) -> Prepared:
     """Ask the database without rows what the columns of the outer SELECT are. Reads no data, costs nothing."""
     described = sandbox.describe(program.outer.shown_sql, program.outer.released_columns)
     outer = program.outer.described([kind for _, kind in described])
     columns = _shown(described, program.shown)
     planned = program.with_bounds
     if planned is None:
-        return Prepared(sql, program, columns, outer, tree=tree)
+        return Prepared(sql, program, columns, outer, read_again=read_again)
     # Forgotten with the statement that it is a part of.
     known: Memory[tuple[Learned, ...], Prepared] = Memory("plans with learned bounds", _REMEMBERED)
     return Prepared(
@@ -80,8 +81,8 @@ def prepare(program: Program, sql: str, sandbox: Sandbox, tree: exp.Query) -> Pr
         program,
         columns,
         outer,
-        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox, tree)),
-        tree,
+        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox, read_again)),
+        read_again,
     )
 
 

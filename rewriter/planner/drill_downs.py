@@ -41,6 +41,13 @@ Named = Callable[[Query], Plan]
 """The same plan, with the families that it has over the rows of another query."""
 
 
+def may_be_drilled(query: Query) -> bool:
+    """Whether it may have ways at all. A plan that has none need not keep its query alive for them."""
+    aggregates = [one.within or one for one in query.aggregates]
+    filtered = bool(aggregates) and all(one.condition is not None for one in aggregates)
+    return filtered or any(_separable(condition, query) for condition in query.filters)
+
+
 def drill_downs(query: Query, named: Named, dialect: Dialect) -> Iterator[DrillDown]:
     """The ways to have a release from one over more rows."""
     known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
@@ -97,9 +104,9 @@ def _measured_like(plan: Plan) -> object:
 def _separable(condition: Value, query: Query) -> bool:
     """Whether it is a condition on declared columns that keeps all rows of a unit or none, and stands in WHERE."""
     where = query.rows.args.get("where")
-    alone = where is not None and set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
-    constant = query.bound.unique or condition.constant
-    return alone and constant and bool(_columns(condition.sql))
+    if where is None or not (query.bound.unique or condition.constant) or not _columns(condition.sql):
+        return False
+    return set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
 
 
 def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:

@@ -16,7 +16,7 @@ from rewriter.measure import Workload, workload
 from rewriter.plan import DrillDown, KeyColumn, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
-from rewriter.planner.drill_downs import drill_downs, renamed, without_filter
+from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
 from rewriter.planner.inhabited import inhabited
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
@@ -141,7 +141,7 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 
-    found = replace(named(query), drill_downs=ways, partials=partials)
+    found = replace(named(query), drill_downs=ways if may_be_drilled(query) else tuple, partials=partials)
     return found if query.only is None else of_total(found, query.only)
 
 

@@ -29,7 +29,7 @@ def _sandbox() -> Sandbox:
 
 def unknown_answer(query: exp.Query, known: Catalog, dialect: Dialect) -> EarlierAnswer:
     """One row of which nothing is known."""
-    described = prepare(rewrite(query.copy(), known, dialect), query.sql(), _sandbox(), query)
+    described = prepare(rewrite(query.copy(), known, dialect), query.sql(), _sandbox(), query.copy)
     return EarlierAnswer(answered_columns(described), (), _MOST).unknown
 
 
