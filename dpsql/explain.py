@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Protocol
 
@@ -121,10 +121,11 @@ def _better(
         except Refused:
             return now
 
-    read = prepared.read_again()
-    tables, most = prepared.program.private_tables, trials(read)
+    read = cache(prepared.read_again)
+    length = sum(len(plan.sql) for stage in prepared.stages for plan in stage.program.plans)
+    tables, most = prepared.program.private_tables, trials(length, read)
     found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most)
-    if prepared.earlier is None:
+    if most and prepared.earlier is None:
 
         def errors_of(tree: exp.Query) -> tuple[tuple[float | None, ...], int | None]:
             try:
@@ -133,7 +134,7 @@ def _better(
             except Refused:
                 return (), None
 
-        found += coarser(read, opened.catalog, (now, _groups(prepared)), errors_of, most)
+        found += coarser(read(), opened.catalog, (now, _groups(prepared)), errors_of, most)
     found = [beside_now(now, one) for one in found]
     if not settings.intervals:
         return tuple(found)

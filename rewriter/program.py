@@ -9,7 +9,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from rewriter.columns import catalog_name
+from rewriter.columns import tables_read
 from rewriter.declared import (
     BIGINT,
     BOOLEAN,
@@ -200,8 +200,7 @@ def _program(
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
     """The release with the ends of those ranges of its tables that follow the clock."""
-    names = {catalog_name(table) for table in query.rows.find_all(exp.Table)}
-    return replace(query, ends=catalog.ends_of(names))
+    return replace(query, ends=catalog.ends_of(tables_read(query.rows)))
 
 
 def _with_picks(
@@ -308,7 +307,7 @@ def _tables(
 
 
 def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, ...]:
-    names = {table.name for query in releases for table in query.rows.find_all(exp.Table)}
+    names = set().union(*(tables_read(query.rows) for query in releases))
     return tuple(sorted(name for name in names if name in catalog.tables and not catalog.tables[name].public))
 
 

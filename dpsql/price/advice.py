@@ -1,7 +1,8 @@
 """The noise advisor: what would make an answer more accurate, and by how much. Public facts alone, no data is read.
 
 Each suggestion is tried: the statement is planned and priced as if it had been made. So that an explanation does not
-take many times as long as the plan that it explains, the longer a statement is, the fewer are tried (:func:`trials`).
+take many times as long as the plan that it explains, the longer a statement and its SQL are, the fewer are tried
+(:func:`trials`).
 """
 
 from __future__ import annotations
@@ -27,16 +28,21 @@ _WORTH = 0.9
 """A suggestion has to bring some column's error down to this part of it."""
 _NODES, _FEWEST = 1_500, 75
 """Nodes of syntax trees that are planned for the sake of suggestions, and as how many the shortest statement counts."""
+_CHARACTERS = 15_000
+"""Characters of SQL that are planned for the sake of suggestions."""
 
 
-def trials(tree: exp.Query) -> int:
-    """How many suggestions are tried for a statement: 20 for a short one, none for one of more than 1,500 nodes.
+def trials(planned: int, tree: Callable[[], exp.Query]) -> int:
+    """How many suggestions are tried for a statement of which so many characters of SQL were ``planned``: 20 for a
+    short one, none for one of more than 15,000 characters, or 1,500 nodes.
 
     >>> from rewriter.statement.parser import parse
-    >>> trials(parse("SELECT COUNT(*) FROM visit").tree)
-    20
+    >>> statement = parse("SELECT COUNT(*) FROM visit").tree
+    >>> [trials(planned, lambda: statement) for planned in (300, 5_000, 50_000)]
+    [20, 3, 0]
     """
-    return _NODES // max(sum(1 for _ in tree.walk()), _FEWEST)
+    by_length = _CHARACTERS // max(planned, 1)
+    return by_length and min(by_length, _NODES // max(sum(1 for _ in tree().walk()), _FEWEST))
 
 
 def suggestions(

@@ -20,6 +20,7 @@ from rewriter.columns.source import (
     may_be_missing,
     reached,
     table_node,
+    tables_read,
     variable_behind,
     way_joins,
 )
@@ -90,6 +91,7 @@ __all__ = [
     "scalar_at",
     "size_of",
     "table_node",
+    "tables_read",
     "variable_behind",
     "way_joins",
     "with_null",

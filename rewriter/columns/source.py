@@ -11,6 +11,7 @@ from sqlglot import exp
 from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, OwnerKey, Table
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import LENGTHS, Value, position_of, read_column, text_size
+from rewriter.once import once
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 
 MAX_BEHIND = 50_000
@@ -284,6 +285,12 @@ _CATALOG_NAME: Fact[str] = Fact("catalog name")
 def catalog_name(table: exp.Table) -> str:
     """What the catalog calls a table that the engine's SQL names, whatever its schema; its own name for any other."""
     return _CATALOG_NAME.of(table) or table.name
+
+
+@once
+def tables_read(rows: exp.Expr) -> frozenset[str]:
+    """What the catalog calls the tables that the engine's SQL names anywhere in a tree."""
+    return frozenset(catalog_name(table) for table in rows.find_all(exp.Table))
 
 
 def _item(table: Table, dialect: Dialect) -> exp.Expr:

@@ -31,6 +31,8 @@ from rewriter.release import Query
 
 def together(releases: Sequence[Query]) -> tuple[Query, ...]:
     """The releases. Marked are those that measure the same of the same rows as another one, by other keys."""
+    if len(releases) == 1:
+        return tuple(releases)
     asked = [measured_by(query) for query in releases]
     groupings: dict[str, set[tuple[str, ...]]] = {}
     varying: set[str] = set()

@@ -104,7 +104,8 @@ def _measured_like(plan: Plan) -> object:
 def _separable(condition: Value, query: Query) -> bool:
     """Whether it is a condition on declared columns that keeps all rows of a unit or none, and stands in WHERE."""
     where = query.rows.args.get("where")
-    if where is None or not (query.bound.unique or condition.constant) or not _columns(condition.sql):
+    constant = query.bound.unique or condition.constant
+    if where is None or not constant or not _columns(condition.sql):
         return False
     return set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
 

@@ -67,6 +67,10 @@ def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: boo
 
 def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     """The measurements of all releases, grouped by the rows and the aggregates that they have in common."""
+    if len(releases) == 1 and len(releases[0].groupings) == 1:
+        # Of one measurement nothing needs to be spelt: its rows may be as long as the statement.
+        trees = [key.value.sql for key in releases[0].keys]
+        return (Family((0,), (tuple(map(trees.index, trees)),)),)
     grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     place = 0
     for query in releases:

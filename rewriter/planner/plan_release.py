@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
-from rewriter.columns import catalog_name
+from rewriter.columns import tables_read
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
@@ -121,7 +119,7 @@ def plan(
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
-        tables=tuple(sorted({catalog_name(table) for table in query.rows.find_all(exp.Table)})),
+        tables=tuple(sorted(tables_read(query.rows))),
     )
     partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)

@@ -48,7 +48,7 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
     >>> print(counted_groups(tree, lambda _: frozenset()).sql())
     SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
     """
-    if tree.find(exp.Subquery, exp.With) is None:
+    if not _may_count(tree, persons):
         return tree
     copy: exp.Query = tree.copy()
     root = exp.Subquery(this=copy)
@@ -60,6 +60,22 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
             changed = True
     found_tree: exp.Query = root.this
     return found_tree.pop() if changed else tree
+
+
+def _may_count(tree: exp.Query, persons: Persons) -> bool:
+    """Whether a query of a tree lists groups where another one may count them: in its FROM, alone."""
+    selects = list(tree.find_all(exp.Select))
+    sources = [from_.this for one in selects if _reads_alone(one) and (from_ := one.args.get("from_")) is not None]
+    named = {source.name.lower() for source in sources if isinstance(source, exp.Table)}
+    return any(
+        isinstance(one.parent, exp.Subquery) or (isinstance(one.parent, exp.CTE) and one.parent.alias.lower() in named)
+        for one in selects
+        if one is not tree and _lists_groups(one, persons)
+    )
+
+
+def _reads_alone(select: exp.Select) -> bool:
+    return not {name for name, value in select.args.items() if value} - _OUTER
 
 
 def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
@@ -127,7 +143,7 @@ def _key(node: exp.Expr, query: exp.Select, bare: list[exp.Expr]) -> exp.Expr | 
 
 def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     """A SELECT that counts groups, over the rows of these; None where it does something else with them."""
-    if {name for name, value in select.args.items() if value} - _OUTER:
+    if not _reads_alone(select):
         return None
     from_ = select.args.get("from_")
     item = None if from_ is None else from_.this
