@@ -371,7 +371,8 @@ def _zone(node: object) -> str:
     else:
         raise refuse("a time zone is a literal", "write AT TIME ZONE 'Europe/Berlin'")
     if found is None:
-        raise refuse("there is no such time zone", "write a name like 'Europe/Berlin'", "22023")
+        hint = "write a name like 'Europe/Berlin', or whole hours: AT TIME ZONE INTERVAL '2 hours'"
+        raise refuse("there is no such time zone", hint, "22023")
     return found
 
 
