@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from dpsql.accounting import RDP, PrivacyLoss, smallest_epsilon
 
@@ -38,7 +38,7 @@ def lower_chance(hits: Counts, trials: Counts, error: float) -> Floats:
     """
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     with np.errstate(all="ignore"):
-        found = beta.ppf(error, hits, trials - hits + 1)
+        found = betaincinv(hits, trials - hits + 1, error)
     return np.where(hits > 0, found, 0.0)
 
 

@@ -59,7 +59,7 @@ def owned_rows_scan(
 ) -> exp.Select:
     """SQL of one row: rows, those that lead to nobody and to several people, people, their rows (median, 90th and 99th
     percentile, most), people with more than ``most`` rows, and the rows of theirs beyond that. With ``spans``, a column
-    of times and a unit of the calendar, a person in each span stands for a person."""
+    of times and a unit of the calendar, a person in each span stands for a person; without a unit, in each value."""
     time, unit = spans or ("", "")
     if way:
         columns = {f"k{number}": name for number, name in enumerate(way[0].columns)}
@@ -92,6 +92,8 @@ def owned_rows_scan(
 
 
 def _cut(moment: exp.Expr, unit: str) -> exp.Expr:
+    if not unit:
+        return moment
     as_timestamp = exp.Cast(this=moment, to=exp.DataType.build("TIMESTAMP"))
     return exp.TimestampTrunc(this=as_timestamp, unit=exp.var(unit.upper()))
 

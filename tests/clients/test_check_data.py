@@ -68,7 +68,31 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     assert "leave it out if it identifies people" in lines["email"]
     assert "leave it out" not in lines["id"]
     assert "max_rows_per_group: 2 would make" in text
-    assert "times less noisy" in text
+    # In March customer 1 has ten rows, and all others two.
+    assert after(text, "max_rows_per_group: 2 would make") == "0.397 % of the rows would be weighed away"
+
+
+def after(page: str, words: str) -> str:
+    """The line after the one that has the words."""
+    lines = page.splitlines()
+    return lines[next(at for at, line in enumerate(lines) if words in line) + 1].strip()
+
+
+def test_a_bound_that_would_cut_much_says_so_beside_its_gain(shop: Path) -> None:
+    """A gain in noise alone would be an invitation to lose most of the rows."""
+    with duckdb.connect(str(shop.parent / "shop.duckdb")) as connection:
+        connection.execute("ALTER TABLE purchase ADD COLUMN place TEXT")
+        connection.execute("INSERT INTO purchase SELECT customer_id, day, amount, 'web' FROM purchase, range(2)")
+        connection.execute("UPDATE purchase SET place = 'web'")
+    policy = POLICY.replace("max_rows: 4", "max_rows: 20").replace("day: {range: [2025-01-01, 2025-12-31]}, ", "")
+    shop.write_text(policy.replace("amount: {range", "place: {values: [web, shop]}, amount: {range"))
+    page = told(shop)
+    # 999 customers have six rows at a place, and customer 1 thirty: of 6,039 rows 999 * 4 + 28 are cut.
+    assert after(page, "max_rows_per_group: 2 would make") == "66.6 % of the rows would be weighed away"
+    assert after(page, "66.6 % of the rows") == (
+        "in such a group a person has 6 (median), and 6 (99 %): max_rows_per_group: 6 keeps 99 % whole"
+    )
+    assert after(page, "max_rows: 10, not 20 would make") == "0.331 % of the rows would be weighed away"
 
 
 def test_a_postgresql_is_told_alike(shop: Path) -> None:

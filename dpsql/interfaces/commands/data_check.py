@@ -7,6 +7,7 @@ them on, or tunes a policy by them, gives away what the budget does not count.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,6 +31,9 @@ MOST_QUESTIONS = 5
 _MOST_SUMS = 2
 """Sums of one table: the other questions are about groups."""
 _ALMOST_UNIQUE = 0.9
+_MUCH = 0.01
+"""The part of the rows that a bound may weigh away without another being proposed."""
+_ROWS_BOUND = re.compile(r": max_rows(?P<groups>_per_group)?: (?P<rows>\d+)(?! per)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,15 @@ class TypicalQuestion:
             return "0 %"
         part = 100 * (self.bounded - self.truth) / abs(self.truth)
         return f"{part:+.2g} %" if abs(part) >= 0.01 else "0 %"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedQuestion:
+    """A count by groups: its text, the column, and the unit of the calendar that its times are cut to."""
+
+    sql: str
+    column: str
+    span: str = ""
 
 
 def check_data(policy: Policy, console: Console) -> None:
@@ -155,17 +168,39 @@ class _Checked:
                 yield Text(f"{said}; nobody has more than {bound}")
 
     def _other_bounds(self, table: Table) -> Iterator[object]:
-        """Lines for the policy, each with what it would do to the noise of a question about groups."""
-        for sql in _grouped(table)[:1]:
+        """Lines for the policy: what each would do to the noise of a question about groups, and to the rows."""
+        for grouped in _grouped(table)[:1]:
             try:
-                told = self._session().explain(sql)
+                told = self._session().explain(grouped.sql)
             except Error:
                 continue
             for one in told.better:
                 pairs = zip(told.expected, one.errors, strict=True)
                 times = [now / then for now, then in pairs if now is not None and then]
                 if one.by_owner and times:
-                    yield Text(f"  {one.change} would make {sql} {max(times):.2g} times less noisy")
+                    yield Text(f"  {one.change} would make {grouped.sql} {max(times):.2g} times less noisy")
+                    yield from map(Text, self._weighed_away(table, one.change, grouped))
+
+    def _weighed_away(self, table: Table, change: str, grouped: GroupedQuestion) -> Iterator[str]:
+        """What a bound on rows would take from the rows that are there, and one that would take less.
+
+        A bound that is small makes little noise whatever it cuts: the gain alone would be bad advice.
+        """
+        bound = _ROWS_BOUND.search(change)
+        unit = self._proxy.catalog.unit
+        if bound is None or unit is None:
+            return
+        most = int(bound["rows"])
+        spans = (grouped.column, grouped.span) if bound["groups"] else None
+        scan = partial(owned_rows_scan, table=table.name, people=unit, way=steps_of(table.path), most=most, spans=spans)
+        found = self._engine.figures(scan, self._seconds)
+        _, _, _, _, median, _, nearly_all, _, _, cut = (int(one or 0) for one in found)
+        rows = self._rows.get(table.name, 0)
+        yield f"    {_share(cut, rows) if cut else 'none'} of the rows would be weighed away"
+        if bound["groups"] and cut > _MUCH * rows:
+            whole = f"    in such a group a person has {median:,} (median), and {nearly_all:,} (99 %)"
+            fits = nearly_all < (table.max_rows or 1 << 40)
+            yield whole + (f": max_rows_per_group: {nearly_all} keeps 99 % whole" if fits else "")
 
     def _session(self) -> Session:
         return self._proxy.session(next(iter(self._proxy.policy.analysts or ()), None))
@@ -226,7 +261,7 @@ class _Checked:
                 yield f'SELECT SUM("{column.name}") FROM "{table.name}"', table, column
         for table in people:
             for grouped in _grouped(table):
-                yield grouped, table, None
+                yield grouped.sql, table, None
 
     def _asked(self, sql: str, table: Table, column: Column | None) -> TypicalQuestion | None:
         try:
@@ -260,15 +295,16 @@ class _Checked:
         return None if total is None else float(sum(part * found[name] for name, part in total.terms))
 
 
-def _grouped(table: Table) -> list[str]:
+def _grouped(table: Table) -> list[GroupedQuestion]:
     """Counts by months, and by what is listed."""
-    found: list[str] = []
+    found: list[GroupedQuestion] = []
     for column in table.columns.values():
         name, source = f'"{column.name}"', f'"{table.name}"'
         if column.range is not None and column.type.temporal:
-            found.insert(0, f"SELECT DATE_TRUNC('month', {name}), COUNT(*) FROM {source} GROUP BY 1")
+            sql = f"SELECT DATE_TRUNC('month', {name}), COUNT(*) FROM {source} GROUP BY 1"
+            found.insert(0, GroupedQuestion(sql, column.name, "month"))
         elif column.values is not None:
-            found.append(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1")
+            found.append(GroupedQuestion(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1", column.name))
     return found
 
 
