@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dpsql.memory import Memory
 from dpsql.prepare.prepared import Earlier, Prepared, prepare
+from dpsql.prepare.released_range import released_range
 from dpsql.releases import ColumnarRows
 from dpsql.sandbox import Sandbox
 from rewriter.declared import AnsweredColumn, Catalog, EarlierAnswer, Scalar
@@ -90,8 +91,8 @@ def _prepared(
 def answered_columns(prepared: Prepared) -> tuple[AnsweredColumn, ...]:
     """The columns of what a query releases."""
     return tuple(
-        AnsweredColumn(name, kind, one.noisy)
-        for (name, kind), one in zip(prepared.columns, prepared.outer.measured, strict=True)
+        AnsweredColumn(name, kind, one.noisy, released_range(prepared, place))
+        for place, ((name, kind), one) in enumerate(zip(prepared.columns, prepared.outer.measured, strict=True))
     )
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rewriter.declared.interval import Interval
 from rewriter.declared.types import Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredColumn:
-    """A column of a released answer; ``noisy``: its values were measured, and are no keys."""
+    """A column of a released answer; ``noisy``: its values were measured, and are no keys. ``range`` is where they lie
+    whatever the data, dates in days; None where nothing says so."""
 
     name: str
     type: Type
     noisy: bool
+    range: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,9 @@ class EarlierAnswer:
     """The rows of a query that was asked before, as everybody may see them.
 
     Guarantee: whatever the ``rows`` are, a statement that reads them has the same columns and releases: they are values
-    of which nothing but the type is known, so that it can be planned, and refused, before anything was paid for. There
-    are at most so many of them as ``most`` says, by which people are clipped who are joined with several.
+    of which nothing but the type and the range is known, so that it can be planned, and refused, before anything was
+    paid for. There are at most so many of them as ``most`` says, by which people are clipped who are joined with
+    several.
 
     >>> from rewriter.declared import DOUBLE
     >>> EarlierAnswer((AnsweredColumn("a", DOUBLE, True),), (), 1).unknown.rows

@@ -384,8 +384,13 @@ def _or_percentile(node: exp.Window) -> str:
     """What else is asked by numbers of rows in the order of a value."""
     order = node.args.get("order")
     value = None if order is None else order.expressions[0].this
-    if not isinstance(value, exp.Column) or _OURS.fullmatch(value.name):
+    if value is None:
         return ""
+    if not isinstance(value, exp.Column) or _OURS.fullmatch(value.name):
+        return (
+            "; for the value in the middle call it x in a subquery, and ask that for PERCENTILE_DISC(0.5)"
+            " WITHIN GROUP (ORDER BY x)"
+        )
     name = exp.to_identifier(value.name).sql("postgres")
     return f"; for the value in the middle ask for PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {name})"
 

@@ -10,14 +10,14 @@ noise of its own: releases that are chosen by earlier ones add up in the filter,
 them stands no row of people that was not there before, and none of another person: sensitivity is that of the same
 rows joined with public ones.
 
-Why a number is used as a column of a subquery: nothing is known of it but its type, so that no group, bound or refusal
-of the later statement hangs on it.
+Why a number is used as a column of a subquery: nothing is known of it but its type, and the range that declared ones
+leave it, so that no group, bound or refusal of the later statement hangs on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -130,7 +130,7 @@ def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
 
 
 def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dialect) -> Relation:
-    """The rows of an answer as public rows, of which nothing but their types is known."""
+    """The rows of an answer as public rows, of which nothing but types and ranges is known."""
     if (many := max(answer.most, len(answer.rows))) * len(answer.columns) > MAX_CELLS:
         raise Refused(
             f"rows of people are compared with {many:,} released groups",
@@ -141,7 +141,7 @@ def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dial
         if column.type.kind in (Kind.INTERVAL, Kind.NULL):
             raise Refused(f"a released {column.type} is not compared with rows of people", hint="cast it to a number")
     columns = tuple(
-        (one.name, Value.unknown(_column(f"c{place}", alias, one), one.type))
+        (one.name, replace(Value.unknown(_column(f"c{place}", alias, one), one.type), interval=one.range))
         for place, one in enumerate(answer.columns)
     )
     unique = _told_apart(query)

@@ -39,6 +39,13 @@ BUGS: tuple[Bug, ...] = (
         MEANS,
     ),
     bug(
+        "a released number that was moved has the range of what it was made of",
+        "dpsql.prepare.released_range:released_range",
+        "return Interval(moved.low + form.constant - form.slack, moved.high + form.constant + form.slack)",
+        "return moved",
+        MEANS,
+    ),
+    bug(
         "a watch of a statement with an earlier one is asked without it",
         "dpsql.watched:watched_statement",
         "unknown = prepared.program.missing or prepared.earlier is not None",

@@ -186,6 +186,9 @@ class RelationalForms(Relations):
         """Compared with a number that everybody's rows make, which is released first."""
         a, b = self._alias(), self._alias()
         number = f"(SELECT AVG({b}.x) FROM ({self.relation(depth)}) AS {b} WHERE {b}.x BETWEEN 0 AND 9)"
+        if self.random.random() < 0.3:
+            far = f"CAST(ABS({a}.x - {number}) AS INT)"
+            return f"SELECT {a}.pid, {a}.k, {far} AS x, {a}.y FROM ({self.relation(depth)}) AS {a}"
         return f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM ({self.relation(depth)}) AS {a} WHERE {a}.x > {number}"
 
     def _beside_answer(self, depth: int) -> str:

@@ -75,6 +75,21 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM stay WHERE kind IN (SELECT kind FROM stay GROUP BY kind HAVING COUNT(*) > 20) AND days > 3",
     "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 25) SELECT COUNT(*) FROM (SELECT t.id FROM stay AS t"
     " JOIN k ON t.kind = k.kind) AS own",
+    # how far from it: what was released has a range, and so has what is computed with it
+    "SELECT AVG(ABS(days - (SELECT AVG(days) FROM stay))) FROM stay",
+    "SELECT SUM((days - (SELECT 2 * AVG(days) - 7 FROM stay WHERE days > 2)) ^ 2) / COUNT(*) FROM stay",
+    "WITH m AS (SELECT AVG(days) AS a, COUNT(*) AS n FROM stay) SELECT kind, SUM(POWER(t.days - m.a, 2)) FROM stay AS t"
+    " CROSS JOIN m GROUP BY kind",
+    "SELECT AVG(t.days - g.a) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g"
+    " ON g.kind = t.kind WHERE t.kind <> 'none'",
+    "SELECT AVG(hour - (SELECT CAST(AVG(hour) AS INT) + 500 FROM sample)) FROM sample",
+    "SELECT STDDEV(hour - (SELECT AVG(hour) / 3 FROM sample)) FROM sample",
+    # numbers of public tables, which lie where their rows have them
+    "SELECT AVG(k.weight), SUM(t.days * k.weight) FROM stay AS t JOIN kind AS k ON k.name = t.kind",
+    "SELECT t.kind, AVG(k.weight - t.days) FROM stay AS t JOIN kind AS k ON k.name = t.kind GROUP BY t.kind",
+    "SELECT AVG(w) FROM (SELECT t.person_id, SUM(k.weight) AS w FROM stay AS t JOIN kind AS k ON k.name = t.kind"
+    " GROUP BY t.person_id) AS p",
+    "SELECT k.weight, COUNT(*) FROM stay AS t JOIN kind AS k ON k.name = t.kind GROUP BY k.weight",
     # what is looked up for each row
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.person_id = t.person_id)",
     "SELECT COUNT(*) FROM person AS p WHERE 2 < (SELECT COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
