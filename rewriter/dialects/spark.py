@@ -25,6 +25,7 @@ from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.java_patterns import java_pattern
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.number_format import NumberFormat
+from rewriter.dialects.spark_time_format import printed
 from rewriter.refused import Refused
 
 _INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT}
@@ -36,7 +37,6 @@ _TYPES = {
     Kind.TIMESTAMP: exp.DType.TIMESTAMP,
     Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
 }
-_FIELDS = {"%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": "mm", "%S": "ss", "%j": "DDD"}
 _LONGEST = 2**31 - 2
 _PICK = "try_element_at"
 _LARGEST_WITH_FRACTION = 2.0**52
@@ -276,12 +276,7 @@ class Spark(IeeeDoubles):
         )
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        spelt = ""
-        while pattern:
-            field = _FIELDS.get(pattern[:2])
-            spelt += field or ("''" if pattern[0] == "'" else f"'{pattern[0]}'" if pattern[0].isalpha() else pattern[0])
-            pattern = pattern[2:] if field else pattern[1:]
-        return call("date_format", self.cast(sql, TIMESTAMP), text(spelt))
+        return printed(self.cast(sql, TIMESTAMP), pattern)
 
     def format_number(self, sql: exp.Expr, pattern: NumberFormat, *, exact: bool) -> exp.Expr:
         raise _not_yet("TO_CHAR of a number")

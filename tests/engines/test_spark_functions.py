@@ -92,8 +92,29 @@ def test_a_pattern_that_takes_long_is_refused(pattern: str) -> None:
         java_pattern(pattern)
 
 
+FORMATS = ("[YYYY] {MM} #DD", "HH12:MI:SS.MS AM pm", "DAY, FMDD mon YY", "FMDDD US Month FMHH24", '"o\'clock" HH24')
+
+
+@pytest.mark.spark
+def test_times_are_printed_as_duckdb_prints_them(twins: tuple[SparkTwins, SparkLine]) -> None:
+    made, line = twins
+    texts = ["TO_CHAR(p, '{}')".format(one.replace("'", "''")) for one in FORMATS]
+    ours, theirs = (
+        [compile_expression(parse(text), columns, dialect).sql for text in texts]
+        for columns, dialect in ((OURS, SPARK), (THEIRS, DUCKDB))
+    )
+    assert made.in_spark(line, ours) == made.in_duckdb(theirs)
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("sql", ["x::text", "b * b / i", "t LIKE u"])
 def test_what_spark_says_in_another_way_is_refused(sql: str) -> None:
     with pytest.raises(Refused):
         compile_expression(parse(sql), OURS, SPARK)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("field", ["IYYY", "IW", "WW", "W", "ID", "D", "Q"])
+def test_a_field_of_times_that_java_writes_in_another_way_is_refused(field: str) -> None:
+    with pytest.raises(Refused, match="this field"):
+        SPARK.sql(compile_expression(parse(f"TO_CHAR(p, '{field}')"), OURS, SPARK).sql)

@@ -13,6 +13,7 @@ from dpsql.engines.spark.spark_engine import SparkEngine
 from dpsql.policy.policy import Policy
 from rewriter.declared.contribution import Norm
 from tests.engines.spark_server import copy_to_spark, shared_spark
+from tests.engines.test_files import ALL_TABLES
 from tests.engines.test_same_answers import TABLES, TRICKY, Known, agreeing, fill
 from tests.golden.pairs import FOLDER, Pair, pairs
 
@@ -23,6 +24,10 @@ FEW = (
 """Golden queries that are asked in every run; all of them are with ``-m spark``."""
 
 
+OWN_CHOICE = {"others_of_visits": "COUNT(DISTINCT dose)"}
+"""Which of a person's values count, where there are too many, hangs on a double's text, of which each engine has its own."""
+
+
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Known]]:
     server = shared_spark()
@@ -30,7 +35,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
     session = server.session()
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         fill(connection)
-        copy_to_spark(connection, session, TABLES, folder)
+        copy_to_spark(connection, session, ALL_TABLES, folder)
     session.stop()
     engines = DuckDBEngine.open(folder / "clinic.duckdb"), SparkEngine.open(server.url)
     policy = Policy.load(FOLDER / "clinic.yaml")
@@ -40,8 +45,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Kno
         engine.close()
 
 
-def check(known: tuple[Known, Known], sql: str, norm: Norm) -> bool:
-    """Whether Spark answers it; then it has the same integers."""
+def check(known: tuple[Known, Known], sql: str, norm: Norm, own: str = "") -> bool:
+    """Whether Spark answers it; then it has the same integers, but for those of ``own``."""
     ours, theirs = (one.run(sql, norm) for one in known)
     if isinstance(ours, str) or isinstance(theirs, str):
         assert isinstance(theirs, str), sql
@@ -49,7 +54,9 @@ def check(known: tuple[Known, Known], sql: str, norm: Norm) -> bool:
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs, strict=True):
         assert tuple(one.keys) == tuple(other.keys), sql
-        assert one.statistics == other.statistics, sql
+        assert one.statistics.keys() == other.statistics.keys(), sql
+        for name in one.statistics.keys() - {own}:
+            assert one.statistics[name] == other.statistics[name], sql
         assert one.ranks == other.ranks, sql
     return True
 
@@ -66,7 +73,7 @@ def test_a_few_questions_have_the_same_integers(known: tuple[Known, Known], pair
 @pytest.mark.spark
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.path.stem)
 def test_the_same_question_has_the_same_integers(known: tuple[Known, Known], pair: Pair) -> None:
-    check(known, pair.sql, pair.norm)
+    check(known, pair.sql, pair.norm, OWN_CHOICE.get(pair.path.stem, ""))
 
 
 @pytest.mark.spark
