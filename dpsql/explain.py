@@ -122,7 +122,8 @@ def _better(
             return now
 
     read = cache(prepared.read_again)
-    length = sum(len(plan.sql) for stage in prepared.stages for plan in stage.program.plans)
+    stages = prepared.stages
+    length = len(stages) * sum(len(plan.sql) for stage in stages for plan in stage.program.plans)
     tables, most = prepared.program.private_tables, trials(length, read)
     found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most)
     if most and prepared.earlier is None:

@@ -83,7 +83,7 @@ CLASSES: Mapping[str, ListedFields] = {
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
             *("max_distinct", "max_total", "step", "closed", "learns_total", "grain", "ahead", "randomized"),
         ),
-        ("max_items",),
+        ("max_items", "seen"),
     ),
     "Response": ListedFields("response", ("values", "declared")),
     "Rappor": ListedFields("rappor", ("values", "bits", "hashes", "f", "p", "q", "cohorts")),

@@ -9,13 +9,13 @@ from typing import Literal
 
 from dpsql.engines.names import match, match_table
 from dpsql.errors import OperationalError
-from rewriter.declared import Type
+from rewriter.declared import Interval, Type
 
 QualifiedName = tuple[str, str]
 """An engine's schema, and the name of a table in it."""
 
 PROFILED_ROWS = 10_000_000
-"""Public tables with more rows are not searched for unique columns; constraints are known without a search."""
+"""Public tables with more rows are not searched for unique columns and ranges; constraints are known without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,12 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The measured profile of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
-    whose values are distinct and not NULL."""
+    """The measured profile of a *public* table: its row count; where nobody can write to it meanwhile, the columns
+    whose values are distinct and not NULL; and where the numbers and dates of a column lie, dates in days."""
 
     rows: int
     unique: frozenset[str] = frozenset()
+    seen: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,13 @@ the database as its cause or context. A call runs in a turn of the engine, until
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from sqlglot import exp
@@ -23,7 +26,10 @@ from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
 from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Rows, Way, way_scan
 from dpsql.errors import Error
+from rewriter.declared import Interval, Kind, Scalar
 from rewriter.dialects import Dialect
+
+_MEASURED = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP)
 
 
 class Answered(CursorRows, Protocol):
@@ -155,6 +161,19 @@ class SQLEngine(ABC, Generic[S]):
         """The number of rows of a table that is public."""
         return int(self._one_row(exp.select("COUNT(*)").from_(self._from(self.schema().table(table))))[0])
 
+    def _seen(self, table: str) -> dict[str, Interval]:
+        """Where the numbers and dates of a table lie that is public. Where rows can change, with some room around."""
+        source = self.schema().table(table)
+        names = [name for name, one in source.columns.items() if one.type is not None and one.type.kind in _MEASURED]
+        if not names:
+            return {}
+        reads = [self._read(source, name) for name in names]
+        ends = [end(this=read.copy()) for read in reads for end in (exp.Min, exp.Max)]
+        row = self._one_row(exp.select(*ends).from_(self._from(source)))
+        found = {name: _between(*row[2 * at : 2 * at + 2]) for at, name in enumerate(names)}
+        lasting = self.lasting(table)
+        return {name: one if lasting else roomy(one) for name, one in found.items() if one is not None}
+
     def _one_row(self, query: exp.Query, timeout: float | None = None) -> tuple[Any, ...]:
         """The row of an aggregation without groups."""
         sql = self.dialect.sql(query)
@@ -198,3 +217,21 @@ class SQLEngine(ABC, Generic[S]):
                     if cancellation.cancelled:
                         problem = cancelled()
         raise problem
+
+
+def _between(low: Scalar | None, high: Scalar | None) -> Interval | None:
+    """Between two values of a column; None where there are none, or one is no number."""
+    if low is None or high is None:
+        return None
+    ends = [end for end in (low, high) if isinstance(end, float | Decimal)]
+    return Interval.of(low, high) if all(math.isfinite(end) for end in ends) else None
+
+
+def roomy(seen: Interval) -> Interval:
+    """Ends outward to two digits of the width, so that rows that come later move them seldom.
+
+    >>> roomy(Interval.of(0, 487)), roomy(Interval.of(-3, 1234))
+    (Interval(low=Fraction(0, 1), high=Fraction(490, 1)), Interval(low=Fraction(-100, 1), high=Fraction(1300, 1)))
+    """
+    step = Fraction(10) ** (math.floor(math.log10(seen.width)) - 1) if seen.width else Fraction(1)
+    return Interval(math.floor(seen.low / step) * step, math.ceil(seen.high / step) * step)

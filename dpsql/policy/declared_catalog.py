@@ -337,6 +337,7 @@ class _Draft:
             ahead=self._ahead(source, spec, path),
             randomized=law,
             max_items=self._max_items(source, spec, path),
+            seen=profile.seen.get(real) if profile is not None and self.spec.public else None,
         )
 
     def _randomized(

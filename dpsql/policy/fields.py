@@ -304,7 +304,8 @@ def _steps(items: object) -> tuple[Hop, ...]:
     written: list[object] = []
     for item in items if isinstance(items, list | tuple) else [items]:
         last = written[-1] if written else ""
-        if isinstance(item, str) and isinstance(last, str) and last.count("(") > last.count(")"):
+        composite = isinstance(last, str) and last.lstrip().startswith("(")
+        if isinstance(item, str) and isinstance(last, str) and composite and last.count("(") > last.count(")"):
             written[-1] = f"{last}, {item}"
         else:
             written.append(item)
@@ -318,7 +319,7 @@ def _hop(value: object) -> Hop:
         return value
     written = single(value)
     column, arrow, target = (part.strip() for part in written.partition("->"))
-    if column.startswith("("):
+    if column.startswith("(") and ("," in column or column.endswith(")")):
         return _composite(written, column, target)
     table, dot, parent_column = (part.strip() for part in target.rpartition("."))
     if not (column and arrow and table and dot and parent_column):

@@ -44,6 +44,8 @@ class Column:
     ``grain``: literal instants that are compared with it are moved outward to such steps. ``ahead``: the range's end
     follows the clock, so many days after the present; it is what :meth:`Catalog.at` says, and the low end before.
     ``randomized``: rows hold reports of people's values, by this law, and no values.
+    ``seen`` is where the values of a column of a public table lay when it was opened: what is computed of them for
+    people is clipped there, and it lists no groups.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Column:
     ahead: Fraction | None = None
     randomized: Randomization | None = None
     max_items: int | None = None
+    seen: Interval | None = None
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):
@@ -97,7 +100,7 @@ class Column:
 
     @property
     def interval(self) -> Interval | None:
-        """The range of a number or date: from ``range``, else the hull of ``values``, else what was learned."""
+        """The range of a number or date: ``range``, else the hull of ``values``, else what was learned, or seen."""
         if self.range is not None:
             return Interval.of(*self.range)
         if self.values is not None and (self.type.numeric or self.type.temporal):
@@ -107,7 +110,7 @@ class Column:
                 point = Interval.of(value, value)
                 hull = point if hull is None else hull.hull(point)
             return hull
-        return self.learned
+        return self.learned or self.seen
 
 
 @dataclass(frozen=True, slots=True)

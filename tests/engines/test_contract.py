@@ -24,6 +24,7 @@ from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.engines.schema import ForeignKey
 from dpsql.engines.spark.spark_engine import SparkEngine
 from dpsql.errors import Error, OperationalError
+from rewriter.declared.interval import measure
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import (
     BIGINT,
@@ -450,6 +451,12 @@ class TestPublicTables:
         live = backend.changes
         assert profile.rows == 2
         assert profile.unique == (set() if live else {"id", "name", "since", "weight"}), "last and note have NULLs"
+        known = backend.engine.public_rows("region", sorted(profile.seen)).to_pydict()
+        assert {"id", "since", "last", "weight"} <= profile.seen.keys()
+        for name, seen in profile.seen.items():
+            values = [measure(value) for value in known[name] if value is not None]
+            exact = (seen.low, seen.high) == (min(values), max(values))
+            assert exact if not live else seen.low <= min(values) <= max(values) <= seen.high, name
         if backend.keys:
             assert backend.engine.public_profile("parent").rows == (2 if live else 0)
 

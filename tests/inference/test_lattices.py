@@ -223,6 +223,22 @@ def test_nonnegative_cells_of_a_given_total_are_nearest(drawn: Lattice, total: f
     assert not holders.any() or slope[holders].max() <= slope.min() + max(1e-4, 1e-6 * steepest)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_over_groupings_that_cross_are_near_however_small_their_cells_are(seed: int) -> None:
+    """As of 57 people by week and by day, of whom 17 come on one day: a small part of one in each cell."""
+    random = np.random.default_rng(seed)
+    weeks, days = (random.dirichlet(np.full(size, alpha)) for size, alpha in ((150, 0.3), (300, 0.05)))
+    days = 40 * days
+    days[random.integers(300)] += 17
+    finest = np.outer(weeks, days).ravel()
+    groupings = [np.zeros(45_000, dtype=np.int64), np.repeat(np.arange(150), 300), np.tile(np.arange(300), 150)]
+    rounded = np.array(round_lattice(groupings, finest))
+    off = [np.abs(np.bincount(one, rounded) - np.bincount(one, finest)).max() for one in groupings]
+    assert off[0] < 1
+    assert off[1] <= 1
+    assert off[2] < 2, "each is near, the largest too"
+
+
 @settings(deadline=None)
 @given(lattices(-1, st.just(1.0)), st.lists(st.floats(0, 50), min_size=7, max_size=7), st.sampled_from([0, 70]))
 def test_rounded_cells_keep_the_total_and_the_chain(drawn: Lattice, values: list[float], power: int) -> None:

@@ -908,6 +908,13 @@ BUGS: tuple[Bug, ...] = (
         f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
     ),
     bug(
+        "of groupings that cross, the largest group of one has the units of small cells",
+        "dpsql.inference.numeric.largest_remainder:_diffused",
+        "np.where(remainders > 0, -short, np.inf)",
+        "np.where(remainders > 0, -remainders, np.inf)",
+        "tests/inference/test_lattices.py",
+    ),
+    bug(
         "estimates that no noise can have made are shown",
         "dpsql.inference.numeric.least_squares:check_reach",
         "if not (np.abs(number[told] - measured[told]) <= far).all():",

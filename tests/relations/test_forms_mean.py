@@ -84,6 +84,12 @@ STATEMENTS = (
     " ON g.kind = t.kind WHERE t.kind <> 'none'",
     "SELECT AVG(hour - (SELECT CAST(AVG(hour) AS INT) + 500 FROM sample)) FROM sample",
     "SELECT STDDEV(hour - (SELECT AVG(hour) / 3 FROM sample)) FROM sample",
+    # numbers of public tables, which lie where their rows have them
+    "SELECT AVG(k.weight), SUM(t.days * k.weight) FROM stay AS t JOIN kind AS k ON k.name = t.kind",
+    "SELECT t.kind, AVG(k.weight - t.days) FROM stay AS t JOIN kind AS k ON k.name = t.kind GROUP BY t.kind",
+    "SELECT AVG(w) FROM (SELECT t.person_id, SUM(k.weight) AS w FROM stay AS t JOIN kind AS k ON k.name = t.kind"
+    " GROUP BY t.person_id) AS p",
+    "SELECT k.weight, COUNT(*) FROM stay AS t JOIN kind AS k ON k.name = t.kind GROUP BY k.weight",
     # what is looked up for each row
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.person_id = t.person_id)",
     "SELECT COUNT(*) FROM person AS p WHERE 2 < (SELECT COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",

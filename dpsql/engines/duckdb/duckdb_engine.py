@@ -302,7 +302,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         # As the rewriter reads a column: what differs only by nanoseconds is not unique.
         items = [exp.Count(this=exp.Distinct(expressions=[self._read(source, name)])) for name in names]
         counts = self._one_row(exp.select(*items).from_(self._from(source)))
-        return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+        unique = frozenset(name for name, count in zip(names, counts, strict=True) if count == rows)
+        return Profile(rows, unique, self._seen(table))
 
     def lasting(self, table: str) -> bool:
         """The rows of a table stay as they are, and those of watched files; another view may compute by chance."""

@@ -34,7 +34,7 @@ from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
-from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
@@ -187,7 +187,8 @@ class PostgresEngine(SQLEngine[Line]):
         It may be written to while it is read here. So no column is unique but those that the database keeps so, and
         rows are taken to be several: one row more shall not double what one person adds to a join.
         """
-        return Profile(max(self._count(table), 2))
+        rows = self._count(table)
+        return Profile(max(rows, 2), seen=self._seen(table) if rows <= PROFILED_ROWS else {})
 
     def lasting(self, table: str) -> bool:
         """Never: others write to the database."""

@@ -27,7 +27,7 @@ from sqlglot.tokenizer_core import TokenType
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.listed_files import FilesChanged
-from dpsql.engines.schema import Concern, Profile, QualifiedName, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, QualifiedName, Schema, SchemaTable
 from dpsql.engines.spark.spark_schema import read_schema
 from dpsql.engines.spark.spark_session import SparkLine, connect
 from dpsql.engines.sql_engine import SQLEngine
@@ -210,7 +210,8 @@ class SparkEngine(SQLEngine[SparkLine]):
 
     def public_profile(self, table: str) -> Profile:
         """How many rows there are in a public table; others may write to it, so that no column is unique."""
-        return Profile(max(self._count(table), 2))
+        rows = self._count(table)
+        return Profile(max(rows, 2), seen=self._seen(table) if rows <= PROFILED_ROWS else {})
 
     def lasting(self, table: str) -> bool:
         """Never: others write to the tables."""

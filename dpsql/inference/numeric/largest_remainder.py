@@ -14,6 +14,8 @@ import numpy as np
 from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray, checked_parents, checked_slack
 from dpsql.inference.numeric.groupings import Grouping, bare, chain, nested
 
+_BLOCKS = 20_000
+"""Families of finest cells of which what others are short of is kept."""
 EXACT = 2.0**52
 """Below it, the sums of whole doubles are exact."""
 
@@ -90,24 +92,58 @@ def round_lattice(groupings: Sequence[IntArray], finest: FloatArray) -> list[int
     """Integers for the finest cells, for groupings that cross: the sums over every grouping are consistent, being sums.
 
     Along a chain of groupings, taken greedily from the coarsest, sums are apportioned as in `round_tree`: each is near
-    its value. The sums over the others are as near as what adds up to them.
+    its value. So are the sums over the others: what they are short of so far counts as part of a remainder, as errors
+    are diffused in halftones. Without it the largest of them would have the units of many small cells.
 
     >>> round_lattice([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]], [0.25, 0.25, 0.25, 0.25])
     [1, 0, 0, 0]
+    >>> round_lattice([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]], [0.6, 0.4, 0.6, 0.4, 0.6, 0.4])
+    [1, 0, 1, 0, 0, 1]
     """
     cells = np.asarray(finest, dtype=np.float64)
     if any(len(grouping) != cells.size for grouping in groupings):
         raise ValueError("every grouping says where each finest cell is")
     levels: list[Grouping] = []
+    crossing: list[Grouping] = []
     for grouping in sorted(map(_without_empty_cells, groupings), key=lambda g: g.size):
-        if (not levels or nested(grouping, levels[-1]) is not None) and cells.size:
-            levels.append(grouping)
+        if cells.size:
+            (levels if not levels or nested(grouping, levels[-1]) is not None else crossing).append(grouping)
     levels.append(bare(np.arange(cells.size), cells.size))
     line = chain(levels)
     if line is None:
         raise ValueError("groupings that nest are a chain")
-    rounded = round_tree(line.parents, [levels[place].sums(cells) for place in line.order])
+    sums = [levels[place].sums(cells) for place in line.order]
+    if crossing and len(levels) > 1 and line.order[-1] == len(levels) - 1 and levels[line.order[-2]].size <= _BLOCKS:
+        *_, wholes = round_tree(line.parents[:-1], sums[:-1])
+        return _diffused(line.parents[-1], cells, wholes, crossing)
+    rounded = round_tree(line.parents, sums)
     return rounded[line.order.index(len(levels) - 1)]
+
+
+def _diffused(families: IntArray, values: FloatArray, wholes: Sequence[int], crossing: Sequence[Grouping]) -> list[int]:
+    """Integers whose sums over families are ``wholes``, and near those of ``values`` over each crossing grouping."""
+    owed = [np.zeros(grouping.size) for grouping in crossing]
+    result = [0] * values.size
+    order = np.argsort(families, kind="stable")
+    family, starts = np.unique(families[order], return_index=True)
+    for which, members in zip(family.tolist(), np.split(order, starts[1:]), strict=True):
+        numbers, whole = values[members], wholes[which]
+        down = np.floor(numbers)
+        missing = whole - int(down.sum())
+        if 0 <= missing <= numbers.size and abs(whole) < EXACT:
+            remainders = numbers - down
+            short = sum((own[one.cells[members]] for own, one in zip(owed, crossing, strict=True)), remainders)
+            first = np.argsort(np.where(remainders > 0, -short, np.inf), kind="stable")[:missing]
+            down[first] += 1
+            integers = [int(number) for number in down.tolist()]
+        else:
+            integers = apportion(numbers.tolist(), whole)
+        wrong = numbers - np.array(integers, dtype=np.float64)
+        for own, grouping in zip(owed, crossing, strict=True):
+            np.add.at(own, grouping.cells[members], wrong)
+        for place, integer in zip(members.tolist(), integers, strict=True):
+            result[place] = integer
+    return result
 
 
 def _without_empty_cells(grouping: IntArray) -> Grouping:
