@@ -457,7 +457,7 @@ def _is_walkable(schema: Schema, table: SchemaTable, path: tuple[Hop, ...]) -> b
 
 def _is_plain(*names: str) -> bool:
     """Whether names can stand in ``column -> table.column``."""
-    return all(name == name.strip() and name and not re.search(r"[.,()\0]|->", name) for name in names)
+    return all(name == name.strip() and name and not re.search(r"[.\0]|->", name) for name in names)
 
 
 def _quoted(text: str, plain: str = _WORD) -> str:
