@@ -292,7 +292,22 @@ class _Draft:
         if self.unit is None:
             return "column -> table.column"
         steps = _first_steps(self.schema, table.name, self.unit)
-        return _steps((steps[0],)) if len(steps) == 1 else f"column -> {_quoted(str(self.unit), _DOTTED)}"
+        if len(steps) == 1:
+            return _steps((steps[0],))
+        unit = _quoted(str(self.unit), _DOTTED)
+        named = self.unit.column
+        return f"{'column' if steps or not self._named_alike(table) else _quoted(named)} -> {unit}"
+
+    def _named_alike(self, table: SchemaTable) -> bool:
+        """Whether a column has the name and a type of the unit's, and leads there for all that is known: not ``id``,
+        which is the name of each table's own key."""
+        if self.unit is None or table.name == self.unit.table:
+            return False
+        own = self.schema.tables[self.unit.table].columns.get(self.unit.column)
+        here = table.columns.get(self.unit.column)
+        if own is None or here is None or self.unit.column.lower() in ("id", "key", "uuid"):
+            return False
+        return joinable(here, own) and _is_plain(self.unit.table, self.unit.column)
 
     def _asked(self, table: SchemaTable) -> Iterator[str]:
         """Questions to the owner about a table that is left out so far."""
@@ -317,6 +332,10 @@ class _Draft:
             yield f"no foreign key leads from {name} to {unit}{said}."
             if PEOPLE.search(table.name):
                 yield "It is named like other people, whom this policy does not protect: leave it out, or give a unit."
+                return
+            if self._named_alike(table):
+                yield f"Its column {_quoted(self.unit.column)} has that name, and seems to be the way to them:"
+                yield "say how many rows a person may have, or leave the table out."
                 return
             yield "If a row may be about a person, give its way to them as unit."
             yield _IF_PUBLIC

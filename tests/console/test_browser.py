@@ -188,8 +188,7 @@ def test_nothing_is_cut_off(chromium: Browser, console: Watched, width: int, sch
             page.goto(path)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{path} is {wide} wide"
-        if path == "/":
-            kept(page, f"ask-{width}-{scheme}")
+        kept(page, f"{path.strip('/').replace('/', '-') or 'ask'}-{width}-{scheme}")
     contrast = page.evaluate(
         """() => { const f = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map((v) => { v /= 255;
         return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4 }); return 0.2126 * r + 0.7152 * g + 0.0722 * b };

@@ -8,6 +8,7 @@ from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.engines.schema import ForeignKey, Schema, SchemaColumn, SchemaTable
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.owner_answers import OwnerAnswers
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
 from dpsql.policy.proposal import first_policy
@@ -379,3 +380,15 @@ def test_nothing_is_published_of_tables_without_keys() -> None:
     rows = text.replace("privacy_unit:  #", "privacy_unit: row  #").replace("tables:  #", "tables: {}  #")
     found = {p.path: p.message for p in problems(Policy.parse(rows), LOGS)}
     assert "protects nobody" in found["tables"]
+
+
+def test_a_column_with_the_name_of_the_unit_is_proposed_as_the_way_where_no_key_is_declared() -> None:
+    """Rows that came from files have no foreign keys: the name is what an owner would look for."""
+    plane, flight = table("plane", "tailnum seats", key="-"), table("flight", "month tailnum", key="-")
+    database = schema(plane, flight, table("airline", "carrier", key="-"))
+    lines = first_policy(database, "duckdb:x.duckdb", answers=OwnerAnswers(unit=("plane", "tailnum")))
+    assert "  #   unit: tailnum -> plane.tailnum" in lines.splitlines()
+    assert "  #   unit: column -> plane.tailnum" in lines.splitlines(), "of the table without such a column"
+    assert lines.count("With 'public: true'") == 1, "what seems to be people's is not proposed for everybody"
+    other = schema(PERSON, table("thing", "id size"))
+    assert "unit: id -> person.id" not in first_policy(other, "duckdb:x.duckdb"), "each table has an id of its own"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -203,7 +203,10 @@ class _Checked:
             yield whole + (f": max_rows_per_group: {nearly_all} keeps 99 % whole" if fits else "")
 
     def _session(self) -> Session:
-        return self._proxy.session(next(iter(self._proxy.policy.analysts or ()), None))
+        """A session for which nothing was released yet: what was bought before is free, and has nothing to gain."""
+        session = self._proxy.session(next(iter(self._proxy.policy.analysts or ()), None))
+        session.settings = replace(session.settings, reuse=False)
+        return session
 
     def _column(self, table: Table, column: Column) -> tuple[str, ...]:
         values = [_literal(value) for value in column.values or () if value is not None]
