@@ -6,12 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.listed_files import FilesChanged
 from dpsql.engines.spark.spark_engine import SparkEngine, _tables_of
 from dpsql.engines.spark.spark_session import SETTINGS, NotASelect, SparkLine, connect
 from dpsql.engines.spark.staged_ctes import staged
@@ -156,6 +158,53 @@ def test_files_that_change_meanwhile_give_no_answer(
         engine.run(count)
     monkeypatch.undo()
     session.stop()
+
+
+@pytest.mark.spark
+def test_files_that_changed_since_an_earlier_statement_are_read_as_they_are(
+    engine: SparkEngine, server: SparkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = plan("SELECT COUNT(*) AS s0 FROM `default`.`grown`")
+    session = server.session()
+    session.sql("DROP TABLE IF EXISTS grown")
+    session.sql("CREATE TABLE grown USING parquet AS SELECT 1 AS a")
+    looked: list[object] = []
+    states = SparkEngine._states
+    monkeypatch.setattr(SparkEngine, "_states", lambda *given: looked.append(given) or states(*given))
+    assert engine.run(count).statistics == {"s0": (1,)}
+    assert len(looked) == 2
+    assert engine.run(count).statistics == {"s0": (1,)}
+    assert len(looked) == 3
+    session.sql("INSERT INTO grown SELECT 2")
+    assert engine.run(count).statistics == {"s0": (2,)}
+    assert engine.run(count).statistics == {"s0": (2,)}
+    session.stop()
+
+
+def test_what_changed_before_or_while_a_statement_ran_is_told_by_a_second_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a Spark: states as they come, one for each look at the files."""
+    engine, line = SparkEngine("sc://nowhere"), SparkLine(None)
+    monkeypatch.setattr("dpsql.engines.spark.spark_engine._refresh", lambda *_: None)
+
+    def asked(*states: str) -> int | None:
+        """How often the work was done; None where there is no answer."""
+        left, done = list(states), []
+        monkeypatch.setattr(SparkEngine, "_states", lambda *_: left.pop(0))
+        with suppress(FilesChanged):
+            engine._on_one_state(line, ["SELECT 1 FROM `default`.`t`"], lambda: done.append(1))
+            assert not left
+            return len(done)
+        return None
+
+    assert asked("a", "b") is None
+    assert asked("a", "a") == 1
+    assert asked("a") == 1
+    assert asked("b", "b", "b") == 2
+    assert asked("c", "c", "d") is None
+    assert asked("b") == 1
+    engine.close()
 
 
 @pytest.mark.spark

@@ -14,6 +14,7 @@ from tests.mutation import (
     bugs_relations,
     bugs_rewriter,
     bugs_server,
+    bugs_spark,
     bugs_stages,
     bugs_workers,
 )
@@ -31,6 +32,7 @@ AREAS: dict[str, tuple[Bug, ...]] = {
     "ledger": bugs_ledger.BUGS,
     "answers": bugs_answers.BUGS,
     "console": bugs_console.BUGS,
+    "spark": bugs_spark.BUGS,
     "server": bugs_server.BUGS + bugs_workers.BUGS,
 }
 BUGS: tuple[Bug, ...] = tuple(bug for bugs in AREAS.values() for bug in bugs)

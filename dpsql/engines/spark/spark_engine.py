@@ -46,6 +46,8 @@ _R = TypeVar("_R")
 
 _AGAIN = 0.2
 """Seconds until a statement that is to be stopped is stopped again: it may not have begun when it was asked to."""
+_MOST_SEEN = 1000
+"""Tables that are read together, of which it is remembered how they were."""
 _LOST = ("UNAVAILABLE", "SESSION_CLOSED", "SESSION_CHANGED", "SESSION_NOT_FOUND", "INVALID_HANDLE", "RetriesExceeded")
 
 
@@ -93,6 +95,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         self._idle: list[SparkLine] = []
         self._closed = False
         self._known: dict[QualifiedName, set[tuple[str, str]]] = {}
+        self._remembered: dict[tuple[tuple[str, str], ...], object] = {}
 
     @classmethod
     def open(cls, url: str) -> SparkEngine:
@@ -153,6 +156,7 @@ class SparkEngine(SQLEngine[SparkLine]):
 
     def rely_on(self, tables: Iterable[str]) -> None:
         """From now on :meth:`run` answers only while these tables have the columns that they had."""
+        self._remembered.clear()
         schema = self.schema()
         relied = [schema.table(name) for name in tables]
         self._known = {
@@ -234,12 +238,26 @@ class SparkEngine(SQLEngine[SparkLine]):
         return None
 
     def _on_one_state(self, line: SparkLine, texts: Sequence[str], work: Callable[[], _R]) -> _R:
-        """Work whose tables have the columns of when they were opened, and the same files before and after it."""
-        tables = _tables_of(texts)
+        """Work whose tables have the columns of when they were opened, and the same files before and after it.
+
+        How they were after an earlier statement stands for how they are before this one: if they are that after it too,
+        they were that meanwhile. If they are not, they may have changed before it began, and the work is done again.
+        """
+        tables = tuple(_tables_of(texts))
+        earlier = self._remembered.get(tables)
+        if earlier is not None:
+            for table in tables:
+                _refresh(line, table)
+            found = work()
+            if earlier == self._states(line, tables):
+                return found
         before = self._states(line, tables)
         found = work()
         if before != self._states(line, tables):
             raise FilesChanged
+        if len(self._remembered) >= _MOST_SEEN:
+            self._remembered.clear()
+        self._remembered[tables] = before
         return found
 
     def _states(self, line: SparkLine, tables: Sequence[tuple[str, str]]) -> object:
@@ -263,9 +281,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         return columns, [self._every_file(line, table) for table in tables]
 
     def _columns(self, line: SparkLine, table: tuple[str, str]) -> str:
-        # A session remembers which files a table has.
-        quoted = ".".join("`" + part.replace("`", "``") + "`" for part in table)
-        line.session.catalog.refreshTable(quoted)
+        _refresh(line, table)
         found = line.schema_of(SPARK.sql(exp.select("*").from_(_source(table))))
         known = self._known.get(table)
         if known is not None and not known <= {(one.name, one.dataType.simpleString()) for one in found.fields}:
@@ -341,6 +357,11 @@ class SparkEngine(SQLEngine[SparkLine]):
             lines, self._idle = self._idle, []
         for line in lines:
             line.close()
+
+
+def _refresh(line: SparkLine, table: tuple[str, str]) -> None:
+    """Forget which files a table has: a session remembers them."""
+    line.session.catalog.refreshTable(".".join("`" + part.replace("`", "``") + "`" for part in table))
 
 
 def _is_lost(error: Exception) -> bool:
