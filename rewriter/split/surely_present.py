@@ -78,7 +78,9 @@ class SurelyPresent:
     def _in_groups(self, table: str, values: int) -> exp.Expr:
         """``times`` of so many values in each released group."""
         groups = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(named_table(table), copy=False)
-        logarithm = exp.Ln(this=exp.cast(exp.Subquery(this=groups), "double"))
+        # Of no group there is no logarithm, and no row either.
+        number = exp.Greatest(this=exp.cast(exp.Subquery(this=groups), "double"), expressions=[double(1)])
+        logarithm = exp.Ln(this=number)
         unit, times = self._point(float(BAR) / 2), self.times(values)
         if not self.gaussian:
             return exp.Paren(

@@ -94,3 +94,10 @@ def test_rows_of_many_groups_are_shown_wrongly_as_rarely_as_those_of_one(gaussia
     assert row is not None
     exact = law.times(8 * groups)
     assert exact * (1 - 1e-9) <= row[0] <= exact * 1.03
+
+
+def test_where_no_group_is_left_no_row_is_shown(asking: dpsql.Connection) -> None:
+    cursor = asking.cursor()
+    cursor.execute("SET dpsql.empty_groups = hide")
+    cursor.execute("SELECT world, x, COUNT(*) FROM person WHERE id < 0 GROUP BY world, x")
+    assert len(cursor.fetchall()) <= 2
