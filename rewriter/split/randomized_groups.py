@@ -98,7 +98,7 @@ def by_true_values(
         row = exp.Select(expressions=columns).from_(named_table(table), copy=False)
         number = aggregate_name(len(calls) - len(grouped.calls) + (counted or 0))
         if surely is not None:
-            row.set("where", exp.Where(this=surely.condition(table, number, len(values))))
+            row.set("where", exp.Where(this=surely.condition(table, number, len(values), bool(kept))))
         elif None in combination and counted is not None:
             # Who reported nothing is a group where the noise allows to say so.
             columns_ = (exp.column(name, table) for name in (number, margin_name(number)))

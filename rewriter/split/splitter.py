@@ -494,7 +494,8 @@ class _Splitter:
         self.notes |= {f"rows whose report of {one.text} is of no declared value are in no group": None for one in told}
         if self._surely is not None and (values := values_of_keys(grouped)):
             names = ", ".join(one.text for one in grouped.keys if one.value.randomized is not None)
-            self.notes[self._surely.note(names, values)] = None
+            others = any(one.value.randomized is None for one in grouped.keys)
+            self.notes[self._surely.note(names, values, others)] = None
         return by_true_values(grouped, block.scope, self._dialect, block.reported, self._surely)
 
     def _over_blocks(self, found: Sequence[BlockRelease]) -> None:

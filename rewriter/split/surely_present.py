@@ -2,7 +2,10 @@
 
 Guarantee: post-processing. A row of a value is shown where its debiased count is above a multiple of its own 95 % error
 bar. That multiple follows from the number of values alone, such that in 99 of 100 answers no value is shown that nobody
-has, however many are listed (Bonferroni: each is shown wrongly once in 100 · values times).
+has, however many are listed (Bonferroni: each is shown wrongly once in 100 · values times). Beside other keys each of
+their groups has a row for each value, so the multiple grows with the number of groups that were released: by ln(groups)
+of a Laplace law, and under Gaussian noise from z to √(z² + 2 ln(groups)), as a normal tail is its density times Mills'
+ratio, which falls.
 
 Tails. The error of a count that nobody is in is the sum of the reports' randomness, which is about normal for more than
 some hundred people, and of noise. Under Gaussian noise the multiple is that of a normal law. Else it is that of a
@@ -21,7 +24,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.dialects import double
+from rewriter.dialects import double, named_table
 from rewriter.release import margin_name
 
 ALPHA = Fraction(1, 100)
@@ -62,16 +65,34 @@ class SurelyPresent:
             low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) / 2 > beyond else (low, middle)
         return high
 
-    def condition(self, table: str, count: str, values: int) -> exp.Expr:
-        """Of a row of one of so many values, with its count."""
-        bar = exp.column(margin_name(count), table)
-        return exp.GT(
-            this=exp.column(count, table), expression=exp.Mul(this=bar, expression=double(self.times(values)))
-        )
+    def condition(self, table: str, count: str, values: int, others: bool = False) -> exp.Expr:
+        """Of a row of one of so many values, with its count; ``others``: in each group of other keys.
 
-    def note(self, column: str, values: int) -> str:
+        >>> print(SurelyPresent(gaussian=False).condition("r", "a0", 8).sql())
+        r.a0 > r.a0_margin * 2e0
+        """
+        bar = exp.column(margin_name(count), table)
+        times = self._in_groups(table, values) if others else double(self.times(values))
+        return exp.GT(this=exp.column(count, table), expression=exp.Mul(this=bar, expression=times))
+
+    def _in_groups(self, table: str, values: int) -> exp.Expr:
+        """``times`` of so many values in each released group."""
+        groups = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(named_table(table), copy=False)
+        # Of no group there is no logarithm, and no row either.
+        number = exp.Greatest(this=exp.cast(exp.Subquery(this=groups), "double"), expressions=[double(1)])
+        logarithm = exp.Ln(this=number)
+        unit, times = self._point(float(BAR) / 2), self.times(values)
+        if not self.gaussian:
+            return exp.Paren(
+                this=exp.Add(this=double(times), expression=exp.Mul(this=logarithm, expression=double(1 / unit)))
+            )
+        more = exp.Mul(this=logarithm, expression=double(2 / unit**2))
+        return exp.Sqrt(this=exp.Add(this=double(times**2), expression=more))
+
+    def note(self, column: str, values: int, others: bool = False) -> str:
+        where = " in a group of the other keys" if others else ""
         return (
             f"values of {column} are left out unless somebody surely has them: in 99 of 100 answers all that are shown"
-            f" are there. All error bars of the {values} values hold together in 95 of 100 answers where each is"
-            f" {self.together(values):.3g} times as wide"
+            f" are there. All error bars of the {values} values hold together{where} in 95 of 100 answers where each"
+            f" is {self.together(values):.3g} times as wide"
         )

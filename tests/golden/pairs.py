@@ -1,7 +1,8 @@
 """Golden pairs: a query, and what the rewriter makes of it. What follows the line of dashes is generated.
 
 A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), ``-- with
-others`` adds groups that are not shown up in a row of their own, and ``-- in the zone Europe/Berlin`` is the session's.
+others`` adds groups that are not shown up in a row of their own, ``-- hiding the empty`` shows the groups alone that
+somebody surely is in, and ``-- in the zone Europe/Berlin`` is the session's.
 ``-- asked at 2025-06-18 10:30`` is the time by the clock: visits are then of a table that grows, whose days have the
 range ``[2020-01-01, now]`` and the grain of a week.
 """
@@ -34,6 +35,7 @@ from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
 from rewriter.refused import NeedsAnswer, Refused
 from rewriter.regression import LogisticRegression, Regression
+from rewriter.split.presence import Empty
 from rewriter.statement.parser import Explain, Select, parse
 from tests.answer.answers import unknown_answer
 
@@ -71,6 +73,10 @@ class Pair:
         return "-- with others" in self.question
 
     @property
+    def empty(self) -> Empty:
+        return Empty.HIDE if "-- hiding the empty" in self.question else Empty.AUTO
+
+    @property
     def zone(self) -> str:
         found = re.search(r"-- in the zone (\S+)", self.question)
         return found[1] if found else UTC
@@ -83,7 +89,9 @@ class Pair:
     def rendered(self, known: Catalog) -> str:
         if self.instant is not None:
             known = living(known, self.instant)
-        return rendered(self.sql, self.norm, known, others=self.others, zone=self.zone, instant=self.instant)
+        return rendered(
+            self.sql, self.norm, known, others=self.others, empty=self.empty, zone=self.zone, instant=self.instant
+        )
 
     def write(self, known: Catalog) -> None:
         self.path.write_text(f"{self.question}\n{CUT}{self.rendered(known)}", encoding="utf-8")
@@ -120,6 +128,7 @@ def rendered(
     known: Catalog,
     *,
     others: bool = False,
+    empty: Empty = Empty.AUTO,
     zone: str = UTC,
     instant: datetime.datetime | None = None,
 ) -> str:
@@ -131,7 +140,7 @@ def rendered(
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        return _asked(statement.tree, norm, known, dialect, others=others, instant=instant)
+        return _asked(statement.tree, norm, known, dialect, others=others, empty=empty, instant=instant)
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
@@ -144,11 +153,12 @@ def _asked(
     dialect: Dialect,
     *,
     others: bool = False,
+    empty: Empty = Empty.AUTO,
     instant: datetime.datetime | None = None,
 ) -> str:
     """A query, after those that it asks first; of their answers nothing is known here."""
     try:
-        program = rewrite(tree, known, dialect, norms=(norm,), others=others, instant=instant)
+        program = rewrite(tree, known, dialect, norms=(norm,), others=others, empty=empty, instant=instant)
     except NeedsAnswer as needed:
         first = _asked(needed.query, norm, known, dialect)
         return f"-- asked first: {needed.text}\n{first}\n-- and then\n" + _asked(
@@ -156,7 +166,7 @@ def _asked(
         )
     plans = [*enumerate(program.plans), *((at, one) for at, some in enumerate(program.options) for one in some.picks)]
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in plans]
-    notes = "".join(f"-- note: {note}\n" for note in program.notes) if others or instant else ""
+    notes = "".join(f"-- note: {note}\n" for note in program.notes) if others or instant or empty is Empty.HIDE else ""
     return "\n".join([*parts, f"-- outer\n{notes}{_pretty(program.outer.shown_sql)}"])
 
 

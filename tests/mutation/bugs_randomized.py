@@ -107,6 +107,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/split/test_surely_present.py",
     ),
     bug(
+        "values of many groups are surely there as those of one are",
+        "rewriter.split.surely_present:SurelyPresent._in_groups",
+        "self._point(float(BAR) / 2), self.times(values)",
+        "1e9, self.times(values)",
+        "tests/split/test_surely_present.py::test_rows_of_many_groups_are_shown_wrongly_as_rarely_as_those_of_one",
+    ),
+    bug(
         "values are surely there by the bar of another value",
         "rewriter.split.randomized_groups:by_true_values",
         "(counted or 0))\n",

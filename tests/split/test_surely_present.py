@@ -81,3 +81,23 @@ def test_more_values_ask_for_more(gaussian: bool) -> None:
     assert 1 < law.times(2) < law.times(20) < law.times(100) < 4
     assert law.together(1) == pytest.approx(1)
     assert 1 < law.together(2) < law.together(100) < law.times(100) * 1.01
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("groups", [1, 2, 40, 1000])
+def test_rows_of_many_groups_are_shown_wrongly_as_rarely_as_those_of_one(gaussian: bool, groups: int) -> None:
+    law = SurelyPresent(gaussian)
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE r AS SELECT 0.0 AS a0, 1.0 AS a0_margin FROM range({groups})")
+        condition = law.condition("r", "a0", 8, others=True)
+        row = connection.execute(f"SELECT {condition.expression.sql('duckdb')} FROM r LIMIT 1").fetchone()
+    assert row is not None
+    exact = law.times(8 * groups)
+    assert exact * (1 - 1e-9) <= row[0] <= exact * 1.03
+
+
+def test_where_no_group_is_left_no_row_is_shown(asking: dpsql.Connection) -> None:
+    cursor = asking.cursor()
+    cursor.execute("SET dpsql.empty_groups = hide")
+    cursor.execute("SELECT world, x, COUNT(*) FROM person WHERE id < 0 GROUP BY world, x")
+    assert len(cursor.fetchall()) <= 2
