@@ -20,7 +20,7 @@ from dpsql.finish.remembered import Finished
 from dpsql.prepare import Prepared
 from dpsql.releases import ColumnarRows, ValueColumn, items_of
 from dpsql.reply import AnswerColumn
-from rewriter.declared import DOUBLE, Scalar
+from rewriter.declared import DOUBLE, Kind, Scalar
 from rewriter.front_door import Shown
 
 
@@ -60,7 +60,7 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
 
 def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[float, ...]:
     """The smallest half-width of each item of a column of arrays; () of any other column."""
-    if bars is None or isinstance(bars, Intervals):
+    if bars is None or isinstance(bars, Intervals) or column.type.kind not in (Kind.DOUBLES, Kind.INTEGERS):
         return ()
     found: list[float] = []
     for value, ends in zip(column, bars, strict=True):

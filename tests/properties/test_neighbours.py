@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ from dpsql.policy.declared_catalog import catalog, fit
 from dpsql.policy.policy import Policy
 from dpsql.releases.tables import ExactTable
 from dpsql.testing import measure
+from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
@@ -133,7 +135,8 @@ def test_a_plan_does_not_depend_on_a_person_and_the_engine_runs_it_as_here(seed:
     looks = [look_at(e, fit(policy, e.schema()).claims, 60) for e in engines]
     profiles = [{name: e.public_profile(name) for name in public} for e in engines]
     catalogs = [catalog(policy, e.schema(), *seen) for e, *seen in zip(engines, profiles, looks, strict=True)]
-    assert catalogs[0] == catalogs[1] == place.catalog()
+    assert catalogs[0] == catalogs[1]
+    assert unseen(catalogs[0]) == place.catalog()
     for _ in range(10):
         asked = parse(question(random, place).sql)
         try:
@@ -149,6 +152,15 @@ def test_a_plan_does_not_depend_on_a_person_and_the_engine_runs_it_as_here(seed:
             assert integers(engines[1].run(one)) == values(databases.run(one, databases.neighbours[unit]))
     for engine in engines:
         engine.close()
+
+
+def unseen(known: Catalog) -> Catalog:
+    """A catalog without what rows of public tables say, which a world does not write down."""
+    tables = {
+        name: replace(table, columns={column: replace(one, seen=None) for column, one in table.columns.items()})
+        for name, table in known.tables.items()
+    }
+    return replace(known, tables=tables)
 
 
 def opened(place: World, without: Owner | None, path: Path) -> DuckDBEngine:
