@@ -33,6 +33,7 @@ from rewriter.release import (
     release_name,
 )
 from rewriter.split.largest_groups import groups_wanted
+from rewriter.split.surely_present import EVERY_GROUP
 from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, star_of, unaliased, walk
 
 _LARGEST = 500
@@ -166,7 +167,8 @@ class _Reader:
         self._cells = cells
 
     def tables(self, name: str) -> list[exp.Table]:
-        return [table for table in self._outer.find_all(exp.Table) if table.name == name]
+        found = self._outer.find_all(exp.Table)
+        return [table for table in found if table.name == name and table.alias != EVERY_GROUP]
 
     def presence(self, table: exp.Table, query: Query) -> Presence | None:
         """The groups that may be read of a release's table; None for all of them."""

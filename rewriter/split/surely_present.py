@@ -3,9 +3,9 @@
 Guarantee: post-processing. A row of a value is shown where its debiased count is above a multiple of its own 95 % error
 bar. That multiple follows from the number of values alone, such that in 99 of 100 answers no value is shown that nobody
 has, however many are listed (Bonferroni: each is shown wrongly once in 100 · values times). Beside other keys each of
-their groups has a row for each value, so the multiple grows with the number of groups that were released: by ln(groups)
-of a Laplace law, and under Gaussian noise from z to √(z² + 2 ln(groups)), as a normal tail is its density times Mills'
-ratio, which falls.
+their groups has a row for each value, so the multiple grows with the number of groups that were released, empty ones
+too: by ln(groups) of a Laplace law, and under Gaussian noise from z to √(z² + 2 ln(groups)), as a normal tail is its
+density times Mills' ratio, which falls.
 
 Tails. The error of a count that nobody is in is the sum of the reports' randomness, which is about normal for more than
 some hundred people, and of noise. Under Gaussian noise the multiple is that of a normal law. Else it is that of a
@@ -31,6 +31,8 @@ ALPHA = Fraction(1, 100)
 """How often any value of an answer is shown that nobody has."""
 BAR = Fraction(1, 20)
 """How often an error bar does not hold."""
+EVERY_GROUP = "dpsql_every_group"
+"""A release of which all groups are counted, also those that nobody may be in: which these are is told by its noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class SurelyPresent:
 
     def _in_groups(self, table: str, values: int) -> exp.Expr:
         """``times`` of so many values in each released group."""
-        groups = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(named_table(table), copy=False)
+        every = exp.alias_(named_table(table), EVERY_GROUP, table=True)
+        groups = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(every, copy=False)
         # Of no group there is no logarithm, and no row either.
         number = exp.Greatest(this=exp.cast(exp.Subquery(this=groups), "double"), expressions=[double(1)])
         logarithm = exp.Ln(this=number)

@@ -118,22 +118,14 @@ FROM (
           WHEN CAST((
             SELECT
               COUNT(*)
-            FROM dpsql_release_0
-            WHERE
-              dpsql_release_0.dpsql_present_0
-          ) AS DOUBLE) IS NULL
-          OR 1e0 IS NULL
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE) IS NULL OR 1e0 IS NULL
           THEN NULL
-          ELSE GREATEST(
-            CAST((
-              SELECT
-                COUNT(*)
-              FROM dpsql_release_0
-              WHERE
-                dpsql_release_0.dpsql_present_0
-            ) AS DOUBLE),
-            1e0
-          )
+          ELSE GREATEST(CAST((
+            SELECT
+              COUNT(*)
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE), 1e0)
         END
       ) * 0.5206355432540113e0
     )
@@ -151,22 +143,14 @@ FROM (
           WHEN CAST((
             SELECT
               COUNT(*)
-            FROM dpsql_release_0
-            WHERE
-              dpsql_release_0.dpsql_present_0
-          ) AS DOUBLE) IS NULL
-          OR 1e0 IS NULL
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE) IS NULL OR 1e0 IS NULL
           THEN NULL
-          ELSE GREATEST(
-            CAST((
-              SELECT
-                COUNT(*)
-              FROM dpsql_release_0
-              WHERE
-                dpsql_release_0.dpsql_present_0
-            ) AS DOUBLE),
-            1e0
-          )
+          ELSE GREATEST(CAST((
+            SELECT
+              COUNT(*)
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE), 1e0)
         END
       ) * 0.5206355432540113e0
     )
@@ -184,22 +168,14 @@ FROM (
           WHEN CAST((
             SELECT
               COUNT(*)
-            FROM dpsql_release_0
-            WHERE
-              dpsql_release_0.dpsql_present_0
-          ) AS DOUBLE) IS NULL
-          OR 1e0 IS NULL
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE) IS NULL OR 1e0 IS NULL
           THEN NULL
-          ELSE GREATEST(
-            CAST((
-              SELECT
-                COUNT(*)
-              FROM dpsql_release_0
-              WHERE
-                dpsql_release_0.dpsql_present_0
-            ) AS DOUBLE),
-            1e0
-          )
+          ELSE GREATEST(CAST((
+            SELECT
+              COUNT(*)
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE), 1e0)
         END
       ) * 0.5206355432540113e0
     )
@@ -217,22 +193,14 @@ FROM (
           WHEN CAST((
             SELECT
               COUNT(*)
-            FROM dpsql_release_0
-            WHERE
-              dpsql_release_0.dpsql_present_0
-          ) AS DOUBLE) IS NULL
-          OR 1e0 IS NULL
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE) IS NULL OR 1e0 IS NULL
           THEN NULL
-          ELSE GREATEST(
-            CAST((
-              SELECT
-                COUNT(*)
-              FROM dpsql_release_0
-              WHERE
-                dpsql_release_0.dpsql_present_0
-            ) AS DOUBLE),
-            1e0
-          )
+          ELSE GREATEST(CAST((
+            SELECT
+              COUNT(*)
+            FROM dpsql_release_0 AS dpsql_every_group
+          ) AS DOUBLE), 1e0)
         END
       ) * 0.5206355432540113e0
     )
