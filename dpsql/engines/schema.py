@@ -53,7 +53,8 @@ class SchemaTable:
     ``loose_keys`` are foreign keys that are declared but not enforced for all rows, and the ends of foreign keys
     through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
     engine's schema of the table where it is not the default one, and ``name`` begins with it then. A ``view`` has no
-    constraints. Rows that are not ``told_apart`` have no identity by which the engine knows one from another.
+    constraints. A table that is ``computed`` has columns that are made when they are read, by the clock perhaps. Rows
+    that are not ``told_apart`` have no identity by which the engine knows one from another.
     """
 
     name: str
@@ -64,12 +65,18 @@ class SchemaTable:
     loose_keys: tuple[ForeignKey, ...] = ()
     schema: str | None = None
     view: bool = False
+    computed: bool = False
     told_apart: bool = True
 
     @property
     def own_name(self) -> str:
         """What it is called in its schema."""
         return self.name if self.schema is None else self.name.removeprefix(f"{self.schema}.")
+
+    @property
+    def stored(self) -> bool:
+        """Whether each value is stored, so that nothing but a write changes what is read."""
+        return not (self.view or self.computed)
 
     @property
     def references(self) -> tuple[ForeignKey, ...]:
@@ -155,8 +162,9 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The measured profile of a *public* table: its row count; where nobody can write to it meanwhile, the columns
-    whose values are distinct and not NULL; and where the numbers and dates of a column lie, dates in days."""
+    """The measured profile of a *public* table: how many rows people are joined with at most, which is exact where rows
+    last and two at least where they do not; of lasting rows, the columns whose values are distinct and not NULL; and
+    where the numbers and dates of a column lie, dates in days."""
 
     rows: int
     unique: frozenset[str] = frozenset()

@@ -22,7 +22,7 @@ from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact_table import CursorRows
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
-from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Rows, Way, way_scan
 from dpsql.errors import Error
@@ -157,13 +157,33 @@ class SQLEngine(ABC, Generic[S]):
         items: list[exp.Expr] = [exp.alias_(self._read(source, name), name, quoted=True) for name in columns]
         return exp.select(*items).from_(self._from(source))
 
-    def _count(self, table: str) -> int:
-        """The number of rows of a table that is public."""
-        return int(self._one_row(exp.select("COUNT(*)").from_(self._from(self.schema().table(table))))[0])
+    def public_profile(self, table: str) -> Profile:
+        """The measured profile of a table that the owner declared public; no other table may be profiled.
 
-    def _seen(self, table: str) -> dict[str, Interval]:
-        """Where the numbers and dates of a table lie that is public. Where rows can change, with some room around."""
-        source = self.schema().table(table)
+        Rows that others can change, and those of a view that the clock or a file changes, are taken to be several, and
+        no column to be unique but those that the database keeps so: one row more shall not double what one person adds
+        to a join. Ranges have room around then: what lies outside is clipped.
+        """
+        source, lasting = self.schema().table(table), self.lasting(table)
+        rows = int(self._one_row(exp.select("COUNT(*)").from_(self._from(source)))[0])
+        if rows > PROFILED_ROWS:
+            return Profile(rows)
+        seen = self._seen(source)
+        if not lasting:
+            return Profile(max(rows, 2), seen={name: roomy(one) for name, one in seen.items()})
+        return Profile(rows, self._distinct(source, rows), seen)
+
+    def _distinct(self, source: SchemaTable, rows: int) -> frozenset[str]:
+        """The columns in which no two rows share a value, as it is read, and none is NULL."""
+        names = [column.name for column in source.columns.values() if column.type is not None]
+        if not names:
+            return frozenset()
+        items = [exp.Count(this=exp.Distinct(expressions=[self._read(source, name)])) for name in names]
+        counts = self._one_row(exp.select(*items).from_(self._from(source)))
+        return frozenset(name for name, count in zip(names, counts, strict=True) if count == rows)
+
+    def _seen(self, source: SchemaTable) -> dict[str, Interval]:
+        """Where the numbers and dates of a table lie that is public."""
         names = [name for name, one in source.columns.items() if one.type is not None and one.type.kind in _MEASURED]
         if not names:
             return {}
@@ -171,8 +191,7 @@ class SQLEngine(ABC, Generic[S]):
         ends = [end(this=read.copy()) for read in reads for end in (exp.Min, exp.Max)]
         row = self._one_row(exp.select(*ends).from_(self._from(source)))
         found = {name: _between(*row[2 * at : 2 * at + 2]) for at, name in enumerate(names)}
-        lasting = self.lasting(table)
-        return {name: one if lasting else roomy(one) for name, one in found.items() if one is not None}
+        return {name: one for name, one in found.items() if one is not None}
 
     def _one_row(self, query: exp.Query, timeout: float | None = None) -> tuple[Any, ...]:
         """The row of an aggregation without groups."""

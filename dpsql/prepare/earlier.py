@@ -25,8 +25,6 @@ from rewriter.refused import NeedsAnswer, Refused
 
 MAX_STAGES = 8
 """Queries of one statement that are charged one after another."""
-_UNKNOWN_ROWS = 100
-"""As how many a person counts who is joined with all rows of an answer whose groups are not declared."""
 _REMEMBERED = 8
 """So many released answers of one statement: they change when its first queries are bought again."""
 
@@ -75,7 +73,7 @@ def _prepared(
     def with_answer(answer: EarlierAnswer, query: Parsed) -> Prepared:
         return _prepared(rewritten, query, catalog.with_answer(needed.text, answer), sql, sandbox, inner=inner)
 
-    draft = with_answer(EarlierAnswer(answered_columns(first), (), _most(first)).unknown, parsed)
+    draft = with_answer(EarlierAnswer(answered_columns(first), (), _groups(first)).unknown, parsed)
     if not any(needed.text in stage.program.answers for stage in draft.stages):
         # It was only looked at on the way to another plan.
         return draft
@@ -100,14 +98,13 @@ def earlier_answer(prepared: Prepared, rows: ColumnarRows) -> EarlierAnswer:
     """The released rows of a query, as constants. What PostgreSQL's numbers cannot be is NULL."""
     width = len(prepared.columns)
     constants = tuple(tuple(map(_constant, row)) for row in rows.among(range(width)))
-    return EarlierAnswer(answered_columns(prepared), constants, _most(prepared))
+    return EarlierAnswer(answered_columns(prepared), constants, _groups(prepared))
 
 
-def _most(prepared: Prepared) -> int:
-    """How many rows a query may release, as far as that follows from its declared groups."""
+def _groups(prepared: Prepared) -> int | None:
+    """How many groups a query releases at most, where its one release declares them."""
     plans = prepared.program.plans
-    known = [plan.cells for plan in plans if plan.cells is not None]
-    return max(1, known[0]) if len(known) == len(plans) == 1 else _UNKNOWN_ROWS
+    return plans[0].cells if len(plans) == 1 else None
 
 
 def _constant(value: Scalar | None) -> Scalar | None:

@@ -25,8 +25,8 @@ class EarlierAnswer:
 
     Guarantee: whatever the ``rows`` are, a statement that reads them has the same columns and releases: they are values
     of which nothing but the type and the range is known, so that it can be planned, and refused, before anything was
-    paid for. There are at most so many of them as ``most`` says, by which people are clipped who are joined with
-    several.
+    paid for. ``groups`` is how many its release declares, None where none are: people who are joined with several rows
+    are clipped by that.
 
     >>> from rewriter.declared import DOUBLE
     >>> EarlierAnswer((AnsweredColumn("a", DOUBLE, True),), (), 1).unknown.rows
@@ -35,9 +35,9 @@ class EarlierAnswer:
 
     columns: tuple[AnsweredColumn, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
-    most: int
+    groups: int | None
 
     @property
     def unknown(self) -> EarlierAnswer:
         """The same as long as nothing is released: one row of which nothing is known."""
-        return EarlierAnswer(self.columns, ((None,) * len(self.columns),), self.most)
+        return EarlierAnswer(self.columns, ((None,) * len(self.columns),), self.groups)

@@ -86,6 +86,9 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
             None, _few(f"{behind:,} declared values are behind the groups, no more than {MAX_CELLS:,} are read")
         )
     cells = math.prod(_most([keys[place] for place in part.places], filters, part.size) for part in listed)
+    if math.prod(part.size for part in listed) > 1:
+        # The values of rows are fewer than those listed: a range leaves one of them, and the list may hold another.
+        cells = max(2, cells)
     if cells > MAX_CELLS:
         return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
     columns = [

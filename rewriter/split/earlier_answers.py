@@ -28,14 +28,12 @@ from rewriter.expressions import Value
 from rewriter.refused import TOO_COMPLEX, NeedsAnswer, Refused, compared_with_aggregate
 from rewriter.relations import Relation
 from rewriter.split.named_queries import Names, Outer, Resolved
+from rewriter.split.told_apart import told_apart
 from rewriter.statement import (
     conjuncts,
     folded,
     from_items,
-    has_aggregate,
     is_equality,
-    star_of,
-    unaliased,
     unparenthesised,
     walk,
 )
@@ -44,6 +42,13 @@ _MEASURED: Fact[bool] = Fact("measured")
 """Of a column of constants: numbers with noise."""
 MAX_CELLS = 10_000
 """Released numbers that stand in one statement."""
+_MANY = 100
+"""As how many a person counts who is joined with all rows of an answer of which nobody knows how many there are. It is
+never less than 2 but where a theorem says that there is one: then people are not clipped."""
+
+
+class MoreRowsThanClaimed(AssertionError):
+    """A query released rows that its form excludes: people would be counted more often than is claimed."""
 
 
 @dataclass(slots=True)
@@ -131,7 +136,9 @@ def by_own_keys(select: exp.Select, answers: Set[int]) -> exp.Select:
 
 def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dialect) -> Relation:
     """The rows of an answer as public rows, of which nothing but types and ranges is known."""
-    if (many := max(answer.most, len(answer.rows))) * len(answer.columns) > MAX_CELLS:
+    unique = told_apart(query)
+    most = 1 if unique == frozenset() else _MANY if unique is None or answer.groups is None else max(2, answer.groups)
+    if (many := max(most, len(answer.rows))) * len(answer.columns) > MAX_CELLS:
         raise Refused(
             f"rows of people are compared with {many:,} released groups",
             hint="compare them with fewer groups, or with one number",
@@ -144,14 +151,12 @@ def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dial
         (one.name, replace(Value.unknown(_column(f"c{place}", alias, one), one.type), interval=one.range))
         for place, one in enumerate(answer.columns)
     )
-    unique = _told_apart(query)
     if unique is not None and len({tuple(row[place] for place in sorted(unique)) for row in answer.rows}) < len(
         answer.rows
     ):
-        raise AssertionError("groups of one query differ in their keys")
-    bound = ContributionBound(1 if unique == frozenset() else answer.most)
+        raise MoreRowsThanClaimed
     rows = exp.Select().from_(aliased(_values(answer, dialect), alias), copy=False)
-    return Relation(columns, rows, None, bound, unique=() if unique is None else (unique,))
+    return Relation(columns, rows, None, ContributionBound(most), unique=() if unique is None else (unique,))
 
 
 def _column(name: str, alias: str, column: AnsweredColumn) -> exp.Expr:
@@ -193,38 +198,3 @@ def _values(answer: EarlierAnswer, dialect: Dialect) -> exp.Select:
     return exp.Select(expressions=typed(lambda name: exp.column(name, "v"))).from_(
         exp.Values(expressions=rows, alias=alias), copy=False
     )
-
-
-def _told_apart(query: exp.Expr) -> frozenset[int] | None:
-    """The places of columns by which the rows of a query differ, whatever the data; none of a query of one row.
-
-    >>> import sqlglot
-    >>> texts = ("SELECT AVG(x) FROM t", "SELECT a, AVG(x) FROM t GROUP BY a", "SELECT AVG(x) FROM t GROUP BY a")
-    >>> [_told_apart(sqlglot.parse_one(text)) for text in texts]
-    [frozenset(), frozenset({0}), None]
-    """
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    if not isinstance(query, exp.Select) or any(star_of(item)[0] for item in query.expressions):
-        return None
-    group = query.args.get("group")
-    if group is None:
-        alone = any(map(has_aggregate, query.expressions)) and not query.args.get("distinct")
-        return frozenset() if alone else None
-    if any(value for part, value in group.args.items() if part != "expressions"):
-        return None
-    items = [unaliased(item) for item in query.expressions]
-    places = [_place(key, items) for key in group.expressions]
-    known = [place for place in places if place is not None]
-    return frozenset(known) if len(known) == len(places) else None
-
-
-def _place(key: exp.Expr, items: list[exp.Expr]) -> int | None:
-    """The column of a select list that a key is: by its position, by the expression, or by its name."""
-    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return int(key.name) - 1
-    if key in items:
-        return items.index(key)
-    # A name that a column of FROM could have as well means that column, unless the item is that column.
-    named = [place for place, item in enumerate(items) if isinstance(item, exp.Column) and item.name == key.name]
-    return named[0] if isinstance(key, exp.Column) and not key.table and len(named) == 1 else None

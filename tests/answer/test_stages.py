@@ -196,7 +196,9 @@ def test_whatever_was_released_the_plan_differs_in_its_constants_alone() -> None
         assert isinstance(statement, Select)
         shapes = []
         for _ in range(6):
-            answers, _ = with_answers(statement.tree, known, DUCKDB, lambda unknown: drawn(random, unknown))
+            answers, _ = with_answers(
+                statement.tree, known, DUCKDB, lambda unknown, tried: drawn(random, unknown, tried)
+            )
             plans = [plan(one, Norm.L2, DUCKDB) for one in split(statement.tree.copy(), answers, DUCKDB).groupings]
             shapes.append([_shape(one) for one in plans])
         assert all(shape == shapes[0] for shape in shapes), sql

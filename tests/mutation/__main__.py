@@ -37,10 +37,14 @@ class Found:
     verdict: Verdict
 
 
-def plant_all(jobs: int, folder: Path, every: int, say: Callable[[Found], None], *, check: bool) -> list[str]:
+def plant_all(
+    jobs: int, folder: Path, every: int, say: Callable[[Found], None], *, check: bool, named: str = ""
+) -> list[str]:
     """Try the bugs in copies of the source; what the honest source fails, which would make the rest worthless."""
     work: queue.SimpleQueue[tuple[str, Bug]] = queue.SimpleQueue()
-    chosen = [(area, bug) for area, bugs in AREAS.items() for bug in bugs][::every]
+    chosen = [(area, bug) for area, bugs in AREAS.items() for bug in bugs if named in f"{bug.name} {bug.place}"][
+        ::every
+    ]
     for one in chosen:
         work.put(one)
     tests = sorted({test for _, bug in chosen for test in bug.tests})
@@ -103,6 +107,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="bugs at a time (%(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"one bug in {QUICK}")
     parser.add_argument("--part", choices=("hunted", "planted", "all"), default="all", help="(%(default)s)")
+    parser.add_argument(
+        "--named", default="", metavar="TEXT", help="only planted bugs with this in their name or place"
+    )
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests on the honest source before")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found here")
     options = parser.parse_args()
@@ -119,12 +126,12 @@ def main() -> int:
 
     started = time.monotonic()
     # Forks first, while there are no threads.
-    for one in hunt_all(options.jobs, every) if options.part != "planted" else ():
+    for one in hunt_all(options.jobs, every) if options.part != "planted" and not options.named else ():
         say(one)
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dpsql-mutation-") as folder:
         if options.part != "hunted":
-            failed = plant_all(options.jobs, Path(folder), every, say, check=not options.unchecked)
+            failed = plant_all(options.jobs, Path(folder), every, say, check=not options.unchecked, named=options.named)
     for text in failed:
         console.print(f"the honest source fails:\n{text}", markup=False)
     alive = [one for one in found if one.verdict.found_by is None]

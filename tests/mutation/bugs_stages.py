@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 STAGES = "tests/answer/test_stages.py"
 MEANS = "tests/relations/test_forms_mean.py"
 MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
+MULTIPLIED = "tests/answer/test_multiplied_people.py"
 GOLDEN = "tests/golden/test_queries.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -55,9 +56,72 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "people are clipped by how many groups were released",
         "rewriter.split.earlier_answers:_relation",
-        "bound = ContributionBound(1 if unique == frozenset() else answer.most)",
-        "bound = ContributionBound(1 if unique == frozenset() else max(1, len(answer.rows)))",
+        "else max(2, answer.groups)",
+        "else max(2, len(answer.rows))",
         STAGES,
+    ),
+    bug(
+        "who is joined with an answer of one declared group is not clipped",
+        "rewriter.split.earlier_answers:_relation",
+        "else max(2, answer.groups)",
+        "else answer.groups",
+        MULTIPLIED,
+    ),
+    bug(
+        "an answer of nobody knows how many rows has as many as it has groups",
+        "rewriter.split.earlier_answers:_relation",
+        "_MANY if unique is None or answer.groups is None else max(2, answer.groups)",
+        "_MANY if answer.groups is None else answer.groups",
+        MULTIPLIED,
+    ),
+    bug(
+        "an answer has one row whatever stands beside it",
+        "rewriter.split.told_apart:_kept",
+        "if len(read) != 1 or read[0] is None",
+        "if not read or read[0] is None",
+        MULTIPLIED,
+    ),
+    bug(
+        "an aggregation has one row, and makes rows in its select list",
+        "rewriter.split.told_apart:told_apart",
+        "if any(makes_rows(node) for item in query.expressions for node in walk(item)):",
+        "if False:",
+        "rewriter/split/told_apart.py",
+    ),
+    bug(
+        "more rows than a query's form allows reach the engine",
+        "rewriter.split.earlier_answers:_relation",
+        "raise MoreRowsThanClaimed",
+        "pass",
+        f"{MULTIPLIED}::test_more_rows_than_a_form_allows_never_reach_the_engine",
+    ),
+    bug(
+        "a range leaves one group, and another one is listed",
+        "rewriter.keys.key_sets:key_set",
+        "cells = max(2, cells)",
+        "cells = max(1, cells)",
+        MULTIPLIED,
+    ),
+    bug(
+        "a public view that has one row will always have one",
+        "dpsql.engines.sql_engine:SQLEngine.public_profile",
+        "return Profile(max(rows, 2), seen=",
+        "return Profile(rows, seen=",
+        MULTIPLIED,
+    ),
+    bug(
+        "what a view has today it has for ever",
+        "dpsql.engines.schema:SchemaTable.stored",
+        "return not (self.view or self.computed)",
+        "return not self.computed",
+        MULTIPLIED,
+    ),
+    bug(
+        "what a generated column has today it has for ever",
+        "dpsql.engines.schema:SchemaTable.stored",
+        "return not (self.view or self.computed)",
+        "return not self.view",
+        MULTIPLIED,
     ),
     bug(
         "people are looked up in a list of the frequent values of people",
@@ -68,10 +132,10 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows that differ by nothing are told apart",
-        "rewriter.split.earlier_answers:_told_apart",
+        "rewriter.split.told_apart:told_apart",
         "return frozenset(known) if len(known) == len(places) else None",
         "return frozenset(known)",
-        "rewriter/split/earlier_answers.py",
+        "rewriter/split/told_apart.py",
     ),
     bug(
         "people's values are asked to equal a noisy number",

@@ -194,10 +194,28 @@ class RelationalForms(Relations):
     def _beside_answer(self, depth: int) -> str:
         """Joined with groups that are released first: by their key, and by an inequality, with many of them."""
         a, b, g = self._alias(), self._alias(), self._alias()
-        groups = f"SELECT {b}.k AS c, COUNT(*) AS n FROM ({self.relation(depth)}) AS {b} GROUP BY {b}.k"
+        groups = self._repeated(f"SELECT {b}.k AS c, COUNT(*) AS n FROM ({self.relation(depth)}) AS {b} GROUP BY {b}.k")
         on = self.random.choice([f"{g}.c = {a}.k", f"{g}.c = {a}.k AND {g}.n > {a}.x", f"{g}.n > {a}.x"])
         join = self.random.choice(["JOIN", "LEFT JOIN"])
         return f"SELECT {a}.pid, {a}.k, {a}.x, {g}.n AS y FROM ({self.relation(depth)}) AS {a} {join} ({groups}) AS {g} ON {on}"
+
+    def _repeated(self, groups: str) -> str:
+        """Released groups as they are, or one number, or as often as public rows beside them say."""
+        z, one = self._alias(), f"SELECT 'a' AS c, SUM(n) AS n FROM ({groups}) AS {self._alias()}"
+        return self.random.choice(
+            [
+                groups,
+                groups,
+                one,
+                f"SELECT {z}.c, {z}.n FROM ({one}) AS {z}",
+                f"SELECT {z}.c, {z}.n FROM ({one}) AS {z}, generate_series(1, 9) AS {self._alias()}(i)",
+                f"SELECT q.name AS c, {z}.n FROM ({one}) AS {z} CROSS JOIN region AS q",
+                f"SELECT {z}.c, {z}.n FROM ({groups}) AS {z}, (VALUES (1), (2), (3)) AS {self._alias()}(i)",
+                f"SELECT {z}.c, {z}.n FROM ({groups}) AS {z} UNION ALL SELECT q.name AS c, q.size AS n FROM region AS q",
+                f"SELECT c, SUM(n) AS n, generate_series(1, 5) AS i FROM ({groups}) AS {z} GROUP BY c",
+                f"SELECT c, n FROM ({one}) AS {z} JOIN region AS q ON TRUE ORDER BY n LIMIT 4",
+            ]
+        )
 
     def _looked_up(self, depth: int) -> str:
         """A value of other rows, looked up for each: of the person's own, or of everybody's with the same key."""

@@ -28,7 +28,7 @@ from dpsql.engines.duckdb.file_views import readable_rows, write_views
 from dpsql.engines.exact_table import read_table, read_tables, with_ranks
 from dpsql.engines.known_groups import KnownGroups, can_be_known, inhabited_table, known_groups
 from dpsql.engines.listed_files import ListedFiles, WatchedFiles
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
@@ -269,9 +269,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         if plan.inhabited is None or not can_be_known(plan):
             return False
         default = self.dialect.default_schema
-        lasting = {
-            (table.schema or default, table.own_name) for table in self.schema().tables.values() if not table.view
-        }
+        lasting = {(table.schema or default, table.own_name) for table in self.schema().tables.values() if table.stored}
         return plan.inhabited.tables <= lasting
 
     def _known_groups(self, cursor: _Cursor, plan: Plan) -> KnownGroups | None:
@@ -292,22 +290,10 @@ class DuckDBEngine(SQLEngine[_Cursor]):
                 rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
         return rows
 
-    def public_profile(self, table: str) -> Profile:
-        """The measured profile of a table that the owner declared public. No other table may be profiled."""
-        source = self.schema().table(table)
-        rows = self._count(table)
-        names = [column.name for column in source.columns.values() if column.type is not None]
-        if not names or rows > PROFILED_ROWS:
-            return Profile(rows)
-        # As the rewriter reads a column: what differs only by nanoseconds is not unique.
-        items = [exp.Count(this=exp.Distinct(expressions=[self._read(source, name)])) for name in names]
-        counts = self._one_row(exp.select(*items).from_(self._from(source)))
-        unique = frozenset(name for name, count in zip(names, counts, strict=True) if count == rows)
-        return Profile(rows, unique, self._seen(table))
-
     def lasting(self, table: str) -> bool:
-        """The rows of a table stay as they are, and those of watched files; another view may compute by chance."""
-        return self._own is not None or not self.schema().table(table).view
+        """Stored rows stay as they are, and those of watched files; another view, and a generated column, may follow
+        the clock or chance."""
+        return self._own is not None or self.schema().table(table).stored
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""

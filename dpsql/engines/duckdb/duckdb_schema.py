@@ -22,6 +22,10 @@ _COLUMNS = """
     SELECT schema_name, table_name, column_name, data_type, NOT is_nullable FROM duckdb_columns()
     WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, table_name, column_index"""
 _VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database()"
+_COMPUTED = """
+    SELECT schema_name, table_name FROM duckdb_tables()
+    WHERE NOT internal AND database_name = current_database() AND contains(upper(sql), 'GENERATED ALWAYS')"""
+"""A generated column may read the clock. A default that merely has these words in it loses nothing but accuracy."""
 _CONSTRAINTS = """
     SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
     FROM duckdb_constraints() WHERE database_name = current_database()
@@ -42,9 +46,14 @@ def read_schema(cursor: duckdb.DuckDBPyConnection) -> Schema:
         for name in _collated(cursor, schema, table, found):
             found[name] = replace(found[name], engine_type="VARCHAR with a collation", type=None)
     views = set(cursor.execute(_VIEWS).fetchall())
+    computed = set(cursor.execute(_COMPUTED).fetchall())
     tables = {
         (schema, name): SchemaTable(
-            name, found, schema=None if schema == DUCKDB.default_schema else schema, view=(schema, name) in views
+            name,
+            found,
+            schema=None if schema == DUCKDB.default_schema else schema,
+            view=(schema, name) in views,
+            computed=(schema, name) in computed,
         )
         for (schema, name), found in columns.items()
     }

@@ -34,7 +34,7 @@ from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
@@ -180,15 +180,6 @@ class PostgresEngine(SQLEngine[Line]):
         values = list(zip(*rows, strict=True)) or [()] * len(columns)
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
-
-    def public_profile(self, table: str) -> Profile:
-        """How many rows there are in a table that the owner declared public; of no other table may it be asked.
-
-        It may be written to while it is read here. So no column is unique but those that the database keeps so, and
-        rows are taken to be several: one row more shall not double what one person adds to a join.
-        """
-        rows = self._count(table)
-        return Profile(max(rows, 2), seen=self._seen(table) if rows <= PROFILED_ROWS else {})
 
     def lasting(self, table: str) -> bool:
         """Never: others write to the database."""

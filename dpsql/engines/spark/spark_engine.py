@@ -27,7 +27,7 @@ from sqlglot.tokenizer_core import TokenType
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.listed_files import FilesChanged
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, QualifiedName, Schema, SchemaTable
+from dpsql.engines.schema import Concern, QualifiedName, Schema, SchemaTable
 from dpsql.engines.spark.spark_schema import read_schema
 from dpsql.engines.spark.spark_session import SparkLine, connect
 from dpsql.engines.sql_engine import SQLEngine
@@ -211,11 +211,6 @@ class SparkEngine(SQLEngine[SparkLine]):
         rows = self._call(lambda line: line.execute(sql).to_arrow_table())
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return rows.cast(pa.schema(list(zip(columns, types, strict=True))))
-
-    def public_profile(self, table: str) -> Profile:
-        """How many rows there are in a public table; others may write to it, so that no column is unique."""
-        rows = self._count(table)
-        return Profile(max(rows, 2), seen=self._seen(table) if rows <= PROFILED_ROWS else {})
 
     def lasting(self, table: str) -> bool:
         """Never: others write to the tables."""
