@@ -29,6 +29,9 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 _NULLS = ("", "~", "null", "Null", "NULL")
 # libyaml's parser yields the same events and is ten times as fast; not every platform has it.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BRACKETS = 200
+"""libyaml reads a line ahead of what it yields, and some versions limit how many brackets may be open there. A line with
+more brackets is read by Python's parser, which has no limit: how deep a policy may be is said here, with its path."""
 
 
 class Written(str):
@@ -112,9 +115,9 @@ def read(text: str) -> Tree:
     """
     if len(text) > MAX_BYTES:
         raise _refused("", f"the file is longer than {MAX_BYTES >> 20} MiB")
+    brackets = max((line.count("[") + line.count("{") for line in text.splitlines()), default=0)
     try:
-        events = yaml.parse(text, Loader=_LOADER)
-        return _document(events)
+        return _document(yaml.parse(text, Loader=_LOADER if brackets <= _BRACKETS else yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}" if mark else ""
