@@ -330,6 +330,7 @@ def open_here(
 
 def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     policy, known, engine = found.policy, found.catalog, found.engine
+    engine.schema()  # now: a statement that holds a turn of the engine must not wait for another one
     engine.rely_on(known.tables)
     total, _ = accountants(policy)
     ledger = open_ledger(policy, writer=writer, clock=clock)

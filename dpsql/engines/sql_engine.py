@@ -98,7 +98,8 @@ class SQLEngine(ABC, Generic[S]):
         return type(error).__name__
 
     def schema(self) -> Schema:
-        """The declared schema: tables, views, columns, keys. It is read once."""
+        """The declared schema: tables, views, columns, keys. It is read once, when a policy is opened: a statement that
+        holds a turn takes none beside it."""
         if self._schema is None:
             self._schema = self._call(self._read_schema)
         return self._schema

@@ -1,5 +1,8 @@
 """Turns of an engine: how many calls it computes at once, while the others wait.
 
+Guarantee: nobody waits for a turn without a limit, and nobody waits for one while it holds another: statements that did
+would wait for each other for ever.
+
 Why a turn is taken before a charge: a statement that waits for the engine after its charge would lose its budget if it
 waited too long. So a statement takes its turn first, and is charged then. The turn is handed to every call that reads,
 so that all reads of the statement are within it.
@@ -9,14 +12,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.fair_line import FairLine
+
+PATIENCE = 60.0
+"""Seconds that a call without a time of its own waits for its turn."""
+
+
+class TurnWithinTurn(AssertionError):
+    """A thread that holds a turn asked for another one."""
 
 
 class Turn:
@@ -65,6 +77,8 @@ class Load:
     _running: int = 0
     _line: FairLine[bool] = field(default_factory=FairLine)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _holders: Counter[int] = field(default_factory=Counter)
+    """How many turns each thread has taken that last."""
 
     @property
     def running(self) -> int:
@@ -74,7 +88,7 @@ class Load:
     def waiting(self) -> int:
         return len(self._line)
 
-    def take(self, timeout: float | None, cancellation: Cancellation | None = None, name: str = "") -> Turn | None:
+    def take(self, timeout: float, cancellation: Cancellation | None = None, name: str = "") -> Turn | None:
         """A turn; None where there is none in time. Who is cancelled stops waiting. Those of one ``name`` wait for each
         other, and for one of every other name at a time.
         """
@@ -82,19 +96,18 @@ class Load:
         with self._lock:
             place = self._line.join(name)
             self._line.serve(self._room)
-        end = None if timeout is None else time.monotonic() + timeout
+        end = time.monotonic() + timeout
         with wanted.watching(place.bell.set):
-            while place.given is None and not wanted.cancelled:
-                left = None if end is None else end - time.monotonic()
-                if left is not None and left <= 0:
-                    break
+            while place.given is None and not wanted.cancelled and (left := end - time.monotonic()) > 0:
                 place.bell.wait(left)
                 place.bell.clear()
+        holder = threading.get_ident()
         with self._lock:
             if place.given is None:
                 self._line.leave(place)
                 return None
-        turn = Turn(self._give_back)
+            self._holders[holder] += 1
+        turn = Turn(partial(self._give_back, holder))
         if wanted.cancelled:
             turn.end()
             return None
@@ -107,18 +120,24 @@ class Load:
         self._running += 1
         return True
 
-    def _give_back(self) -> None:
+    def _give_back(self, holder: int) -> None:
         with self._lock:
             self._running -= 1
+            self._holders[holder] -= 1
+            if not self._holders[holder]:
+                del self._holders[holder]
             self._line.serve(self._room)
 
     @contextmanager
     def within(self, timeout: float | None, turn: Turn | None = None) -> Iterator[bool]:
-        """Run a block in this turn, or in one that is taken for it; the value says whether there was one."""
+        """Run a block in this turn, or in one that is taken for it; the value says whether there was one. Raises
+        :class:`TurnWithinTurn` where this thread holds one that it has not handed on."""
         if turn is not None and turn.lasts:
             yield True
             return
-        taken = self.take(timeout)
+        if self._holders.get(threading.get_ident()):
+            raise TurnWithinTurn
+        taken = self.take(PATIENCE if timeout is None else timeout)
         try:
             yield taken is not None
         finally:

@@ -30,8 +30,9 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 # libyaml's parser yields the same events and is ten times as fast; not every platform has it.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BRACKETS = 200
-"""libyaml reads a line ahead of what it yields, and some versions limit how many brackets may be open there. A line with
-more brackets is read by Python's parser, which has no limit: how deep a policy may be is said here, with its path."""
+"""libyaml reads a line ahead of what it yields, and some versions limit how many brackets may be open there. A line
+with more brackets is read by Python's parser, which has no limit: how deep a policy may be is said here, with its
+path."""
 
 
 class Written(str):

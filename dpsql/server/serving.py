@@ -137,6 +137,7 @@ def made(
     turns: Turns | None = None,
 ) -> Parts:
     """A server, and all that observes it; ``stack`` closes what has to be closed."""
+    proxy.zones()  # before anybody asks: statements would wait for it one after the other
     limits = proxy.policy.limits
     audit = Audit(serving.audit) if serving.audit is not None else None
     observers: list[Observer] = [logs.LogObserver()]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dpsql.engines import Load
+from dpsql.engines.turns import TurnWithinTurn
 
 
 @pytest.mark.quick
@@ -32,7 +34,8 @@ def test_a_turn_is_kept_on_another_thread() -> None:
 
 def test_a_turn_ends_once() -> None:
     load = Load(2)
-    first, second = load.take(0.01), load.take(0.01)
+    with ThreadPoolExecutor(1) as pool:
+        first, second = pool.submit(load.take, 0.01).result(), pool.submit(load.take, 0.01).result()
     assert first is not None
     assert second is not None
     first.end()
@@ -51,3 +54,17 @@ def test_a_turn_ends_where_its_block_fails() -> None:
             raise KeyError
     except KeyError:
         assert load.running == 0
+
+
+def test_who_holds_a_turn_takes_none_beside_it() -> None:
+    """Two such statements would wait for each other for as long as they may."""
+    load = Load(2)
+    turn = load.take(0.01)
+    assert turn is not None
+    with pytest.raises(TurnWithinTurn), load.within(0.01):
+        pass
+    with load.within(0.01, turn) as inside:
+        assert inside
+    turn.end()
+    with load.within(0.01) as inside:
+        assert inside

@@ -82,4 +82,32 @@ BUGS: tuple[Bug, ...] = (
         "        self._tell(StopCall())\n        if self._told > 0:\n",
         f"{WORKERS}::test_workers_draw_noise_of_their_own_and_finish_what_runs",
     ),
+    bug(
+        "the schema is read in a turn beside the statement's",
+        "dpsql.opened:_open",
+        "    engine.schema()  # now: a statement that holds a turn of the engine must not wait for another one\n",
+        "",
+        "tests/operations/test_first_statements.py::test_first_statements_of_declared_groups_wait_for_nobody",
+    ),
+    bug(
+        "who holds a turn waits for another one",
+        "dpsql.engines.turns:Load.within",
+        "            raise TurnWithinTurn\n",
+        "            pass\n",
+        "tests/engines/test_turns.py",
+    ),
+    bug(
+        "a statement that the stopping server ends does not say that it was paid",
+        "dpsql.server.session.protocol:Protocol.abandon",
+        "self._ended_paid or (self.session is not None and self.session.paying)",
+        "self._ended_paid",
+        "tests/operations/test_workers.py::test_a_statement_that_the_stopping_server_ends_says_that_it_was_paid",
+    ),
+    bug(
+        "who has nothing to fork from goes on serving",
+        "dpsql.server.workers.foreman:Foreman._lost_the_nursery",
+        "            self.stop()\n",
+        "",
+        "tests/operations/test_workers.py::test_a_server_that_cannot_fork_any_more_ends_with_an_error",
+    ),
 )

@@ -15,7 +15,7 @@ import pytest
 
 from tests.attacks.library import POLICY, duckdb_library
 from tests.operations.operated import PATIENCE, eventually
-from tests.operations.several import Several, gone, several
+from tests.operations.several import Several, gone, parent, several
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 EACH, CONNECTIONS = 3, 12
@@ -46,13 +46,14 @@ class Asking(threading.Thread):
         self._connection, self._sql = connection, sql
         self.row: Any = None
         self.sqlstate: str | None = ""
+        self.hint: str | None = None
         self.start()
 
     def run(self) -> None:
         try:
             self.row = self._connection.execute(self._sql.encode()).fetchone()
         except psycopg.Error as problem:
-            self.sqlstate = problem.sqlstate
+            self.sqlstate, self.hint = problem.sqlstate, problem.diag.message_hint
 
     def ended(self) -> Asking:
         self.join(PATIENCE)
@@ -225,6 +226,39 @@ def test_workers_draw_noise_of_their_own_and_finish_what_runs(tmp_path: Path) ->
         assert server.process.wait(PATIENCE) == 0
         gone(family)
         assert "Traceback" not in server.log.read_text()
+
+
+def test_a_statement_that_the_stopping_server_ends_says_that_it_was_paid(tmp_path: Path) -> None:
+    policy = duckdb_library(tmp_path / "library", with_person=True, policy=POLICY).policy
+    with several(policy) as server, server.standing(), server.connect() as one, server.connect() as idle:
+        asking = Asking(one, COUNT + "1")
+        eventually(lambda: len(server.entered()) == 1)
+        server.process.terminate()
+        eventually(lambda: '"stopping"' in server.log.read_text())
+        server.process.terminate()
+        asking.ended()
+        assert (asking.sqlstate, asking.row) == ("57P01", None)
+        assert asking.hint == "the statement that ran was charged, and what was charged stays charged"
+        with pytest.raises(psycopg.OperationalError) as ended:
+            idle.execute("SELECT 1")
+        assert ended.value.diag.message_hint is None
+        assert len(server.charges()) == 1
+
+
+def test_a_server_that_cannot_fork_any_more_ends_with_an_error(tmp_path: Path) -> None:
+    """What runs ends first. The service is started anew, as the guide says."""
+    policy = duckdb_library(tmp_path / "library", with_person=True, policy=POLICY).policy
+    with several(policy) as server:
+        with server.standing(), server.connect() as one:
+            asking = Asking(one, COUNT + "1")
+            eventually(lambda: len(server.entered()) == 1)
+            (nursery,) = {parent(worker) for worker in server.entered()}
+            assert nursery != server.process.pid
+            os.kill(nursery, signal.SIGKILL)
+            time.sleep(0.2)
+            (server.gate / "closed").unlink()
+            assert asking.ended().row is not None
+        assert server.process.wait(PATIENCE) not in (0, None)
 
 
 def noisy(connection: psycopg.Connection[Any]) -> list[Any]:

@@ -76,6 +76,7 @@ class Protocol:
         self._cancel = cancel
         self._watch = watch or Watch()
         self._crowded = crowded
+        self._ended_paid = False
         self._framer = m.Framer(BEFORE_LOGIN)
         self._skipping = False
         self._scram: ScramServer | None = None
@@ -119,12 +120,14 @@ class Protocol:
 
     def abandon(self) -> None:
         """The client is gone or is sent away: end what runs, begin nothing more. Called from another thread."""
+        self._ended_paid = self._ended_paid or (self.session is not None and self.session.paying)
         self.closed = True
         self.cancel()
 
     def goodbye(self) -> bytes:
-        """What a client is told when the server stops."""
-        return m.error("FATAL", "57P01", "terminating connection due to administrator command")
+        """What a client is told when the server stops: also whether the statement that this ends was paid for."""
+        hint = "the statement that ran was charged, and what was charged stays charged" if self._ended_paid else ""
+        return m.error("FATAL", "57P01", "terminating connection due to administrator command", hint)
 
     def respond(self) -> Iterator[bytes]:
         """Answer what was fed, message by message."""

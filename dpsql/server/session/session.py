@@ -81,6 +81,11 @@ class WireSession:
     def cancel(self) -> None:
         self._cancellation.cancel()
 
+    @property
+    def paying(self) -> bool:
+        """Whether a statement runs that has been charged."""
+        return self._receipt is not None and bool(self._receipt)
+
     def hung_up(self) -> None:
         """The client has gone: what has not been charged ends."""
         self._gone = True
