@@ -5,6 +5,11 @@ secret threshold and keep it durably, read, compare, keep the answer durably, an
 since somebody else had one first is thrown away, so that all answers of a watch are one sequence, and none follows the
 first TRUE (:mod:`dpsql.mechanisms.above_threshold`). A crash loses budget, or one answer, never privacy.
 
+A watch answers about rows that come later, so it is paid for in each window of the budget in which it answers: the
+beginnings of the open windows, of the budget and of all shares, are part of its key. A restored ledger brings back
+states that have answered since: the release store remembers how often each was asked, and one that was asked more often
+than it says is paid for again.
+
 A watch over a window that moves, such as the last 24 hours, is one watch: the integers that are compared with one
 threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
 paid for. So the times in a statement are no part of what is watched; the sensitivity, the step and the number that is
@@ -17,6 +22,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from math import isqrt
 
@@ -87,19 +93,34 @@ class Watching:
 
     def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
         """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
+        answer = None
+        while answer is None:
+            answer = self._within(self._opened.ledger.windows(), asked, name, watched, budget)
+        return answer
+
+    def _within(
+        self,
+        windows: tuple[datetime, ...],
+        asked: Asked,
+        name: str,
+        watched: WatchedStatement,
+        budget: Callable[[], Budget],
+    ) -> Answer | None:
+        """The same within these windows of the budget; None where one of them ended before there was an answer."""
         opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
         accountant, paid = opened.accountant, Fraction(0)
-        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
+        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon, windows)
         mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
         loss, reading = accountant.accounting.price_of_pure(settings.epsilon), self._answering.reader.reading([plan])
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
                 version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
-                if state is not None and state.answer is not None and state.version == version:
+                restored = state is not None and opened.store.asked(state.charge) > state.asked
+                if state is not None and state.answer is not None and state.version == version and not restored:
                     break
                 with opened.turn(patience, asked.analyst) as turn:
-                    if state is None or state.answer:
+                    if state is None or state.answer or restored:
                         program, sql = watched.prepared.program, watched.shown.sql
                         charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)
                         paid = settings.epsilon
@@ -109,16 +130,20 @@ class Watching:
                         state = begun
                     ((exact,),) = reading.table(plan, patience, turn).statistics.values()
                     above = mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)
+                if opened.ledger.windows() != windows:
+                    return None  # thrown away: what is read now is paid for in the window of now
                 after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
                 if states.change(key, state, after):
+                    opened.store.ask(after.charge, after.asked)
                     state = after
                     break
         assert state is not None  # noqa: S101  both ways out of the loop have one
-        return self._reply(watched, name, bool(state.answer), mechanism, paid, budget)
+        return self._reply(watched, name, bool(state.answer), mechanism, paid, budget, renews=bool(windows))
 
-    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
-        """What is watched under a name: another comparison, price or bound is another watch."""
-        facts = (name, *watched.question, epsilon)
+    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction, windows: tuple[datetime, ...]) -> str:
+        """What is watched under a name: another comparison, price or bound is another watch, and so is another window
+        of the budget."""
+        facts = (name, *watched.question, epsilon, *(one.isoformat() for one in windows))
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def _reply(
@@ -129,6 +154,8 @@ class Watching:
         mechanism: AboveThreshold,
         paid: Fraction,
         budget: Callable[[], Budget],
+        *,
+        renews: bool,
     ) -> Answer:
         ((column, kind),) = watched.shown.columns
         accountant = self._opened.accountant
@@ -137,6 +164,8 @@ class Watching:
         ends = (
             "it is TRUE, and ends: who asks after the next refresh pays again"
             if above
+            else "as long as it is FALSE, asking again is free until the budget renews, and is paid again then"
+            if renews
             else "as long as it is FALSE, asking again is free"
         )
         return Answer(

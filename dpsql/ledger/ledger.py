@@ -247,6 +247,18 @@ class Ledger:
 
         return self._read(stand)
 
+    def windows(self) -> tuple[datetime, ...]:
+        """When each window began that is open now, of everybody's filters and of all shares; none where none renews."""
+        if not self._tally.periods:
+            return ()
+
+        def begun(journal: Journal) -> tuple[datetime, ...]:
+            self._tally.follow(journal.read_newest, journal.read_newer)
+            at = self._tally.at(self._now())
+            return tuple(sorted({one.begin(at) for one in self._tally.periods}))
+
+        return self._read(begun)
+
     @property
     def stopped(self) -> bool:
         """Whether nothing is charged any more."""

@@ -96,6 +96,89 @@ def test_the_first_true_ends_it(proxy: Proxy, hands: list[datetime.datetime]) ->
     assert len(proxy.ledger.charges()) == 2
 
 
+def daily(policy: Path, budget: str, more: str = "") -> Path:
+    policy.write_text(policy.read_text().replace("budget: {epsilon: 10, delta: 1e-6}", f"budget: {budget}") + more)
+    return policy
+
+
+@pytest.mark.quick
+def test_a_watch_is_paid_in_each_window_in_which_it_answers(policy: Path, hands: list[datetime.datetime]) -> None:
+    """Bought one a day, and all of them asked on a later day: that day's answers are paid out of that day's budget."""
+    daily(policy, "{epsilon: 3, delta: 0, per: day}")
+    with closing(opened(policy, hands)) as proxy:
+        for number in range(9):
+            assert told(watch(proxy, str(number)), FEW) == (False, True)
+            assert told(watch(proxy, str(number)), FEW) == (False, False)
+            hands[0] += datetime.timedelta(days=1)
+        answered = 0
+        for number in range(9):
+            try:
+                assert told(watch(proxy, str(number)), FEW) == (False, True)
+                answered += 1
+            except Error as error:
+                assert error.sqlstate == "53400"
+        assert answered == 6, "no day has more than its ε"
+        days = Counter(charge.time.date() for charge in proxy.ledger.charges())
+        assert days[hands[0].date()] == 6
+        notice = watch(proxy, "0").execute(FEW).notices[0]
+        assert notice.endswith("asking again is free until the budget renews, and is paid again then")
+
+
+@pytest.mark.parametrize("budget", ["{epsilon: 10, delta: 0}", "{epsilon: 10, delta: 0, per: month}"])
+def test_a_watch_is_paid_in_each_window_of_a_share(policy: Path, hands: list[datetime.datetime], budget: str) -> None:
+    daily(policy, budget, "analysts: {ana: {budget: {epsilon: 1, per: day}}, bob: {}}\n")
+    with closing(opened(policy, hands)) as proxy:
+        for _ in range(3):
+            session = proxy.session("ana")
+            session.execute("SET dpsql.watch = 'w'")
+            assert told(session, FEW) == (False, True)
+            assert told(session, FEW) == (False, False)
+            hands[0] += datetime.timedelta(days=1)
+        assert len(proxy.ledger.charges()) == 3
+
+
+def test_an_answer_that_is_read_in_the_next_window_is_paid_there(
+    policy: Path, hands: list[datetime.datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Midnight comes while it is read: what was found is thrown away, and the new day pays for its own answer."""
+    daily(policy, "{epsilon: 3, delta: 0, per: day}")
+    with closing(opened(policy, hands)) as proxy:
+        session, above = watch(proxy), AboveThreshold.above
+        assert told(session, FEW) == (False, True)
+        hands[0] = hands[0].replace(hour=23, minute=59)
+        found: list[int] = []
+
+        def slowly(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
+            hands[0] = START.replace(hour=0) + datetime.timedelta(days=1)
+            found.append(noisy)
+            return above(self, integer, noisy, sampler)
+
+        monkeypatch.setattr(AboveThreshold, "above", slowly)
+        assert told(session, FEW) == (False, True)
+        assert len(found) == 2
+        assert found[0] != found[1], "a threshold of its own"
+        first, second = (charge.time.date() for charge in proxy.ledger.charges())
+        assert first != second
+
+
+def test_a_restored_ledger_does_not_revive_a_watch(policy: Path, hands: list[datetime.datetime]) -> None:
+    """Its secret threshold has answered since: a second TRUE by the same one would be for nothing."""
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        assert told(watch(proxy), FEW) == (False, True)
+        place = Path(proxy.ledger.place)
+    before = place.read_bytes()
+    with duckdb.connect(str(policy.parent / "clinic.duckdb")) as connection:
+        connection.execute("INSERT INTO patient SELECT i, 1 FROM range(500, 1500) t(i)")
+    hands[0] += datetime.timedelta(hours=1)
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        assert told(watch(proxy), FEW) == (True, False)
+    for _ in range(3):
+        place.write_bytes(before)
+        hands[0] += datetime.timedelta(hours=1)
+        with closing(opened(policy, hands, NoNoise())) as proxy:
+            assert told(watch(proxy), FEW) == (True, True)
+
+
 def test_a_threshold_is_drawn_once(proxy: Proxy, hands: list[datetime.datetime]) -> None:
     session = watch(proxy)
     session.execute(FEW)

@@ -159,21 +159,21 @@ BUGS: tuple[Bug, ...] = (
     # Watches
     bug(
         "a threshold is drawn anew for each answer",
-        "dpsql.watched:Watching.answer",
+        "dpsql.watched:Watching._within",
         "mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)",
         "mechanism.above(watched.sign * int(exact), mechanism.noisy(watched.least, self._sampler), self._sampler)",
         f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
     ),
     bug(
         "a watch goes on after TRUE",
-        "dpsql.watched:Watching.answer",
-        "if state is None or state.answer:",
-        "if state is None:",
+        "dpsql.watched:Watching._within",
+        "if state is None or state.answer or restored:",
+        "if state is None or restored:",
         f"{WATCHES}::test_the_first_true_ends_it",
     ),
     bug(
         "a threshold is drawn and not kept",
-        "dpsql.watched:Watching.answer",
+        "dpsql.watched:Watching._within",
         "                        if not states.change(key, state, begun):\n"
         "                            continue  # another proxy has paid for it, too\n",
         "",
@@ -181,9 +181,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an answer is given though another one was first",
-        "dpsql.watched:Watching.answer",
-        "                if states.change(key, state, after):\n                    state = after\n                    break\n",
-        "                states.change(key, state, after)\n                state = after\n                break\n",
+        "dpsql.watched:Watching._within",
+        "                if states.change(key, state, after):\n",
+        "                states.change(key, state, after)\n                if True:\n",
         f"{WATCHES}::test_an_answer_that_came_late_is_thrown_away",
     ),
     bug(
@@ -192,6 +192,35 @@ BUGS: tuple[Bug, ...] = (
         "for times in (1, 2))",
         "for times in (1, 1))",
         f"{WATCHES}::test_the_noise_is_that_of_the_proof",
+    ),
+    bug(
+        "a watch that was paid for in one window answers in the next",
+        "dpsql.watched:Watching._key",
+        "*(one.isoformat() for one in windows)",
+        "",
+        WATCHES,
+        "tests/properties/test_streams.py",
+    ),
+    bug(
+        "shares renew, and watches do not see it",
+        "dpsql.ledger.ledger:Ledger.windows",
+        "for one in self._tally.periods}",
+        "for one in self._tally.periods if one in [each.per for each in self._limits[EVERYBODY]]}",
+        WATCHES,
+    ),
+    bug(
+        "an answer that is read in the next window is not paid there",
+        "dpsql.watched:Watching._within",
+        "                    return None  # thrown away: what is read now is paid for in the window of now\n",
+        "                    pass\n",
+        WATCHES,
+    ),
+    bug(
+        "a restored ledger revives a watch that has ended",
+        "dpsql.watched:Watching._within",
+        "restored = state is not None and opened.store.asked(state.charge) > state.asked",
+        "restored = False",
+        WATCHES,
     ),
     bug(
         "watches of one name share a threshold whatever they compare",
@@ -209,7 +238,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the answer about one window is given for another",
-        "dpsql.watched:Watching.answer",
+        "dpsql.watched:Watching._within",
         'f"{opened.version(plan)} {plan.identity}"',
         "opened.version(plan)",
         f"{WATCHES}::test_no_answer_is_that_of_another_window",

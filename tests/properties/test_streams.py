@@ -64,6 +64,8 @@ class Stream:
         self.notices: list[str] = []
         self.free = 0
         self.watched: list[int] = []
+        self.times: list[datetime.datetime] = []
+        self.times_watched: list[datetime.datetime] = []
 
     def day(self, number: int) -> None:
         day = FIRST + datetime.timedelta(days=number)
@@ -91,14 +93,17 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stream, 
 def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
     hidden: list[list[Released]] = [[]]
     compared_with: list[list[int]] = [[]]
+    asking: list[Stream] = []
     perturb, above = dpsql.answer.perturb, AboveThreshold.above
 
     def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
         hidden[0].append((calibration, exact))
+        asking[-1].times.append(asking[-1].now)
         return perturb(exact, calibration, sampler)
 
     def asked(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
         compared_with[0].append(integer)
+        asking[-1].times_watched.append(asking[-1].now)
         return above(self, integer, noisy, sampler)
 
     monkeypatch.setattr(dpsql.answer, "perturb", seen)
@@ -112,6 +117,7 @@ def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         for number in range(DAYS):
             for stream in both:
                 hidden[0], compared_with[0] = stream.released, stream.watched
+                asking.append(stream)
                 stream.day(number)
         yield both[0], both[1]
 
@@ -124,10 +130,9 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
     ]
     assert bills[0] == bills[1]
     assert len(here.released) == len(there.released) > 5 * (DAYS - BEGINS)
-    paid, moved = PrivacyLoss(), 0
+    moved = 0
     for (mine, own), (yours, other) in zip(here.released, there.released, strict=True):
         assert mine.plan.identity == yours.plan.identity
-        paid += mine.loss
         moved += _moved(mine, own, other)
     assert moved > len(here.released) / 4, "the person hardly counts"
     # Days and months are measured by themselves; a person moves each of them by no more than the bound of its own.
@@ -140,12 +145,32 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
         assert "derived from what was released before, at no price" in stream.notices
     assert here.free == there.free > 2 * (DAYS - BEGINS)
     assert_kept_when_closed(here)
-    # A watch for all days, which is paid once for each bound: the window begins to touch two months.
     assert len(here.watched) == len(there.watched) == DAYS - BEGINS
     assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
-    watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
-    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch + watch
+    assert_paid_in_its_window(here)
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
+
+
+def assert_paid_in_its_window(stream: Stream) -> None:
+    """What is answered in a week is what is charged in it: no answer about new rows is paid out of another window."""
+    week = stream.proxy.ledger.limits[""][0].per
+    assert week is not None
+    charges = stream.proxy.ledger.charges(limit=10**6)
+    watches = [one for one in charges if one.statement == WATCHED]
+    watch = stream.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+    windows = {week.begin(time) for time in (*stream.times, *stream.times_watched)}
+    assert len(windows) > 1
+    for began in windows:
+        answered = PrivacyLoss()
+        for (calibration, _), time in zip(stream.released, stream.times, strict=True):
+            if week.begin(time) == began:
+                answered += calibration.loss
+        asked = any(week.begin(time) == began for time in stream.times_watched)
+        # A watch for all days, which is paid once in each week for each bound: the window begins to touch two months.
+        bought = sum(week.begin(one.time) == began for one in watches)
+        assert bought in ((1, 2) if asked else (0,))
+        charged = sum((one.loss for one in charges if week.begin(one.time) == began), PrivacyLoss())
+        assert charged == sum([watch] * bought, answered)
 
 
 def assert_kept_when_closed(stream: Stream) -> None:
