@@ -206,4 +206,10 @@ class Answering:
 
     def _notices(self, released: Released) -> tuple[str, ...]:
         settled, program, priced = released.settled, released.settled.prepared.program, released.priced
-        return (*settled.notices, *program.notes, *present_notes(program.shapes, priced.calibrations), *notices(priced))
+        plans = [one.plan for one in priced.calibrations]
+        full = (one.cut_at for one in plans if one.cut_at == len(released.tables[one.identity].table.keys))
+        cut = [
+            f"no more than {most:,} groups of public rows are listed until the policy is opened anew" for most in full
+        ]
+        told = present_notes(program.shapes, priced.calibrations)
+        return (*settled.notices, *program.notes, *cut, *told, *notices(priced))

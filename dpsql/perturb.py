@@ -59,6 +59,10 @@ def _checked(exact: ExactTable, calibration: Calibration) -> Mapping[str, Intege
     """The engine answered the plan that was calibrated. A message names columns, never values."""
     names = calibration.plan.columns
     choices = {choice.name for choice in calibration.plan.choices}
+    planned = None if calibration.selected else calibration.plan.cells
+    if planned is not None and len(exact.keys) > planned:
+        # Sensitivity, and how long a series is, follow from how many groups there are.
+        raise error("the engine's answer has more groups than were planned for", sqlstate="XX000")
     if len(set(names)) != len(names) or set(names) != set(exact.statistics) or choices != set(exact.ranks):
         raise error("the engine's answer has other columns than the plan", sqlstate="XX000")
     found: dict[str, IntegerColumn] = {}

@@ -71,7 +71,7 @@ CLASSES: Mapping[str, ListedFields] = {
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
-            *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit"),
+            *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit", "grows"),
         ),
         ("closes", "primary_key", "view"),
     ),

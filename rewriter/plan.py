@@ -515,6 +515,11 @@ class Plan:
         return replace(self.first_read, sql=step.at(keys, points), blocks=step.blocks, parts=(), orders=(), choices=())
 
     @property
+    def cut_at(self) -> int | None:
+        """How many public groups are listed at most, where there may come to be more."""
+        return self.cells if self.cells is not None and self.groups.endswith(f" LIMIT {self.cells}") else None
+
+    @property
     def in_blocks(self) -> bool:
         """Whether people are put into blocks by a secret."""
         return any(BLOCK_KEY in sql for sql in (self.sql, *(choice.sql for choice in self.choices)))

@@ -162,13 +162,13 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The measured profile of a *public* table: how many rows people are joined with at most, which is exact where rows
-    last and two at least where they do not; of lasting rows, the columns whose values are distinct and not NULL; and
-    where the numbers and dates of a column lie, dates in days."""
+    """The measured profile of a *public* table: how many rows it has, or is planned to have where it ``grows``; of rows
+    that last, the columns whose values are distinct and not NULL; and where numbers and dates lie, dates in days."""
 
     rows: int
     unique: frozenset[str] = frozenset()
     seen: Mapping[str, Interval] = field(default_factory=dict)
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

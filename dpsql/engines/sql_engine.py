@@ -161,18 +161,18 @@ class SQLEngine(ABC, Generic[S]):
     def public_profile(self, table: str) -> Profile:
         """The measured profile of a table that the owner declared public; no other table may be profiled.
 
-        Rows that others can change, and those of a view that the clock or a file changes, are taken to be several, and
-        no column to be unique but those that the database keeps so: one row more shall not double what one person adds
-        to a join. Ranges have room around then: what lies outside is clipped.
+        Rows that others can change, and those of a view that the clock or a file changes, are planned to become some
+        more, and no column is unique but those that the database keeps so: one row more shall not double what a person
+        adds to a join. Ranges have room around then: what lies outside is clipped.
         """
         source, lasting = self.schema().table(table), self.lasting(table)
         rows = int(self._one_row(exp.select("COUNT(*)").from_(self._from(source)))[0])
+        if not lasting:
+            seen = {} if rows > PROFILED_ROWS else self._seen(source)
+            return Profile(with_room(rows), grows=True, seen={name: roomy(one) for name, one in seen.items()})
         if rows > PROFILED_ROWS:
             return Profile(rows)
-        seen = self._seen(source)
-        if not lasting:
-            return Profile(max(rows, 2), seen={name: roomy(one) for name, one in seen.items()})
-        return Profile(rows, self._distinct(source, rows), seen)
+        return Profile(rows, unique=self._distinct(source, rows), seen=self._seen(source))
 
     def _distinct(self, source: SchemaTable, rows: int) -> frozenset[str]:
         """The columns in which no two rows share a value, as it is read, and none is NULL."""
@@ -245,6 +245,17 @@ def _between(low: Scalar | None, high: Scalar | None) -> Interval | None:
         return None
     ends = [end for end in (low, high) if isinstance(end, float | Decimal)]
     return Interval.of(low, high) if all(math.isfinite(end) for end in ends) else None
+
+
+def with_room(rows: int) -> int:
+    """How many rows are planned for where more may come: at least one more, and two; in few steps, so that rows that
+    come later change plans seldom.
+
+    >>> [with_room(rows) for rows in (0, 1, 2, 5, 8, 11, 12, 100)]
+    [2, 2, 3, 6, 12, 12, 16, 128]
+    """
+    power = 1 << (rows + 1).bit_length() - 1
+    return max(2, next(most for most in (power, power * 3 // 2, power * 2) if most > rows))
 
 
 def roomy(seen: Interval) -> Interval:

@@ -256,6 +256,7 @@ class _Draft:
             max_groups=self.spec.max_groups,
             max_rows_per_group=self.spec.max_rows_per_group,
             rows=profile.rows if profile and self.spec.public else None,
+            grows=profile is not None and self.spec.public and profile.grows,
             schema=self.source.schema,
             keys=(*self.source.composite_keys, *(frozenset(key) for key in self.keys.certain if len(key) > 1)),
             claimed=tuple(frozenset(key) for key in self.keys.claimed),

@@ -90,6 +90,14 @@ def variable_behind(node: exp.Expr) -> Variable | None:
         node = behind.sql
 
 
+def nodes_behind(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, and of what the columns of subqueries in it are, down to declared columns."""
+    for part in node.walk(prune=lambda inner: isinstance(BEHIND.of(inner), Variable)):
+        yield part
+        if isinstance(behind := BEHIND.of(part), Origin):
+            yield from nodes_behind(behind.sql)
+
+
 def columns_behind(node: exp.Expr) -> Iterator[tuple[str, str]]:
     """The columns that an expression is as they are, through subqueries: by our alias of the relation, and the name."""
     while True:

@@ -164,7 +164,8 @@ class Table:
     ``path`` leads from this table to the entity table, one hop per foreign key; it is empty for the
     entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
     ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
-    whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
+    whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one; of one that
+    ``grows``, as many as are planned for: there may come to be more.
     ``keys`` are the columns, more than one, that no two rows share all values of, as surely as ``unique`` says of one.
     ``claimed`` are keys by the owner's word alone: they say where people are clipped, and nothing has to be true of
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
@@ -198,6 +199,7 @@ class Table:
     closes: bool = False
     primary_key: tuple[str, ...] = ()
     view: bool = False
+    grows: bool = False
 
     def __post_init__(self) -> None:
         if self.one_row_of and not self.public:

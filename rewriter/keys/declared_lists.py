@@ -45,11 +45,13 @@ MAX_CELLS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One list of FROM, and how many rows it has at most. ``linked``: it is read by conditions alone."""
+    """One list of FROM, and how many rows it has at most; where it ``grows``, as many as are planned for. ``linked``:
+    it is read by conditions alone."""
 
     sql: exp.Expr
     size: int
     linked: bool = False
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class DeclaredLists:
     def item(self, variable: Variable, use: Use, *, null: bool) -> Item:
         """The values of a column of people, and NULL where it may be."""
         column, size = variable.column, self.size(variable, use.step) or 0
+        grows = use.whole and column.values_from is not None and variable.lister is not None and variable.lister.grows
         if not use.whole:
             probes = probes_of(variable, use, self.facts.of_column(variable))
             query, size = points(probes, column.type, self.dialect), len(probes)
@@ -131,7 +134,7 @@ class DeclaredLists:
             query = days(bounds, self.dialect)
         else:
             query = integers(math.ceil(bounds.low), math.floor(bounds.high), column.type, self.dialect)
-        return Item(aliased(with_null(query) if null else query, table_for(variable)), size + null)
+        return Item(aliased(with_null(query) if null else query, table_for(variable)), size + null, grows=grows)
 
     def coarser(self, item: Item, variable: Variable, use: Use, found: Coarse) -> Item:
         """The first day of each of the months or years of the days that an item lists."""

@@ -338,7 +338,8 @@ class Enumeration:
         for alias, variables in tables.items():
             rows = MAX_CELLS + 1 if variables[0].table.rows is None else variables[0].table.rows
             sql = aliased(of_table(variables, self.lists.dialect), f"d_{alias}")
-            found.append(Item(sql, rows + variables[0].optional, alias in self.linked))
+            grows = variables[0].table.grows
+            found.append(Item(sql, rows + variables[0].optional, alias in self.linked, grows))
         for place, (domain, _, _) in enumerate(self.derived):
             table, query = derived_table(place), of_domain(domain, self.lists.dialect)
             null = table not in self.present and not (isinstance(domain, Values) and None in domain.values)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Origin, narrowed
+from rewriter.columns import BEHIND, Origin, Variable, narrowed, nodes_behind
 from rewriter.declared import Kind
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, WIDTH, Value
@@ -33,9 +33,15 @@ def steps_along(keys: Sequence[Key], cells: int) -> Steps:
 
     Only the length of a series and the choice of its strategy follow from it.
     """
-    known = [_distinct(key.value) for key in keys]
+    known = [None if _grows(key) else _distinct(key.value) for key in keys]
     tight = all(count is not None or _is_listed(key.value) for key, count in zip(keys, known, strict=True))
     return Steps(cells if None in known else min(cells, math.prod(count or 1 for count in known)), tight)
+
+
+def _grows(key: Key) -> bool:
+    """Whether a key reads public rows that others may add to: where their values lie today bounds nothing."""
+    variables = (BEHIND.of(node) for node in nodes_behind(key.value.sql))
+    return any(isinstance(one, Variable) and one.table.grows for one in variables)
 
 
 def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | None) -> int | None:

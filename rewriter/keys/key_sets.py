@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import Facts, variable_behind
+from rewriter.columns import Facts, nodes_behind, variable_behind
 from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, Value, Values
@@ -85,10 +85,8 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         return KeySet(
             None, _few(f"{behind:,} declared values are behind the groups, no more than {MAX_CELLS:,} are read")
         )
-    cells = math.prod(_most([keys[place] for place in part.places], filters, part.size) for part in listed)
-    if math.prod(part.size for part in listed) > 1:
-        # The values of rows are fewer than those listed: a range leaves one of them, and the list may hold another.
-        cells = max(2, cells)
+    listed = [_counted(part, keys, filters) for part in listed]
+    cells = math.prod(part.most for part in listed)
     if cells > MAX_CELLS:
         return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
     columns = [
@@ -126,20 +124,37 @@ def _listed(
     return list(parts(keys, items, loose))
 
 
-def _most(keys: Sequence[Key], filters: Sequence[Value], behind: int) -> int:
-    """How many groups such keys make at most, of which so many combinations of values are ``behind``."""
-    sizes = (_values(key, filters, behind) for key in keys)
-    return min(behind, math.prod(sizes))
+_WITHOUT_NULL = frozenset({"COALESCE", "LEAST", "GREATEST"})
+"""Functions whose range leaves an operand out that others stand for where it is NULL."""
+
+
+def _counted(part: SeparateKeys, keys: Sequence[Key], filters: Sequence[Value]) -> SeparateKeys:
+    """The part with as many groups as are counted on: sensitivity, and the length of a series, follow from that.
+
+    Theorem: combinations of lists are no more than the product of their lengths, and a key has no more values on them
+    than its range has, but where NULL is listed of a column that is never NULL, and another operand stands for it. A
+    list that grows is cut in the engine's SQL.
+    """
+    most = min(part.size, math.prod(_values(keys[place], filters, part.size) for place in part.places))
+    return replace(part, most=most, cut=part.grows)
 
 
 def _values(key: Key, filters: Sequence[Value], behind: int) -> int:
-    """CASE with three literals makes three groups, however many values its conditions tell apart."""
-    known = values_of(key, filters)
-    found = behind if known is None else known
-    domain = key.value.domain
+    """How many values of a key are listed at most, of ``behind`` combinations.
+
+    CASE with three literals makes three groups, however many values its conditions tell apart.
+    """
+    found, domain = behind, key.value.domain
+    if _WITHOUT_NULL.isdisjoint(map(_function, nodes_behind(key.value.sql))):
+        known = values_of(key, filters)
+        found = behind if known is None else min(found, known)
     if isinstance(domain, Values):
         found = min(found, len({*domain.values, *((None,) if key.value.nullable else ())}))
     return found
+
+
+def _function(node: exp.Expr) -> str:
+    return node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
 
 
 def _is_listed(value: Value, narrowed: bool) -> bool:

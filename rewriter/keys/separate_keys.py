@@ -19,11 +19,25 @@ from rewriter.once import once
 
 @dataclass(frozen=True, slots=True)
 class SeparateKeys:
-    """The keys at some ``places`` of a GROUP BY, the lists that they read, and the conditions that read these."""
+    """The keys at some ``places`` of a GROUP BY, the lists that they read, and the conditions that read these.
+
+    At most ``most`` groups are counted on; where that is not proved of what is listed, the list is ``cut`` to the first
+    of them, in the order of the keys.
+    """
 
     places: tuple[int, ...]
     items: tuple[Item, ...]
     conditions: tuple[exp.Expr, ...]
+    most: int = 0
+    cut: bool = False
+
+    @property
+    def limit(self) -> int | None:
+        return self.most if self.cut else None
+
+    @property
+    def grows(self) -> bool:
+        return any(item.grows for item in self.items)
 
     @property
     def size(self) -> int:
@@ -78,7 +92,8 @@ def of_parts(columns: Sequence[exp.Expr], found: Sequence[SeparateKeys], always:
     if len(listed) < 2:
         items = [item for part in listed for item in part.items]
         asked = [*(one for part in listed for one in part.conditions), *always]
-        return _select(columns, items, asked if items else ())
+        most = next((part.limit for part in listed), None)
+        return _select(columns, items, asked if items else (), most)
     names = {place: f"p{number}" for number, part in enumerate(listed) for place in part.places}
     outer = [
         exp.alias_(exp.column(column.alias, names[place]), column.alias) if place in names else column
@@ -86,7 +101,9 @@ def of_parts(columns: Sequence[exp.Expr], found: Sequence[SeparateKeys], always:
     ]
     inner = [
         exp.Subquery(
-            this=_select([columns[place] for place in part.places], part.items, part.conditions),
+            this=_select(
+                [columns[place] for place in part.places], part.items, part.conditions, part.most if part.cut else None
+            ),
             alias=exp.TableAlias(this=exp.to_identifier(f"p{number}")),
         )
         for number, part in enumerate(listed)
@@ -96,11 +113,16 @@ def of_parts(columns: Sequence[exp.Expr], found: Sequence[SeparateKeys], always:
     return select
 
 
-def _select(columns: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> exp.Select:
+def _select(
+    columns: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr], most: int | None = None
+) -> exp.Select:
     select = exp.Select(expressions=list(columns), distinct=exp.Distinct())
     if items:
         select.from_(items[0].sql, copy=False)
         select.set("joins", [exp.Join(this=item.sql, kind="CROSS") for item in items[1:]])
     if conditions:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
+    if most is not None:
+        select.set("order", exp.Order(expressions=[exp.Ordered(this=exp.column(column.alias)) for column in columns]))
+        select.set("limit", exp.Limit(expression=exp.Literal.number(most)))
     return select

@@ -89,6 +89,11 @@ def test_public_rows_that_come_by_the_clock_multiply_nobody(tmp_path: Path) -> N
         "SELECT MEDIAN(score) FROM person, tariff",
         "SELECT COUNT(*) FROM person JOIN drawn ON drawn.k = person.part",
         "SELECT SUM(amount) FROM visit LEFT JOIN drawn ON drawn.k = visit.number",
+        "SELECT tariff.city, COUNT(*), COUNT(DISTINCT id) FROM person, tariff GROUP BY tariff.city",
+        "SELECT tariff.city, AVG(score) FROM person JOIN tariff ON tariff.k <= person.part GROUP BY tariff.city",
+        "SELECT tariff.city, SUM(COUNT(*)) OVER (ORDER BY tariff.city) FROM person, tariff GROUP BY tariff.city",
+        "SELECT tariff.city, dpsql.over_blocks(AVG(score), blocks => 5, low => 0, high => 100) FROM person, tariff"
+        " GROUP BY tariff.city",
     ]
     started = time.monotonic()
     with two_sessions(two_policies(tmp_path, later=4)) as (here, there):
@@ -101,6 +106,11 @@ def test_public_rows_that_come_by_the_clock_multiply_nobody(tmp_path: Path) -> N
         assert here.execute("SELECT COUNT(*) FROM tariff").rows == ((1,),)
         time.sleep(max(0.0, 4.5 - (time.monotonic() - started)))
         assert_sound(here, there, asked, 1)
+        answer = here.execute(asked[-4])
+        assert [row[0] for row in answer.rows] == ["a", "c0"], (
+            "as many as there was room for, in the order of their keys"
+        )
+        assert "no more than 2 groups of public rows are listed until the policy is opened anew" in answer.notices
 
 
 def test_more_rows_than_a_form_allows_never_reach_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,4 +17,4 @@ def block(*names: str, l1: int | None = 1, l2_squared: int | None = None, step: 
 
 
 def plan(*blocks: Block, outputs: tuple[Output, ...] = (), selection: Selection | None = None) -> Plan:
-    return Plan("SELECT …", "duckdb", (KEY,), blocks, outputs, selection, None if selection else 10)
+    return Plan("SELECT …", "duckdb", (KEY,), blocks, outputs, selection, None if selection else 100_000)

@@ -201,6 +201,16 @@ def test_an_answer_to_another_plan_is_an_error_that_tells_nothing(columns: dict[
     assert "secret" not in str(failed.value)
 
 
+def test_more_groups_than_were_planned_for_are_not_hidden_at_all() -> None:
+    """How many groups one person changes, and how long a series is, was reckoned with fewer."""
+    sampler, known = Counting(), pure()
+    few = replace(known, plan=replace(known.plan, cells=6))
+    with pytest.raises(InternalError):
+        perturb(table(7, "a", "b", "c"), few, sampler)
+    assert sampler.asked == []
+    assert len(perturb(table(6, "a", "b", "c"), few, sampler).keys) == 6
+
+
 @pytest.mark.parametrize("accounting", [ACCOUNTINGS["zcdp"], ACCOUNTINGS["approx"]])
 def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(accounting: Accounting) -> None:
     price = ZCDP if accounting is ACCOUNTINGS["zcdp"] else PrivacyLoss(Fraction(1), Fraction(0), Fraction(1, 10**6))

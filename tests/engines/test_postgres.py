@@ -222,15 +222,25 @@ def test_what_public_tables_hold_today_bounds_nobody_tomorrow(postgres: Server, 
         "SELECT COUNT(*) FROM person JOIN town ON town.name = person.town",
         "SELECT COUNT(*) FROM person CROSS JOIN single",
         "SELECT factor, COUNT(*) FROM person CROSS JOIN single GROUP BY factor",
+        "SELECT town.name, COUNT(*) FROM person CROSS JOIN town GROUP BY town.name",
+        "SELECT town.name, SUM(COUNT(*)) OVER (ORDER BY town.name) FROM person CROSS JOIN town GROUP BY town.name",
+        "SELECT town.name, dpsql.over_blocks(AVG(person.town), blocks => 4, low => 0, high => 9) FROM person CROSS JOIN town"
+        " GROUP BY town.name",
     ]
     opened = open_policy(tmp_path / "live.yaml")
     queries = {sql: split(sqlglot.parse_one(sql), opened.catalog, POSTGRES).groupings[0] for sql in asked}
     plans = {sql: plan(query, Norm.L2, POSTGRES) for sql, query in queries.items()}
+    plans = {sql: one.with_block_key("key") if one.in_blocks else one for sql, one in plans.items()}
     with postgres.owner(name) as connection:
         connection.execute(
-            "INSERT INTO town SELECT 2 FROM generate_series(1, 60); INSERT INTO single SELECT * FROM town"
+            "INSERT INTO town SELECT 2 FROM generate_series(1, 60); INSERT INTO single SELECT * FROM town;"
+            "INSERT INTO town SELECT n FROM generate_series(-40, 90) AS g(n)"
         )
         before = {sql: opened.engine.run(plans[sql]).statistics["s0"] for sql in asked}
+        for sql, one in plans.items():
+            assert len(before[sql]) <= (one.cells or 0), "no more groups than were planned for"
+            for block in one.blocks:
+                assert block.prefix is None or block.prefix.size([(n,) for n in range(len(before[sql]))])
         connection.execute("DELETE FROM person WHERE id = 1")
     for sql, one in before.items():
         other = opened.engine.run(plans[sql]).statistics["s0"]
