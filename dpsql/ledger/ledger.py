@@ -43,6 +43,8 @@ __all__ = ["Charge", "Due", "Ledger", "recorded"]
 _Read = TypeVar("_Read")
 
 _LONGEST_STATEMENT = 10_000
+LONGEST = 60.0
+"""Seconds that a statement waits for its charge. Journals give up earlier; this holds where nobody tells of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,16 @@ class Ledger:
         They are written on the ``receipt`` before anybody is told of them.
         """
         started = time.monotonic()
-        ids = self.begin(analyst, dues).result()
+        try:
+            ids = self.begin(analyst, dues).result(LONGEST)
+        except TimeoutError:
+            ids = None
+        if ids is None:
+            raise OperationalError(
+                f"the ledger did not answer for {LONGEST:g} seconds; nothing was read, and it may be charged",
+                sqlstate="58030",
+                hint="look into dpsql.charges before you try again",
+            )
         if receipt is not None:
             receipt.add((due.loss for due in dues), ids)
         if self.on_charge is not None:

@@ -45,6 +45,8 @@ from dpsql.shared_locks import SharedLocks
 
 NUMBER = struct.Struct("!i")
 """Of a connection that is handed over, beside its socket."""
+_PATIENCE = 30.0
+"""Seconds for an answer of the foreman, who waits for nobody when it gives one."""
 
 
 def work(serving: Serving, policy: Policy, descriptors: Sequence[int]) -> None:
@@ -107,7 +109,10 @@ class HandedOver:
                 await asyncio.Event().wait()
 
     def crowded(self, number: int, analyst: str, own: int) -> bool:
-        return bool(self._line.ask(LoginCall(number, analyst)).result())
+        try:
+            return bool(self._line.ask(LoginCall(number, analyst)).result(_PATIENCE))
+        except TimeoutError:
+            return True  # told to come again
 
     def cancel(self, number: int, secret: bytes) -> None:
         self._line.tell(CancelCall(number, secret))
