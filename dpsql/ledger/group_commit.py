@@ -39,6 +39,8 @@ from dpsql.ledger.charges import (
 
 _LOG = logging.getLogger("dpsql.ledger")
 _LARGEST_GROUP = 1_000
+_FAREWELL = 60.0
+"""Seconds that closing waits for the charges that wait. Journals give up earlier."""
 # What SQLite says of a damaged file may not even be text.
 TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error, UnicodeDecodeError)
 
@@ -101,7 +103,7 @@ class GroupCommit:
         with self._changed:
             self._stopped = self._stopped or closed()
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(_FAREWELL)
 
     def _write(self) -> None:
         """The writer thread: until the ledger stops, and then until nobody waits."""

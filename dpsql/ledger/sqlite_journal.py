@@ -11,15 +11,13 @@ process writes while another moves the log into the file. The lock vanishes with
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import json
 import os
-import random
 import sqlite3
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
@@ -39,6 +37,7 @@ from dpsql.ledger.charges import (
     Unsound,
     check_belongs,
 )
+from dpsql.ledger.lock_file import locked
 from dpsql.ledger.tally import Limits, Tally
 
 FORMAT = "1"
@@ -105,22 +104,9 @@ class SQLiteJournal:
             connection.execute(f"PRAGMA {setting}")
         return connection
 
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Hold the lock file. Polling at random moments: no waiter is favoured, none sleeps long."""
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as cause:
-                if time.monotonic() > deadline:
-                    raise Busy from cause
-                time.sleep(random.uniform(0.0001, 0.001))  # noqa: S311  when to ask again is no secret
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+    def _turn(self) -> AbstractContextManager[None]:
+        """Hold the lock file."""
+        return locked(self._lock, self._timeout)
 
     def _begin(self, facts: Mapping[str, str]) -> None:
         """Make a ledger beside its place, and move it there when it is whole and on the disk.

@@ -8,7 +8,6 @@ A noisy threshold is a secret of the proxy and its ledger, as the rows are of th
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -16,6 +15,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpsql.errors import OperationalError
+from dpsql.ledger.charges import Busy
+from dpsql.ledger.lock_file import locked
+
+PATIENCE = 10.0
+"""Seconds that a state waits for other writers of its ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +80,15 @@ class FileStates:
         """Writers of the file take turns on its lock file; see :mod:`dpsql.ledger.sqlite_journal`."""
         lock = os.open(f"{self._path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            with contextlib.closing(sqlite3.connect(self._path, timeout=10, isolation_level=None)) as connection:
+            with (
+                locked(lock, PATIENCE),
+                contextlib.closing(sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None)) as connection,
+            ):
                 for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"):
                     connection.execute(f"PRAGMA {setting}")
                 connection.execute(_TABLE.format(name="watch"))
                 yield connection
-        except (sqlite3.Error, OSError) as cause:
+        except (Busy, sqlite3.Error, OSError) as cause:
             raise _unusable() from cause
         finally:
             os.close(lock)
@@ -118,6 +124,8 @@ class ServerStates:
         problem = None
         try:
             with psycopg.connect(self._url, **DEFAULTS, autocommit=True) as connection:  # type: ignore[arg-type]
+                for name in ("lock_timeout", "statement_timeout"):
+                    connection.execute("SELECT set_config(%s, %s, false)", (name, f"{PATIENCE * 1000:.0f}"))
                 connection.execute(_TABLE.format(name="dpsql_ledger.watch"))
                 # A commit waits for the disk, whatever the server's default is.
                 connection.execute("SET synchronous_commit = on")

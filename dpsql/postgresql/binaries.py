@@ -13,6 +13,8 @@ from pathlib import Path
 from dpsql.errors import OperationalError
 
 OLDEST = 15
+_PATIENCE = 60.0
+"""Seconds for a program to say its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def find_binaries(wheel_first: bool = False) -> Binaries:
 def _binaries(folder: Path) -> Binaries | None:
     if not (folder / "initdb").exists() or not (folder / "postgres").exists():
         return None
-    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    said = subprocess.run(  # noqa: S603
+        [folder / "postgres", "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=False
+    )
     found = re.search(r"\) (\d+)", said.stdout)
     return Binaries(folder, int(found[1]), folder.parent) if found is not None and int(found[1]) >= OLDEST else None
 
@@ -81,5 +85,7 @@ def _binaries(folder: Path) -> Binaries | None:
 def _pg_config() -> Iterator[str]:
     program = shutil.which("pg_config")
     if program is not None:
-        said = subprocess.run([program, "--bindir"], capture_output=True, text=True, check=False)  # noqa: S603
+        said = subprocess.run(  # noqa: S603
+            [program, "--bindir"], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
         yield said.stdout.strip()

@@ -98,7 +98,7 @@ class PostgresProcess:
             _make(home, user)
             if folder is None:
                 lock = (home / "owner").open("wb")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             programs = _reachable(binaries, home, user)
             if not (home / "data" / "PG_VERSION").exists():
                 _initdb(programs, home / "data", user)
@@ -254,7 +254,12 @@ def _reachable(binaries: Binaries, home: Path, user: pwd.struct_passwd) -> Path:
     """The binaries' folder, or a copy of it in ``home`` where the server's user may not enter a folder above it."""
     try:
         subprocess.run(  # noqa: S603
-            [binaries.folder / "postgres", "--version"], capture_output=True, cwd="/", check=True, **_as(user)
+            [binaries.folder / "postgres", "--version"],
+            capture_output=True,
+            cwd="/",
+            timeout=PATIENCE,
+            check=True,
+            **_as(user),
         )
     except PermissionError:
         return binaries.copied_to(home / "binaries").folder

@@ -6,8 +6,44 @@ from tests.mutation.bug import Bug, bug
 
 WORKERS = "tests/operations/test_workers.py"
 PROCESSES = "tests/operations/test_processes.py"
+HANGING = "tests/operations/test_hanging_parts.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a watch waits for its ledger's lock file for ever",
+        "dpsql.ledger.lock_file:locked",
+        "            if time.monotonic() > deadline:\n                raise Busy from cause\n",
+        "",
+        f"{HANGING}::test_a_watch_does_not_wait_for_ever_for_the_file_of_its_ledger",
+    ),
+    bug(
+        "a watch waits for its ledger's server for ever",
+        "dpsql.ledger.watch_states:ServerStates._run",
+        'for name in ("lock_timeout", "statement_timeout"):',
+        "for name in ():",
+        f"{HANGING}::test_a_watch_does_not_wait_for_ever_for_the_server_of_its_ledger",
+    ),
+    bug(
+        "settings of a catalog's backend wait for it for ever",
+        "dpsql.server.shadow.pool:ShadowConnection.command",
+        "            for _ in self.results(lambda connection: connection.send_query(sql), limits):\n                pass\n",
+        "            self.connection.exec_(sql)\n",
+        f"{HANGING}::test_a_query_does_not_wait_for_ever_for_the_catalog",
+    ),
+    bug(
+        "a query of the catalog goes on when nobody waits for it",
+        "dpsql.server.shadow.rights:",
+        '    "client_connection_check_interval": "500",\n',
+        "",
+        f"{HANGING}::test_a_query_of_the_catalog_that_nobody_waits_for_ends_in_its_server_too",
+    ),
+    bug(
+        "a server waits for its nursery to end for ever",
+        "dpsql.server.workers.nursery:Nursery.close",
+        "                os.kill(self._process, signal.SIGKILL)\n",
+        "                pass\n",
+        f"{HANGING}::test_a_server_does_not_wait_for_ever_for_its_nursery_to_end",
+    ),
     bug(
         "a worker reads before the foreman says that it is paid for",
         "dpsql.server.workers.worker:AskingWriter.submit",

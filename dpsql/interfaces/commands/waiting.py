@@ -28,7 +28,7 @@ def waiting(console: Console, seconds: float = SECONDS) -> Iterator[Callable[[in
         yield lambda step, of: status.update(f"{_RUNS} {bar(step - 1, of)} step {step} of {of}")
     finally:
         timer.cancel()
-        timer.join()
+        timer.join(seconds)
         status.stop()
 
 

@@ -2,7 +2,8 @@
 
 Guarantee: a call leaves nothing behind that the next one could see. Each is one query of the extended protocol, in its
 own read-only transaction, under a role that can set, lock, write and create nothing. Settings of the session come from
-an allow-list and are made equal before each call. A backend that was interrupted is closed, never used again.
+an allow-list and are made equal before each call. A backend that was interrupted is closed, never used again. Its
+server notices; it is not asked to stop, since libpq would wait for its answer with all threads of this process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from psycopg import NotSupportedError, OperationalError, pq
 from psycopg.pq.abc import PGconn, PGresult
 
 from dpsql.engines import TICK, Cancellation
-from dpsql.errors import error
+from dpsql.errors import Error, error
 from dpsql.server.shadow.shadow_rows import Encoded, ShadowAnswer, ShadowColumn, columns_of, failure, rows_of
 from dpsql.server.shadow.shadow_schema import literal
 
@@ -62,15 +63,25 @@ class ShadowConnection:
         poll.register(self.connection.socket, select.POLLIN)
         return not poll.poll(0)
 
-    def apply(self, settings: Mapping[str, str]) -> None:
+    def apply(self, settings: Mapping[str, str], limits: ShadowDeadline) -> None:
         """Make the settings of this backend those of a session. What PostgreSQL does not accept stays the default."""
         for name in PASSED:
             wanted = settings.get(name, "")
             if wanted != self._applied.get(name, ""):
-                self.connection.exec_(f"RESET {name}".encode())
+                self.command(f"RESET {name}".encode(), limits)
                 if wanted:
-                    self.connection.exec_(f"SET {name} TO {_written(name, wanted)}".encode())
+                    self.command(f"SET {name} TO {_written(name, wanted)}".encode(), limits)
                 self._applied[name] = wanted
+
+    def command(self, sql: bytes, limits: ShadowDeadline) -> None:
+        """Run a command of our own. What PostgreSQL does not accept changes nothing. Raises 57014 where it does not
+        answer."""
+        try:
+            for _ in self.results(lambda connection: connection.send_query(sql), limits):
+                pass
+        except Error:
+            if self.spoiled:
+                raise
 
     def results(self, send: Callable[[PGconn], None], limits: ShadowDeadline, rows: bool = False) -> Iterator[PGresult]:
         """What one request brings, in parts. Raises an error where it fails, is cancelled or takes too long."""
@@ -102,7 +113,6 @@ class ShadowConnection:
             poll.register(connection.socket, select.POLLIN)
             while connection.is_busy():
                 if limits.cancellation.cancelled or time.monotonic() > limits.end:
-                    connection.get_cancel().cancel()
                     why = "user request" if limits.cancellation.cancelled else "statement timeout"
                     raise error(f"canceling statement due to {why}", sqlstate="57014")
                 poll.poll(TICK * 1000)
@@ -122,11 +132,11 @@ class Pool:
     _closed: bool = False
 
     @contextmanager
-    def backend(self, analyst: str, settings: Mapping[str, str]) -> Iterator[ShadowConnection]:
+    def backend(self, analyst: str, settings: Mapping[str, str], limits: ShadowDeadline) -> Iterator[ShadowConnection]:
         """A backend of the analyst's role, with these settings, for one block."""
         backend = self._take(analyst)
         try:
-            backend.apply(settings)
+            backend.apply(settings, limits)
             yield backend
         except BaseException:
             backend.spoiled = backend.spoiled or backend.connection.transaction_status != pq.TransactionStatus.IDLE
@@ -210,7 +220,6 @@ def read(backend: ShadowConnection, send: Callable[[PGconn], None], limits: Shad
         rows += part
         size += sum(len(value) for row in part for value in row if value is not None)
         if len(rows) > MAX_ROWS or size > MAX_BYTES:
-            backend.connection.get_cancel().cancel()
             raise error("the catalog's answer is too large", sqlstate="54000", hint="add a LIMIT")
         tag = result.command_status or tag
     return ShadowAnswer(columns, rows, tag.decode())

@@ -23,11 +23,13 @@ SERVER_SETTINGS = {
     "max_parallel_workers_per_gather": "0",
     "max_parallel_workers": "0",
     "temp_file_limit": "64MB",
+    "client_connection_check_interval": "500",
     "lo_compat_privileges": "off",
     "log_min_messages": "fatal",
     "log_min_error_statement": "panic",
 }
-"""Nothing is tracked or logged of what analysts ask, and no query takes more than its share."""
+"""Nothing is tracked or logged of what analysts ask, and no query takes more than its share. A query ends whose
+connection was closed."""
 
 HARMLESS = (
     "clock_timestamp", "gen_random_uuid", "random", "timeofday", "pg_advisory_unlock_all", "pg_is_in_recovery",

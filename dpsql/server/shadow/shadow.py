@@ -92,7 +92,8 @@ class Shadow:
     def server_version(self, analyst: str) -> str:
         """What ``SHOW server_version`` and its kin answer: clients are told the same at their start."""
         if not self._version:
-            with self._pool.backend(analyst, {}) as backend:
+            limits = ShadowDeadline(time.monotonic() + LONGEST, Cancellation())
+            with self._pool.backend(analyst, {}, limits) as backend:
                 self._version = (backend.connection.parameter_status(b"server_version") or b"").decode()
         return self._version
 
@@ -100,7 +101,7 @@ class Shadow:
         """Parameters and columns of a query, which is never run."""
         text = _allowed(sql)
         limits = ShadowDeadline(time.monotonic() + LONGEST, Cancellation())
-        with self._pool.backend(analyst, settings) as backend:
+        with self._pool.backend(analyst, settings, limits) as backend:
             list(backend.results(lambda connection: connection.send_prepare(b"", text, list(types)), limits))
             (found,) = backend.results(lambda connection: connection.send_describe_prepared(b""), limits)
             return ShadowDescription(
@@ -130,13 +131,13 @@ class Shadow:
 
             return read(backend, send, limits)
 
-        with self._pool.backend(analyst, settings) as backend:
+        with self._pool.backend(analyst, settings, limits) as backend:
             if len(set(result_formats)) < 2:
                 return ask(backend, next(iter(result_formats), 0))
             # libpq asks for one format at a time: the same snapshot answers twice.
-            backend.connection.exec_(_BOTH)
+            backend.command(_BOTH, limits)
             texts, binaries = ask(backend, 0), ask(backend, 1)
-            backend.connection.exec_(b"COMMIT")
+            backend.command(b"COMMIT", limits)
             return merged(texts, binaries, result_formats)
 
     def close(self) -> None:

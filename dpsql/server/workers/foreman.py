@@ -49,6 +49,8 @@ PATIENCE = 2.0
 """Seconds in which a worker says how it is."""
 FAREWELL = 7.0
 """Seconds beyond the grace in which workers end by themselves."""
+BEGINNING = 600.0
+"""Seconds in which a worker opens the policy; then another one is tried."""
 PAUSE, LONGEST_PAUSE = 0.1, 30.0
 """Seconds before a worker is replaced: twice as many each time that one does not come to serve."""
 
@@ -199,7 +201,13 @@ class Foreman(RunUntilTold):
         hand = _Hand(process, RemoteCalls(line.detach()), through)
         self._hands.append(hand)
         hand.line.open(lambda call: self._answer(hand, call), lambda: _soon(loop, self._gone, hand))
-        await asyncio.wrap_future(hand.line.ask(self._start))
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(hand.line.ask(self._start)), BEGINNING)
+        except TimeoutError:
+            os.kill(process, signal.SIGKILL)
+            raise OperationalError(
+                f"a worker did not come to serve within {BEGINNING:g} seconds", sqlstate="58000"
+            ) from None
         hand.serves = True
         return hand
 

@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from dpsql.server.collector import settled
@@ -26,6 +27,9 @@ _BORN = -1
 _NONE = -1
 _MOST_DESCRIPTORS = 8
 _PATIENCE = 30.0
+_FAREWELL = 5.0
+"""Seconds in which the nursery ends by itself; then it is killed."""
+_LOOK = 0.005
 
 
 class Nursery:
@@ -65,7 +69,11 @@ class Nursery:
         """End the nursery; what it forked goes on."""
         with contextlib.suppress(OSError):
             self._end.shutdown(socket.SHUT_RDWR)
-        os.waitpid(self._process, 0)
+        end = time.monotonic() + _FAREWELL
+        while not os.waitpid(self._process, os.WNOHANG)[0]:
+            if time.monotonic() > end:
+                os.kill(self._process, signal.SIGKILL)
+            time.sleep(_LOOK)
         self._end.close()
 
     def _listen(self) -> None:
