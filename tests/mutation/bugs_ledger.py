@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 ACCOUNTANT = "tests/accounting/test_accountant.py"
 LEDGER = "tests/ledger/test_ledger.py"
+COMMANDS = "tests/ledger/test_commands.py"
 DISKS = "tests/ledger/test_disks.py"
 POSTGRES = "tests/ledger/test_postgres_ledger.py"
 CURVES = "tests/ledger/test_curves.py"
@@ -73,6 +74,20 @@ BUGS: tuple[Bug, ...] = (
         "        if not known and late:\n            raise _Late\n",
         "",
         f"{WINDOWS}::test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives",
+    ),
+    bug(
+        "a charge that came between two questions is counted by both",
+        "dpsql.ledger.tally:Tally.count",
+        "        if number <= self.number:\n            return\n",
+        "",
+        f"{WINDOWS}::test_a_charge_between_two_questions_is_counted_once",
+    ),
+    bug(
+        "the number of what was counted goes back",
+        "dpsql.ledger.tally:Tally._pass",
+        "max(self.number, number)",
+        "number",
+        f"{WINDOWS}::test_a_charge_between_two_questions_is_counted_once",
     ),
     # The filter
     bug(
@@ -160,6 +175,27 @@ BUGS: tuple[Bug, ...] = (
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge",
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON total",
         f"{LEDGER}::test_charges_are_only_added",
+    ),
+    bug(
+        "a backup that is restored under an open ledger is charged on",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
+        "            if before < self._last:\n",
+        "            if before < 0:\n",
+        f"{LEDGER}::test_a_backup_that_is_restored_under_an_open_ledger_stops_it",
+    ),
+    bug(
+        "a damaged row leaves as Python's error",
+        "dpsql.ledger.sqlite_journal:_undamaged",
+        "except (ValueError, TypeError, AttributeError, ArithmeticError) as cause:",
+        "except TypeError as cause:",
+        f"{COMMANDS}::test_one_damaged_byte_is_told_in_words",
+    ),
+    bug(
+        "pages that nobody reads are not verified",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.verify",
+        "self.read_charges(None, -1)",
+        "pass",
+        f"{COMMANDS}::test_one_damaged_byte_is_told_in_words",
     ),
     bug(
         "an empty file is taken for a new ledger",

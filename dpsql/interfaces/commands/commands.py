@@ -301,6 +301,7 @@ def _budget(options: argparse.Namespace) -> int:
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
+            ledger.verify()
             charges = ledger.charges(limit=sys.maxsize)
             standings = {name: ledger.standings(name or None) for name in standings}
     except OperationalError as problem:
@@ -317,6 +318,7 @@ def _ledger(options: argparse.Namespace) -> int:
     from dpsql.policy import Policy
 
     with open_ledger(Policy.load(options.policy), create=False) as ledger:
+        ledger.verify()
         charges = ledger.charges(limit=sys.maxsize)
         if options.act == "export":
             sys.stdout.write({"csv": charges_as_csv, "json": as_json_lines}[options.format](charges))
