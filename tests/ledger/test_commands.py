@@ -259,6 +259,18 @@ def test_one_damaged_byte_is_told_in_words(
         assert damage(place, bits, damaged, capsys) == 3
 
 
+def test_a_damaged_page_that_nobody_reads_is_told(
+    damaged: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An id stands in its row and in an index, which is read when a charge is looked for."""
+    whole: bytes = damaged.whole  # type: ignore[attr-defined]
+    with open_ledger(load_policy(damaged(0, 0))) as ledger:
+        id_ = ledger.charges()[0].id.encode()
+    places = [whole.find(id_), whole.rfind(id_)]
+    assert 0 < places[0] < places[1]
+    assert [damage(place, 1, damaged, capsys) for place in places] == [3, 3]
+
+
 def _year(what: bytes) -> bytes:
     return str(datetime.datetime.now(datetime.UTC).year).encode() + b"-" if what == b"2026-" else what
 
