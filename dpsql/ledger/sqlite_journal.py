@@ -106,22 +106,8 @@ class SQLiteJournal:
             connection.execute(f"PRAGMA {setting}")
         return connection
 
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Hold the lock file. Polling at random moments: no waiter is favoured, none sleeps long."""
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as cause:
-                if time.monotonic() > deadline:
-                    raise Busy from cause
-                time.sleep(random.uniform(0.0001, 0.001))  # noqa: S311  when to ask again is no secret
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+    def _turn(self) -> contextlib.AbstractContextManager[None]:
+        return turn_of_writers(self._lock, self._timeout)
 
     def _begin(self, facts: Mapping[str, str]) -> None:
         """Make a ledger beside its place, and move it there when it is whole and on the disk.
@@ -277,6 +263,24 @@ class SQLiteJournal:
                 connection.close()
         os.close(self._lock)
         self._lock = -1
+
+
+@contextlib.contextmanager
+def turn_of_writers(lock: int, timeout: float) -> Iterator[None]:
+    """Hold the lock file, or raise Busy. Polling at random moments: no waiter is favoured, none sleeps long."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError as cause:
+            if time.monotonic() > deadline:
+                raise Busy from cause
+            time.sleep(random.uniform(0.0001, 0.001))  # noqa: S311  when to ask again is no secret
+    try:
+        yield
+    finally:
+        fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ CURVES = "tests/ledger/test_curves.py"
 RENYI = "tests/accounting/test_rdp.py"
 ANSWER = "tests/answer/test_answer.py"
 BOUNDS = "tests/price/test_bounds.py"
-
+WATCHES = "tests/answer/test_watches.py"
 WINDOWS = "tests/ledger/test_budget_windows.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -88,6 +88,42 @@ BUGS: tuple[Bug, ...] = (
         "max(self.number, number)",
         "number",
         f"{WINDOWS}::test_a_charge_between_two_questions_is_counted_once",
+    ),
+    # Watches
+    bug(
+        "a restored ledger revives a watch that has ended",
+        "dpsql.ledger.watch_states:_drop_restored",
+        "if kept is None or kept[0].encode() != mark:",
+        "if kept is None:",
+        f"{WATCHES}::test_a_restored_ledger_has_no_watch",
+    ),
+    bug(
+        "a ledger without a mark is as its last change left it",
+        "dpsql.ledger.watch_states:_drop_restored",
+        "if kept is None or kept[0].encode() != mark:",
+        "if kept is not None and kept[0].encode() != mark:",
+        f"{WATCHES}::test_a_ledger_whose_lock_file_is_gone_has_no_watch",
+    ),
+    bug(
+        "a change of a watch leaves the mark of the ledger as it was",
+        "dpsql.ledger.watch_states:FileStates.change",
+        "mark = os.urandom(_MARK // 2).hex()",
+        'mark = "0" * _MARK',
+        f"{WATCHES}::test_a_restored_ledger_has_no_watch",
+    ),
+    bug(
+        "a watch of a dump is as good as the one that was dumped",
+        "dpsql.ledger.watch_states:",
+        " || ' ' || xmin::text",
+        " || ' ' || split_part(writer, ' ', 3)",
+        f"{WATCHES}::test_states_that_are_loaded_from_a_dump_are_dropped",
+    ),
+    bug(
+        "a server that was recovered answers by the watches it had",
+        "dpsql.ledger.watch_states:",
+        "(SELECT system_identifier FROM pg_control_system()) || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
+        "'0 0'",
+        f"{WATCHES}::test_states_of_a_server_that_was_recovered_are_dropped",
     ),
     # The filter
     bug(
