@@ -14,6 +14,27 @@ HANGING = "tests/operations/test_hanging_up.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "constraints are those of another moment than the rows",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._on_one_state",
+        "with line.connection.transaction():",
+        "if line:",
+        "tests/engines/test_postgres.py::test_constraints_and_rows_are_those_of_one_moment",
+    ),
+    bug(
+        "constraints are looked up once, and believed for ever",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._verify",
+        "if declared is None or declared != self._declared:",
+        "if declared is None or not self._declared:",
+        "tests/engines/test_postgres.py::test_every_change_of_what_is_declared_is_seen_at_the_next_statement",
+    ),
+    bug(
+        "a key that is checked no more is seen by its own table alone",
+        "dpsql.engines.postgres.postgres_schema:",
+        "    UNION ALL SELECT 'trigger', t.oid, t.xmin, 0\n        FROM wanted JOIN pg_constraint k ON conrelid = wanted.oid JOIN pg_trigger t ON tgconstraint = k.oid\n",
+        "",
+        "tests/engines/test_postgres.py::test_every_change_of_what_is_declared_is_seen_at_the_next_statement",
+    ),
+    bug(
         "who hangs up in the line is charged all the same",
         "dpsql.server.session.protocol:Protocol.hung_up",
         "            self.session.hung_up()\n",
