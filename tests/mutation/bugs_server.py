@@ -14,6 +14,27 @@ HANGING = "tests/operations/test_hanging_up.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "the metrics are told to whoever is on this machine",
+        "dpsql.server.operations.monitor:_has",
+        "hmac.compare_digest(given, password.encode())",
+        "True",
+        "tests/operations/test_metrics.py::test_the_metrics_have_a_password_where_analysts_have_one",
+    ),
+    bug(
+        "metrics without a password beside analysts with one",
+        "dpsql.server.start:metrics_password",
+        'if password == "" or (password is None and any(one.password for one in (policy.analysts or {}).values())):',
+        'if password == "":',
+        "tests/operations/test_metrics.py::test_the_metrics_have_a_password_where_analysts_have_one",
+    ),
+    bug(
+        "nobody is told that answers were randomized before",
+        "dpsql.randomize.randomized_file:_note",
+        '.open("a", encoding="utf-8")',
+        '.open("w", encoding="utf-8")',
+        "tests/randomize/test_randomized_file.py::test_who_randomizes_a_column_twice_is_warned",
+    ),
+    bug(
         "constraints are those of another moment than the rows",
         "dpsql.engines.postgres.postgres_engine:PostgresEngine._on_one_state",
         "with line.connection.transaction():",
