@@ -201,8 +201,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "totals are not compared with charges",
         "dpsql.ledger.sqlite_journal:SQLiteJournal._verify",
-        "if self._kept_totals() != self._summed_totals():",
-        "if self._summed_totals() is None:",
+        "if self._kept_totals() != sums:",
+        "if sums is None:",
         f"{LEDGER}::test_a_ledger_that_does_not_add_up_is_not_opened",
     ),
     bug(
