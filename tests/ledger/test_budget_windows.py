@@ -368,7 +368,11 @@ def test_windows_hold_when_proxies_are_killed_at_their_ends(place: str, tmp_path
         ]
         for one in running:
             one.start()
-        time.sleep(chance.uniform(0.3, 0.6))
+        # A busy machine starts them slowly: none is killed before some of them have charged.
+        before, end = said.read_text().count("\n"), time.monotonic() + 30
+        while said.read_text().count("\n") < before + 8 and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0.1, 0.4))
         for one in running:
             one.kill()
             one.join()
