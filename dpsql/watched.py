@@ -6,9 +6,7 @@ since somebody else had one first is thrown away, so that all answers of a watch
 first TRUE (:mod:`dpsql.mechanisms.above_threshold`). A crash loses budget, or one answer, never privacy.
 
 A watch answers about rows that come later, so it is paid for in each window of the budget in which it answers: the
-beginnings of the open windows, of the budget and of all shares, are part of its key. A restored ledger brings back
-states that have answered since: the release store remembers how often each was asked, and one that was asked more often
-than it says is paid for again.
+beginnings of the open windows, of the budget and of all shares, are part of its key.
 
 A watch over a window that moves, such as the last 24 hours, is one watch: the integers that are compared with one
 threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
@@ -116,11 +114,10 @@ class Watching:
             while True:
                 patience.check()
                 version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
-                restored = state is not None and opened.store.asked(state.charge) > state.asked
-                if state is not None and state.answer is not None and state.version == version and not restored:
+                if state is not None and state.answer is not None and state.version == version:
                     break
                 with opened.turn(patience, asked.analyst) as turn:
-                    if state is None or state.answer or restored:
+                    if state is None or state.answer:
                         program, sql = watched.prepared.program, watched.shown.sql
                         charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)
                         paid = settings.epsilon
@@ -134,7 +131,6 @@ class Watching:
                     return None  # thrown away: what is read now is paid for in the window of now
                 after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
                 if states.change(key, state, after):
-                    opened.store.ask(after.charge, after.asked)
                     state = after
                     break
         assert state is not None  # noqa: S101  both ways out of the loop have one

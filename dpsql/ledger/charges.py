@@ -118,6 +118,9 @@ class Journal(Protocol):
 
     def holds(self, charge: str) -> bool: ...
 
+    def verify(self) -> None:
+        """Read what opening does not read. Raises as :meth:`append`, where something is not as it was written."""
+
     def close(self) -> None: ...
 
 

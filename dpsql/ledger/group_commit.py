@@ -171,7 +171,17 @@ def why(cause: BaseException) -> str:
     """Why a ledger cannot be used, for its owner."""
     if isinstance(cause, Busy):
         return "another process holds it"
-    return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"
+    if isinstance(cause, Failed | Lost | Unsound):
+        return str(cause)
+    said = f"{type(cause).__name__}: {cause}"
+    return f"the file is damaged, or no ledger ({said})" if _is_damage(cause) else said
+
+
+def _is_damage(cause: BaseException) -> bool:
+    """Whether SQLite does not find in a file what it has written, or what a ledger has."""
+    code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    said = code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return isinstance(cause, UnicodeDecodeError) or (isinstance(cause, sqlite3.DatabaseError) and said)
 
 
 def refusal(spent: Spent, loss: PrivacyLoss) -> BudgetExceeded:

@@ -7,6 +7,7 @@ decided what may be added to it, and :mod:`dpsql.ledger.group_commit` adds it.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import threading
 import time
@@ -42,6 +43,7 @@ __all__ = ["Charge", "Due", "Ledger", "recorded"]
 
 _Read = TypeVar("_Read")
 
+_LOG = logging.getLogger("dpsql.ledger")
 _LONGEST_STATEMENT = 10_000
 LONGEST = 60.0
 """Seconds that a statement waits for its charge. Journals give up earlier; this holds where nobody tells of it."""
@@ -130,20 +132,19 @@ class Ledger:
         if any(one.accounting is not accounting for filters in limits.values() for one in filters):
             raise ValueError("an analyst's share is counted as the total is")
         facts = {ACCOUNTING: str(accounting)} | ({UNIT: unit} if unit else {})
-        place = os.fspath(url)
+        place = shown = os.fspath(url)
         try:
             if place.startswith(("postgresql://", "postgres://")):
                 from dpsql.ledger.postgres_journal import PostgresJournal
 
+                shown = without_password(place)
                 journal: Journal = PostgresJournal(place, facts, timeout, create=create, limits=limits)
-                return cls(journal, without_password(place), limits, writer, clock, ServerStates(place))
-            place = os.path.abspath(_path(place))
+                return cls(journal, shown, limits, writer, clock, ServerStates(place))
+            place = shown = os.path.abspath(_path(place))
             journal = SQLiteJournal(place, facts, timeout, create=create, limits=limits)
             return cls(journal, place, limits, writer, clock)
         except (*TROUBLE, OSError) as cause:
-            problem = OperationalError(
-                f"the ledger {without_password(place)} cannot be used: {why(cause)}", sqlstate="58030"
-            )
+            problem = OperationalError(f"the ledger {shown} cannot be used: {why(cause)}", sqlstate="58030")
             problem.__cause__ = cause
         raise problem
 
@@ -277,6 +278,18 @@ class Ledger:
         """The newest ``limit`` charges, the newest first."""
         return self._read(lambda journal: journal.read_charges(analyst, limit))
 
+    def verify(self) -> None:
+        """Read all of it again. Raises OperationalError, whose text is for the owner, where it is damaged."""
+        try:
+            with self._reading:
+                self._journal.verify()
+        except TROUBLE as cause:
+            problem = OperationalError(f"the ledger {self.place} cannot be trusted: {why(cause)}", sqlstate="58030")
+            problem.__cause__ = cause
+        else:
+            return
+        raise problem
+
     def holds(self, charge: str) -> bool:
         """Whether this charge is in the ledger."""
         return self._read(lambda journal: journal.holds(charge))
@@ -307,7 +320,10 @@ class Ledger:
             with self._reading:
                 return question(self._journal)
         except TROUBLE as cause:
-            raise OperationalError("the ledger cannot be read", sqlstate="58030") from cause
+            _LOG.error("the ledger cannot be read: %s", why(cause))
+            raise OperationalError(
+                "the ledger cannot be read", sqlstate="58030", hint="its owner sees why by dpsql ledger verify"
+            ) from cause
 
 
 def _hand_on(durable: Future[None], answer: Future[tuple[str, ...]], ids: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
@@ -79,6 +79,7 @@ class SQLiteJournal:
         self._path, self._timeout = path, timeout
         self._limits: Limits = limits or {}
         self._tally = Tally(self._limits)
+        self._last = 0
         if not create and not os.path.exists(path):
             raise NoLedger("there is none yet")
         self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -158,8 +159,10 @@ class SQLiteJournal:
             if facts.get("format") != FORMAT or "identity" not in facts:
                 raise Unsound("the ledger is of another format")
             check_belongs(facts, wanted)
-            if self._kept_totals() != self._summed_totals():
+            sums = self._summed_totals()
+            if self._kept_totals() != sums:
                 raise Unsound("the totals of the ledger are not the sums of its charges")
+            self._last = sums.get(EVERYBODY, NOTHING).charges
         return str(facts["identity"])
 
     def _kept_totals(self) -> dict[str, Total]:
@@ -182,12 +185,16 @@ class SQLiteJournal:
     def append(self, groups: Sequence[Group]) -> list[Spent | None]:
         """One transaction for all of them."""
         with self.writing():
+            before = self.total(EVERYBODY).charges
+            if before < self._last:
+                raise Unsound("the ledger has lost charges since it was opened")
             self._tally.follow(self._newest, self._newer)
             at = self._tally.at(max(charge.time for group in groups for charge in group))
             admission = Admitted(self.total, self._limits, lambda period, name: self._tally.spent(period, name, at), at)
             refusals = admission.decide(groups)
             if admission.admitted:
                 self.add([replace(charge, time=at) for charge in admission.admitted], admission.totals())
+        self._last = before + len(admission.admitted)
         return refusals
 
     def _newest(self, number: int) -> tuple[int, datetime] | None:
@@ -230,16 +237,19 @@ class SQLiteJournal:
             " WHERE ?1 IS NULL OR analyst = ?1 ORDER BY number DESC LIMIT ?2",
             (analyst, limit),
         )
-        return tuple(
-            Charge(id_, datetime.fromisoformat(time_), who, _loss(parts), statement, tuple(json.loads(tables)))
-            for id_, time_, who, *parts, statement, tables in rows
-        )
+        return tuple(_charge(row) for row in rows)
 
     def read_newest(self, number: int) -> tuple[int, datetime] | None:
         return _newest(self._reader, number)
 
     def read_newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
         return _newer(self._reader, number, since)
+
+    def verify(self) -> None:
+        """Every page of the file."""
+        for (said,) in self._reader.execute("PRAGMA integrity_check(1)"):
+            if said != "ok":
+                raise Unsound(f"the file is damaged ({said})")
 
     def holds(self, charge: str) -> bool:
         return bool(self._reader.execute("SELECT count(*) FROM charge WHERE id = ?", (charge,)).fetchone()[0])
@@ -287,7 +297,7 @@ def _total(connection: sqlite3.Connection, analyst: str) -> Total:
 def _newest(connection: sqlite3.Connection, number: int) -> tuple[int, datetime] | None:
     # Times are written in UTC: the order of their texts is theirs.
     row = connection.execute("SELECT max(number), max(time) FROM charge WHERE number > ?", (number,)).fetchone()
-    return None if row[0] is None else (row[0], datetime.fromisoformat(row[1]))
+    return None if row[0] is None else (row[0], _time(row[1]))
 
 
 def _newer(
@@ -299,15 +309,38 @@ def _newer(
         (number, since.isoformat()),
     )
     for charge, time_, analyst, *parts in rows:
-        yield charge, datetime.fromisoformat(time_), analyst, _loss(parts)
+        yield charge, _time(time_), analyst, _loss(parts)
+
+
+@contextlib.contextmanager
+def _undamaged(what: str) -> Iterator[None]:
+    """Values of a row, which may be of any type and content where the file is damaged."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as cause:
+        raise Unsound(f"the file is damaged: {what}") from cause
+
+
+def _charge(row: Sequence[str]) -> Charge:
+    id_, time_, who, *parts, statement, tables = row
+    with _undamaged(f"the tables of charge {id_} are no list"):
+        named = tuple(map(str, json.loads(tables)))
+    with _undamaged(f"charge {id_} is not text"):
+        return Charge("" + id_, _time(time_), "" + who, _loss(parts), "" + statement, named)
+
+
+def _time(text: str) -> datetime:
+    with _undamaged("the time of a charge is none"):
+        time_ = datetime.fromisoformat(text)
+        if time_.utcoffset():
+            raise ValueError("times are written in UTC")
+        return time_.astimezone(UTC) if time_.tzinfo else time_.replace(tzinfo=UTC)
 
 
 def _loss(parts: Sequence[str]) -> PrivacyLoss:
-    try:
+    with _undamaged("a loss is not a number"):
         *box, curve = parts
         return PrivacyLoss.of_parts(Fraction(part) for part in (*box, *curve.split()))
-    except (ValueError, TypeError, ZeroDivisionError) as cause:
-        raise Unsound("a loss in the ledger is not a number") from cause
 
 
 def _text(loss: PrivacyLoss) -> tuple[str, str, str, str]:

@@ -1,6 +1,7 @@
 """What charges add up to in the windows that are open, kept up with a ledger charge by charge.
 
-Guarantee: a window that has ended is never counted into again, and none is opened twice. The time of a window is that
+Guarantee: each charge is counted once, however it is read: the number of the last one never goes back. A window that
+has ended is never counted into again, and none is opened twice. The time of a window is that
 of the ledger: the latest that any charge in it has. A charge is never recorded as earlier than the one before it,
 whatever the clock of its proxy says, so that a clock that goes back stays in the window that is open.
 """
@@ -33,7 +34,7 @@ class Tally:
     >>> month = CalendarUnit("month")
     >>> tally = Tally({"": (Accountant(PURE, Fraction(1), Fraction(0), per=month),)})
     >>> days = [datetime.datetime(2026, month, 5, tzinfo=datetime.UTC) for month in (10, 11, 10)]
-    >>> for number, day in enumerate(days[:2]):
+    >>> for number, day in enumerate(days[:2], 1):
     ...     tally.count(number, day, "ana", PrivacyLoss(epsilon=Fraction(1, 2)))
     >>> [float(tally.spent(month, "", tally.at(day)).epsilon) for day in days]
     [0.5, 0.5, 0.5]
@@ -46,7 +47,10 @@ class Tally:
         self._open: dict[CalendarUnit, tuple[datetime.datetime, dict[str, PrivacyLoss]]] = {}
 
     def follow(self, newest: Newest, newer: Newer) -> None:
-        """Count what was charged since this was asked last."""
+        """Count what was charged since this was asked last.
+
+        Others may charge between the two questions: the second answer then has charges that the first one lacks.
+        """
         found = newest(self.number)
         if found is None:
             return
@@ -55,15 +59,17 @@ class Tally:
             since = min(one.begin(self.at(latest)) for one in self.periods)
             for charge in newer(self.number, since):
                 self.count(*charge)
-        self.number, self.latest = number, self.at(latest)
+        self._pass(number, latest)
 
     def at(self, time: datetime.datetime) -> datetime.datetime:
         """The time of a ledger that is charged when a clock shows this one."""
         return max(time, self.latest)
 
     def count(self, number: int, time: datetime.datetime, analyst: str, loss: PrivacyLoss) -> None:
-        """One more charge: it counts in its window, and in no later one."""
-        self.number, self.latest = number, self.at(time)
+        """One more charge, unless it was counted before: it counts in its window, and in no later one."""
+        if number <= self.number:
+            return
+        self._pass(number, time)
         for period in self.periods:
             began = period.begin(time)
             since, sums = self._open.get(period, (BEGINNING, {}))
@@ -73,6 +79,9 @@ class Tally:
             if began >= since:
                 for name in (_TOGETHER, analyst):
                     sums[name] = sums.get(name, PrivacyLoss()) + loss
+
+    def _pass(self, number: int, time: datetime.datetime) -> None:
+        self.number, self.latest = max(self.number, number), self.at(time)
 
     def spent(self, period: CalendarUnit, name: str, at: datetime.datetime) -> PrivacyLoss:
         """What is spent in the window around a time of the ledger, by everybody or one analyst."""

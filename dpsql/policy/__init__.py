@@ -9,7 +9,7 @@ from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, ask
 from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection, TableSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import first_policy, people_tables, units
-from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
+from dpsql.policy.secrets import DATABASE, LEDGER, METRICS, secret, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
 from dpsql.policy.unit_path import steps_of
@@ -20,6 +20,7 @@ __all__ = [
     "DATABASE",
     "EACH_ROW",
     "LEDGER",
+    "METRICS",
     "Agreement",
     "AnalystSection",
     "Claim",
@@ -43,6 +44,7 @@ __all__ = [
     "join",
     "people_tables",
     "problems",
+    "secret",
     "steps_of",
     "units",
     "unsaid",

@@ -17,6 +17,7 @@ from dpsql.postgresql import without_password
 
 DATABASE = "DPSQL_DATABASE_PASSWORD"
 LEDGER = "DPSQL_LEDGER_PASSWORD"
+METRICS = "DPSQL_METRICS_PASSWORD"
 """Names of environment variables; with _FILE behind, of a file that holds the password."""
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -75,11 +75,13 @@ class ColumnToRandomize:
 
 @dataclass(frozen=True, slots=True)
 class Randomized:
-    """What was made: how many rows, how many of them without a report, and by which law."""
+    """What was made: how many rows, how many of them without a report, and by which law. ``earlier`` are the files that
+    reports of the same answers were written to before."""
 
     rows: int
     missing: int
     law: Randomization
+    earlier: tuple[str, ...] = ()
 
 
 def randomize_file(source: Path, target: Path, asked: ColumnToRandomize, draws: Coins) -> Randomized:
@@ -94,11 +96,36 @@ def randomize_file(source: Path, target: Path, asked: ColumnToRandomize, draws: 
     try:
         made = (_parquet if kinds[0] else _csv)(source, partial, asked, draws)
         _refuse(target)
+        earlier = earlier_reports(source, asked.column)
+        _note(source, target, asked.column)
         partial.rename(target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    return made
+    return replace(made, earlier=earlier)
+
+
+def _notes(source: Path) -> Path:
+    return source.with_name(f"{source.name}.randomized")
+
+
+def earlier_reports(source: Path, column: str) -> tuple[str, ...]:
+    """The files that reports of this column of a file were written to, as the note beside it says."""
+    try:
+        lines = [line.split("\t") for line in _notes(source).read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return tuple(line[1] for line in lines if len(line) == 2 and line[0] == _one_line(column))
+
+
+def _note(source: Path, target: Path, column: str) -> None:
+    """Say beside a file that a column of it was randomized, for whoever does it again. It holds no value of a row."""
+    with suppress(OSError), _notes(source).open("a", encoding="utf-8") as notes:
+        notes.write(f"{_one_line(column)}\t{_one_line(str(target))}\n")
+
+
+def _one_line(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _refuse(target: Path) -> None:

@@ -66,7 +66,6 @@ CREATE TABLE IF NOT EXISTS measured (
     number INTEGER NOT NULL REFERENCES release (number) ON DELETE CASCADE,
     PRIMARY KEY (family, number)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS asked (charge TEXT PRIMARY KEY, times INTEGER NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS measured_number ON measured (number);
 CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
 CREATE INDEX IF NOT EXISTS release_size ON release (number, size);
@@ -185,19 +184,6 @@ class ReleaseStore:
         noise, body = _write(table)
         if len(noise) + len(body) <= self._capacity // 4:
             self._safely(lambda: self._insert(identity, data_version, noise, body, facts))
-
-    def asked(self, charge: str) -> int:
-        """How often the watch of a charge was asked, as far as is remembered here. A ledger that knows of fewer times
-        was restored from a backup."""
-        row = self._safely(
-            lambda: self._connection.execute("SELECT times FROM asked WHERE charge = ?", (charge,)).fetchone()
-        )
-        return 0 if row is None else int(row[0])
-
-    def ask(self, charge: str, times: int) -> None:
-        """Remember how often the watch of a charge was asked, before anybody is told its answer."""
-        kept = "INSERT INTO asked VALUES (?, ?) ON CONFLICT (charge) DO UPDATE SET times = max(times, excluded.times)"
-        self._safely(lambda: self._connection.execute(kept, (charge, times)))
 
     def close(self) -> None:
         if os.getpid() == self._pid:

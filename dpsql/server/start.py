@@ -15,7 +15,7 @@ from dpsql.engines import Concern
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger
 from dpsql.opened import compared, load_policy, open_here, open_ledger
-from dpsql.policy import Policy
+from dpsql.policy import METRICS, Policy, secret
 from dpsql.proxy import Proxy
 from dpsql.server.door import Door, is_loopback
 from dpsql.server.operations import logs
@@ -60,6 +60,8 @@ def serve(serving: Serving) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     policy = load_policy(serving.policy)
     check_exposure(serving, policy)
+    if serving.metrics_port is not None:
+        metrics_password(policy)
     if serving.workers > 1 and not SEVERAL:
         raise OperationalError("several workers need Linux", sqlstate=REFUSED, hint="--workers 1")
     (_serve_alone if serving.workers == 1 else _serve_with_workers)(serving, policy)
@@ -171,10 +173,25 @@ def monitor_of(
 
     registry.register(BudgetFigures(ledger, policy.analysts or ()))
 
-    monitor = Monitor(serving.metrics_port, registry, alive, problems)
+    monitor = Monitor(serving.metrics_port, registry, alive, problems, metrics_password(policy))
     stack.callback(monitor.close)
     monitor.start()
     return monitor
+
+
+def metrics_password(policy: Policy) -> str | None:
+    """What ``/metrics`` asks for. Raises :class:`OperationalError` where analysts have passwords and it has none.
+
+    Where nobody has one, whoever is on this machine may ask statements already.
+    """
+    password = secret(METRICS)
+    if password == "" or (password is None and any(one.password for one in (policy.analysts or {}).values())):
+        raise OperationalError(
+            "analysts have passwords, and the metrics have none: whoever is on this machine would read them",
+            sqlstate=REFUSED,
+            hint=f"put one into {METRICS}, or into a file that {METRICS}_FILE names",
+        )
+    return password
 
 
 def all_problems(own: Callable[[], tuple[str, ...]], ledger: Ledger, shadow: Shadow) -> Callable[[], tuple[str, ...]]:

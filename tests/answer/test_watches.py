@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
+import shutil
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
 
 from dpsql.errors import Error
@@ -221,11 +224,12 @@ class _Raised:
 
 
 def _states(proxy: Proxy) -> list[WatchState]:
-    import sqlite3
+    return [state for key in _keys(proxy) if (state := proxy.ledger.watches.read(key)) is not None]
 
+
+def _keys(proxy: Proxy) -> list[str]:
     with closing(sqlite3.connect(proxy.ledger.place)) as reader:
-        keys = [row[0] for row in reader.execute("SELECT key FROM watch")]
-    return [state for key in keys if (state := proxy.ledger.watches.read(key)) is not None]
+        return [row[0] for row in reader.execute("SELECT key FROM watch")]
 
 
 def test_another_name_comparison_or_price_is_another_watch(proxy: Proxy) -> None:
@@ -462,6 +466,105 @@ def test_a_state_changes_from_the_one_that_was_seen(states: WatchStates) -> None
     assert not states.change("k", said, said)
     assert states.read("k") == ended
     assert "10" not in repr(first)
+
+
+def test_a_restored_ledger_has_no_watch(proxy: Proxy, hands: list[datetime.datetime], policy: Path) -> None:
+    """Its watch has ended since the backup was made: who asks for it again pays again, at a new threshold."""
+    place, backup = policy.with_name("clinic.ledger"), policy.with_name("backup")
+    told(watch(proxy), FEW)
+    (first,) = [state.charge for state in _states(proxy)]
+    with closing(sqlite3.connect(place)) as tool, closing(sqlite3.connect(backup)) as copy:
+        tool.backup(copy)
+    hands[0] += datetime.timedelta(hours=1)
+    states = proxy.ledger.watches
+    (key,) = _keys(proxy)
+    before = states.read(key)
+    assert before is not None
+    assert states.change(key, before, replace(before, asked=2, version="v", answer=True))
+    proxy.close()
+    for left in policy.parent.glob("clinic.ledger*"):
+        if left.name not in ("clinic.ledger-lock", "clinic.ledger-releases"):
+            left.unlink()
+    shutil.copy(backup, place)
+    with closing(opened(policy, hands)) as restored:
+        assert told(watch(restored), FEW) == (False, True)
+        assert [state.charge for state in _states(restored)] != [first]
+        assert told(watch(restored), FEW) == (False, False)
+        hands[0] += datetime.timedelta(hours=1)
+        assert told(watch(restored), FEW) == (False, False)
+
+
+def test_a_ledger_whose_lock_file_is_gone_has_no_watch(
+    proxy: Proxy, hands: list[datetime.datetime], policy: Path
+) -> None:
+    """What a ledger was like is not known where the mark is not there, or the ledger is of an earlier version."""
+    told(watch(proxy), FEW)
+    assert told(watch(proxy), FEW) == (False, False)
+    proxy.close()
+    policy.with_name("clinic.ledger-lock").unlink()
+    with closing(opened(policy, hands)) as moved:
+        assert told(watch(moved), FEW) == (False, True)
+        assert told(watch(moved), FEW) == (False, False)
+    with closing(sqlite3.connect(policy.with_name("clinic.ledger"))) as tool, tool:
+        tool.execute("DELETE FROM ledger WHERE fact = 'watches'")
+    policy.with_name("clinic.ledger-lock").write_bytes(b"")
+    with closing(opened(policy, hands)) as earlier:
+        assert told(watch(earlier), FEW) == (False, True)
+
+
+def test_a_crash_between_the_mark_and_the_commit_drops_the_watch(states: WatchStates) -> None:
+    if not isinstance(states, FileStates):
+        pytest.skip("a server has no mark beside it")
+    assert states.change("k", None, WatchState("c", 1))
+    Path(f"{states._path}-lock").write_bytes(b"0" * 32)
+    assert states.read("k") is None
+    assert not states.change("k", WatchState("c", 1), WatchState("c", 1, 1, "v", True))
+
+
+def test_states_that_are_loaded_from_a_dump_are_dropped(url: str) -> None:
+    """The rows are as they were, in the same table of the same server, and another transaction has written them."""
+    from dpsql.accounting import PURE, Accountant
+    from dpsql.ledger import Ledger
+
+    Ledger.open(url, Accountant(PURE, Fraction(1), Fraction(0))).close()
+    states, first = ServerStates(url), WatchState("c", 7)
+    assert states.change("dumped", None, first)
+    assert states.change("other", None, first)
+    said = WatchState("c", 7, 1, "v", False)
+    assert states.change("other", first, said), "what is changed is as it was written, too"
+    assert states.read("other") == said
+    with psycopg.connect(url) as owner:
+        rows = owner.execute("SELECT * FROM dpsql_ledger.watched WHERE key = 'dumped'").fetchall()
+        owner.execute("DELETE FROM dpsql_ledger.watched WHERE key = 'dumped'")
+        owner.execute("INSERT INTO dpsql_ledger.watched VALUES (%s, %s, %s, %s, %s, %s, %s)", rows[0])
+    assert states.read("dumped") is None
+    assert states.read("other") == said
+    assert not states.change("dumped", first, said)
+
+
+@pytest.mark.parametrize("part", [0, 1], ids=["another server", "another timeline"])
+def test_states_of_a_server_that_was_recovered_are_dropped(url: str, part: int) -> None:
+    from dpsql.accounting import PURE, Accountant
+    from dpsql.ledger import Ledger
+
+    Ledger.open(url, Accountant(PURE, Fraction(1), Fraction(0))).close()
+    states = ServerStates(url)
+    with psycopg.connect(url) as owner:
+        states.change("recovered", None, WatchState("c", 7))
+        ((writer,),) = owner.execute("SELECT writer FROM dpsql_ledger.watched WHERE key = 'recovered'").fetchall()
+        parts = writer.split()
+        server = (
+            "SELECT system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()"
+        )
+        assert [tuple(parts[:2])] == owner.execute(server).fetchall()
+        parts[part] = "00000009"
+        owner.execute("DELETE FROM dpsql_ledger.watched WHERE key = 'recovered'")
+        owner.execute(
+            "INSERT INTO dpsql_ledger.watched VALUES ('recovered', 'c', '7', 0, '', NULL, %s"
+            " || ' ' || mod(pg_current_xact_id()::text::numeric, 4294967296))",
+            (" ".join(parts[:2]),),
+        )
+    assert states.read("recovered") is None
 
 
 def test_the_noise_is_that_of_the_proof() -> None:

@@ -6,14 +6,16 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import pytest
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.listed_files import FilesChanged
+from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.engines.spark.spark_engine import SparkEngine, _tables_of
 from dpsql.engines.spark.spark_session import SETTINGS, NotASelect, SparkLine, connect
 from dpsql.engines.spark.staged_ctes import staged
@@ -22,6 +24,7 @@ from dpsql.interfaces.commands.commands import main
 from dpsql.policy.fields import Place
 from dpsql.policy.secrets import with_secret
 from dpsql.testing import measure
+from rewriter.declared.types import INTEGER
 from tests.engines.spark_server import SparkServer, copy_to_spark, shared_spark
 from tests.engines.test_files import plan
 
@@ -205,6 +208,58 @@ def test_what_changed_before_or_while_a_statement_ran_is_told_by_a_second_look(
     assert asked("c", "c", "d") is None
     assert asked("b") == 1
     engine.close()
+
+
+class _Unknown(Exception):
+    """As Spark says that there is no such column."""
+
+    def getSqlState(self) -> str:
+        return "42703"
+
+
+class _WithoutFiles:
+    """A session whose tables have columns and no files."""
+
+    stopped = threading.Event()
+
+    def schema_of(self, sql: str) -> object:
+        if "_metadata" in sql:
+            raise _Unknown
+        return sql
+
+    def execute(self, sql: str) -> object:
+        return self.schema_of(sql)
+
+
+def test_a_table_that_does_not_show_its_files_is_refused_before_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a Spark: it could be written to between two parts of one statement, and nobody would know."""
+    engine, session = SparkEngine("sc://nowhere"), cast("SparkLine", _WithoutFiles())
+    table = SchemaTable("t", {"a": SchemaColumn("a", "int", INTEGER)})
+    monkeypatch.setattr(SparkEngine, "schema", lambda _: Schema.of({("default", "t"): table}, "default"))
+    assert "does not show its files" in str(engine._unreadable(session, "t", ["a"]))
+    with pytest.raises(FilesChanged):
+        engine._every_file(session, ("default", "t"))
+    monkeypatch.setattr(_WithoutFiles, "schema_of", lambda *_: None)
+    assert engine._unreadable(session, "t", ["a"]) is None
+    engine.close()
+
+
+@pytest.mark.spark
+def test_a_view_over_two_tables_is_refused_and_a_table_of_files_is_not(
+    engine: SparkEngine, server: SparkServer
+) -> None:
+    session = server.session()
+    for name in ("one", "two"):
+        session.sql(f"DROP TABLE IF EXISTS {name}")
+        session.sql(f"CREATE TABLE {name} USING parquet AS SELECT 1 AS a")
+    session.sql("CREATE OR REPLACE VIEW both AS SELECT one.a FROM one JOIN two ON one.a = two.a")
+    with closing(SparkEngine.open(server.url)) as opened:
+        found = opened.unreadable({"one": ["a"], "both": ["a"]})
+        assert [one.table for one in found] == ["both"]
+        assert "does not show its files" in found[0].text
+        with pytest.raises(OperationalError):
+            opened.run(plan("SELECT COUNT(*) AS s0 FROM `default`.`both`"))
+    session.stop()
 
 
 @pytest.mark.spark

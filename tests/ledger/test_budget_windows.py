@@ -22,6 +22,7 @@ from dpsql.calendar_unit import UNITS, CalendarUnit
 from dpsql.errors import BudgetExceeded
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.ledger.postgres_journal import PostgresJournal
+from dpsql.ledger.tally import Newer, Newest, Tally
 from tests.ledger.test_postgres_ledger import Server, durable_server
 
 MONTH, DAY = CalendarUnit("month", "Europe/Berlin"), CalendarUnit("day", "Europe/Berlin")
@@ -262,6 +263,47 @@ def test_two_proxies_share_a_window_also_where_one_of_them_is_behind(place: str)
         assert not charged(other, "0.1")
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["the one who charges", "the one who looks"])
+def test_a_charge_between_two_questions_is_counted_once(
+    place: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another proxy charges between the question for the newest charge and the one for all that are new."""
+    clock = Hands(on(1, 31))
+    with Ledger.open(place, (pure(50, MONTH),), clock=clock) as one, Ledger.open(place, pure(50, MONTH)) as other:
+        other._now = clock
+        follow, paid = Tally.follow, itertools.count(1)
+        mine = one._tally if shared else one._journal._tally  # type: ignore[attr-defined]
+
+        def followed(tally: Tally, newest: Newest, newer: Newer) -> None:
+            def crossed(number: int) -> tuple[int, datetime.datetime] | None:
+                found = newest(number)
+                # A file has its writer's lock while it charges: nobody comes between there.
+                if tally is mine and (shared or not place.startswith("/")):
+                    assert charged(other, "0.25")
+                    next(paid)
+                return found
+
+            follow(tally, crossed, newer)
+
+        monkeypatch.setattr(Tally, "follow", followed)
+        for _ in range(20):
+            if shared:
+                one.standings()
+            assert charged(one, "0.25")
+            next(paid)
+        count = next(paid) - 1
+        assert one.spent().epsilon == Fraction(count, 4)
+        monkeypatch.setattr(Tally, "follow", follow)
+        for tally in (one._tally, mine):
+            reader = one._journal
+            tally.follow(reader.read_newest, reader.read_newer)
+            if tally.number:
+                assert tally.number == count
+                tally.count(count, on(1, 31), "ana", cost("0.25"))
+                assert tally.spent(MONTH, "", on(1, 31)) == cost(Fraction(count, 4)), "it was counted before"
+        assert one.standings()[0].spent == cost(Fraction(count, 4))
+
+
 def test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,7 +368,11 @@ def test_windows_hold_when_proxies_are_killed_at_their_ends(place: str, tmp_path
         ]
         for one in running:
             one.start()
-        time.sleep(chance.uniform(0.3, 0.6))
+        # A busy machine starts them slowly: none is killed before some of them have charged.
+        before, end = said.read_text().count("\n"), time.monotonic() + 30
+        while said.read_text().count("\n") < before + 8 and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0.1, 0.4))
         for one in running:
             one.kill()
             one.join()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import json
+import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +16,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.accounting import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.commands import main
-from dpsql.opened import open_policy
+from dpsql.opened import load_policy, open_ledger, open_policy
 from dpsql.proxy import Proxy
 from tests.engines.postgres_server import Server
 from tests.ledger.reader import rows, violations
@@ -188,3 +191,114 @@ def test_a_password_in_a_ledger_url_that_all_can_read_is_warned_of(
     assert code == 0
     assert "warning: ledger: the URL holds a password" in out
     assert "open-sesame" not in out + err
+
+
+# --- a damaged file ---
+
+HEADER, SCHEMA = 100, 4096
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Callable[[int, int], Path]:
+    """The policy of a ledger with another byte at a place: each time of a copy that is whole."""
+    with duckdb.connect(f"{tmp_path}/people.duckdb") as connection:
+        connection.execute("CREATE TABLE person (id INT PRIMARY KEY, sex TEXT)")
+    policy = written(tmp_path / "policy.yaml", f"sqlite:{tmp_path}/people.ledger")
+    with open_ledger(load_policy(policy)) as ledger:
+        for _ in range(6):
+            ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 8)), "SELECT COUNT(*) FROM person", ["person"])
+    whole = (tmp_path / "people.ledger").read_bytes()
+
+    def flipped(place: int, bits: int) -> Path:
+        for left in tmp_path.glob("people.ledger*"):
+            left.unlink()
+        damaged = bytearray(whole)
+        damaged[place] ^= bits
+        (tmp_path / "people.ledger").write_bytes(damaged)
+        return policy
+
+    flipped.whole = whole  # type: ignore[attr-defined]
+    return flipped
+
+
+READERS = (("ledger", "verify"), ("ledger", "export"), ("budget",))
+
+
+def damage(place: int, bits: int, flipped: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str]) -> int:
+    """How many commands say that the ledger cannot be used. None leaves with a traceback: that is an exception here."""
+    said = 0
+    for words in READERS:
+        code, _, told = run(capsys, *words, flipped(place, bits))
+        assert code == 0 or told.startswith("ERROR 58030: the ledger "), told
+        assert "Traceback" not in told
+        said += code != 0
+    return said
+
+
+@pytest.mark.parametrize(
+    ("what", "offset"),
+    [
+        (b"SQLite format 3", 3),
+        (b"CREATE TRIGGER charge_stays", 2),
+        (b"2026-", 4),
+        (b"2026-", 0),
+        (b'["person"]', 0),
+        (b'["person"]', 8),
+        (b"1/8", 0),
+        (b"1/8", 1),
+        (b"1/8", 2),
+    ],
+)
+def test_one_damaged_byte_is_told_in_words(
+    damaged: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str], what: bytes, offset: int
+) -> None:
+    place = damaged.whole.rindex(_year(what)) + offset  # type: ignore[attr-defined]
+    for bits in (0x01, 0x80):
+        if (what, offset, bits) == (b"2026-", 0, 1):
+            continue  # the year 3026
+        assert damage(place, bits, damaged, capsys) == 3
+
+
+def test_a_damaged_page_that_nobody_reads_is_told(
+    damaged: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An id stands in its row and in an index, which is read when a charge is looked for."""
+    whole: bytes = damaged.whole  # type: ignore[attr-defined]
+    with open_ledger(load_policy(damaged(0, 0))) as ledger:
+        id_ = ledger.charges()[0].id.encode()
+    places = [whole.find(id_), whole.rfind(id_)]
+    assert 0 < places[0] < places[1]
+    assert [damage(place, 1, damaged, capsys) for place in places] == [3, 3]
+
+
+def _year(what: bytes) -> bytes:
+    return str(datetime.datetime.now(datetime.UTC).year).encode() + b"-" if what == b"2026-" else what
+
+
+def test_no_damaged_byte_ends_in_a_traceback(
+    damaged: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes of every kind: of the header, of the schema, and of each page, where its cells begin and where they are."""
+    whole: bytes = damaged.whole  # type: ignore[attr-defined]
+    draws = random.Random(33)
+    places = [draws.randrange(HEADER), *draws.sample(range(HEADER, SCHEMA), 4)]
+    for page in range(SCHEMA, len(whole), 4096):
+        used = [place for place in range(page, page + 4096) if whole[place]]
+        places += used[:3] + draws.sample(used, min(4, len(used)))
+    told = sum(damage(place, draws.choice((0x01, 0x80, 0xFF)), damaged, capsys) > 0 for place in places)
+    assert told > len(places) / 3
+
+
+def test_a_statement_over_a_damaged_ledger_is_told_so(
+    damaged: Callable[[int, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole: bytes = damaged.whole  # type: ignore[attr-defined]
+    policy = damaged(whole.rindex(b"1/8"), 0x80)
+    code, out, told = run(capsys, "query", policy, "--analyst", "ana", "SELECT COUNT(*) FROM person")
+    assert (code, out) == (1, "")
+    assert "cannot be used" in told
+    policy = damaged(whole.rindex(b'["person"]'), 0x01)
+    code, out, told = run(capsys, "query", policy, "--analyst", "ana", "SELECT statement FROM dpsql.charges")
+    assert (code, out) == (1, "")
+    assert "the ledger cannot be read" in told
+    assert "dpsql ledger verify" in told

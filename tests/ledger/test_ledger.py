@@ -616,6 +616,19 @@ def test_a_file_that_is_taken_away_stops_the_ledger(path: Path, replace: object)
                 ledger.charge("ana", cost("1/10"), "q")
 
 
+def test_a_backup_that_is_restored_under_an_open_ledger_stops_it(path: Path, tmp_path: Path) -> None:
+    """SQLite restores into the same file: its charges are fewer than they were."""
+    with Ledger.open(path, pure(1)) as ledger, contextlib.closing(sqlite3.connect(tmp_path / "backup")) as backup:
+        ledger.charge("ana", cost("1/10"), "q")
+        with contextlib.closing(sqlite3.connect(path)) as tool:
+            tool.backup(backup)
+        ledger.charge("ana", cost("1/10"), "q")
+        with contextlib.closing(sqlite3.connect(path)) as tool:
+            backup.backup(tool)
+        with pytest.raises(OperationalError, match="cannot be written"):
+            ledger.charge("ana", cost("1/10"), "q")
+
+
 def test_other_databases_are_named_as_not_available() -> None:
     with pytest.raises(NotSupportedError, match="mysql"):
         Ledger.open("mysql://localhost/ledger", pure(1))

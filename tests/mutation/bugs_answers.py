@@ -167,8 +167,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a watch goes on after TRUE",
         "dpsql.watched:Watching._within",
-        "if state is None or state.answer or restored:",
-        "if state is None or restored:",
+        "if state is None or state.answer:",
+        "if state is None:",
         f"{WATCHES}::test_the_first_true_ends_it",
     ),
     bug(
@@ -213,13 +213,6 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.watched:Watching._within",
         "                    return None  # thrown away: what is read now is paid for in the window of now\n",
         "                    pass\n",
-        WATCHES,
-    ),
-    bug(
-        "a restored ledger revives a watch that has ended",
-        "dpsql.watched:Watching._within",
-        "restored = state is not None and opened.store.asked(state.charge) > state.asked",
-        "restored = False",
         WATCHES,
     ),
     bug(

@@ -6,13 +6,14 @@ from tests.mutation.bug import Bug, bug
 
 ACCOUNTANT = "tests/accounting/test_accountant.py"
 LEDGER = "tests/ledger/test_ledger.py"
+COMMANDS = "tests/ledger/test_commands.py"
 DISKS = "tests/ledger/test_disks.py"
 POSTGRES = "tests/ledger/test_postgres_ledger.py"
 CURVES = "tests/ledger/test_curves.py"
 RENYI = "tests/accounting/test_rdp.py"
 ANSWER = "tests/answer/test_answer.py"
 BOUNDS = "tests/price/test_bounds.py"
-
+WATCHES = "tests/answer/test_watches.py"
 WINDOWS = "tests/ledger/test_budget_windows.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -73,6 +74,56 @@ BUGS: tuple[Bug, ...] = (
         "        if not known and late:\n            raise _Late\n",
         "",
         f"{WINDOWS}::test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives",
+    ),
+    bug(
+        "a charge that came between two questions is counted by both",
+        "dpsql.ledger.tally:Tally.count",
+        "        if number <= self.number:\n            return\n",
+        "",
+        f"{WINDOWS}::test_a_charge_between_two_questions_is_counted_once",
+    ),
+    bug(
+        "the number of what was counted goes back",
+        "dpsql.ledger.tally:Tally._pass",
+        "max(self.number, number)",
+        "number",
+        f"{WINDOWS}::test_a_charge_between_two_questions_is_counted_once",
+    ),
+    # Watches
+    bug(
+        "a restored ledger revives a watch that has ended",
+        "dpsql.ledger.watch_states:_drop_restored",
+        "if kept is None or kept[0].encode() != mark:",
+        "if kept is None:",
+        f"{WATCHES}::test_a_restored_ledger_has_no_watch",
+    ),
+    bug(
+        "a ledger without a mark is as its last change left it",
+        "dpsql.ledger.watch_states:_drop_restored",
+        "if kept is None or kept[0].encode() != mark:",
+        "if kept is not None and kept[0].encode() != mark:",
+        f"{WATCHES}::test_a_ledger_whose_lock_file_is_gone_has_no_watch",
+    ),
+    bug(
+        "a change of a watch leaves the mark of the ledger as it was",
+        "dpsql.ledger.watch_states:FileStates.change",
+        "mark = os.urandom(_MARK // 2).hex()",
+        'mark = "0" * _MARK',
+        f"{WATCHES}::test_a_restored_ledger_has_no_watch",
+    ),
+    bug(
+        "a watch of a dump is as good as the one that was dumped",
+        "dpsql.ledger.watch_states:",
+        " || ' ' || xmin::text",
+        " || ' ' || split_part(writer, ' ', 3)",
+        f"{WATCHES}::test_states_that_are_loaded_from_a_dump_are_dropped",
+    ),
+    bug(
+        "a server that was recovered answers by the watches it had",
+        "dpsql.ledger.watch_states:",
+        "(SELECT system_identifier FROM pg_control_system()) || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
+        "'0 0'",
+        f"{WATCHES}::test_states_of_a_server_that_was_recovered_are_dropped",
     ),
     # The filter
     bug(
@@ -150,8 +201,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "totals are not compared with charges",
         "dpsql.ledger.sqlite_journal:SQLiteJournal._verify",
-        "if self._kept_totals() != self._summed_totals():",
-        "if self._summed_totals() is None:",
+        "if self._kept_totals() != sums:",
+        "if sums is None:",
         f"{LEDGER}::test_a_ledger_that_does_not_add_up_is_not_opened",
     ),
     bug(
@@ -160,6 +211,27 @@ BUGS: tuple[Bug, ...] = (
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge",
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON total",
         f"{LEDGER}::test_charges_are_only_added",
+    ),
+    bug(
+        "a backup that is restored under an open ledger is charged on",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
+        "            if before < self._last:\n",
+        "            if before < 0:\n",
+        f"{LEDGER}::test_a_backup_that_is_restored_under_an_open_ledger_stops_it",
+    ),
+    bug(
+        "a damaged row leaves as Python's error",
+        "dpsql.ledger.sqlite_journal:_undamaged",
+        "except (ValueError, TypeError, AttributeError, ArithmeticError) as cause:",
+        "except TypeError as cause:",
+        f"{COMMANDS}::test_one_damaged_byte_is_told_in_words",
+    ),
+    bug(
+        "pages that nobody reads are not verified",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.verify",
+        'if said != "ok":',
+        "if not said:",
+        f"{COMMANDS}::test_a_damaged_page_that_nobody_reads_is_told",
     ),
     bug(
         "an empty file is taken for a new ledger",

@@ -14,6 +14,48 @@ HANGING = "tests/operations/test_hanging_up.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "the metrics are told to whoever is on this machine",
+        "dpsql.server.operations.monitor:_has",
+        "hmac.compare_digest(given, password.encode())",
+        "True",
+        "tests/operations/test_metrics.py::test_the_metrics_have_a_password_where_analysts_have_one",
+    ),
+    bug(
+        "metrics without a password beside analysts with one",
+        "dpsql.server.start:metrics_password",
+        'if password == "" or (password is None and any(one.password for one in (policy.analysts or {}).values())):',
+        'if password == "":',
+        "tests/operations/test_metrics.py::test_the_metrics_have_a_password_where_analysts_have_one",
+    ),
+    bug(
+        "nobody is told that answers were randomized before",
+        "dpsql.randomize.randomized_file:_note",
+        '.open("a", encoding="utf-8")',
+        '.open("w", encoding="utf-8")',
+        "tests/randomize/test_randomized_file.py::test_who_randomizes_a_column_twice_is_warned",
+    ),
+    bug(
+        "constraints are those of another moment than the rows",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._on_one_state",
+        "with line.connection.transaction():",
+        "if line:",
+        "tests/engines/test_postgres.py::test_constraints_and_rows_are_those_of_one_moment",
+    ),
+    bug(
+        "constraints are looked up once, and believed for ever",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._verify",
+        "if declared is None or declared != self._declared:",
+        "if declared is None or not self._declared:",
+        "tests/engines/test_postgres.py::test_every_change_of_what_is_declared_is_seen_at_the_next_statement",
+    ),
+    bug(
+        "a key that is checked no more is seen by its own table alone",
+        "dpsql.engines.postgres.postgres_schema:",
+        "    UNION ALL SELECT 'trigger', t.oid, t.xmin, 0\n        FROM wanted JOIN pg_constraint k ON conrelid = wanted.oid JOIN pg_trigger t ON tgconstraint = k.oid\n",
+        "",
+        "tests/engines/test_postgres.py::test_every_change_of_what_is_declared_is_seen_at_the_next_statement",
+    ),
+    bug(
         "who hangs up in the line is charged all the same",
         "dpsql.server.session.protocol:Protocol.hung_up",
         "            self.session.hung_up()\n",

@@ -11,6 +11,20 @@ TIMES = "rewriter/dialects/spark_time_format.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "a table without files has not changed",
+        "dpsql.engines.spark.spark_engine:SparkEngine._every_file",
+        "        raise FilesChanged\n",
+        "        return frozenset()\n",
+        "tests/engines/test_spark.py::test_a_table_that_does_not_show_its_files_is_refused_before_it_is_served",
+    ),
+    bug(
+        "a table without files is served",
+        "dpsql.engines.spark.spark_engine:SparkEngine._unreadable",
+        "return _WITHOUT_FILES",
+        "return None",
+        "tests/engines/test_spark.py::test_a_table_that_does_not_show_its_files_is_refused_before_it_is_served",
+    ),
+    bug(
         "files that changed since an earlier statement are not looked at again",
         ONE_STATE,
         "if earlier == self._states(line, tables):",

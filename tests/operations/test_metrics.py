@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import socket
 import threading
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import psycopg
 import pytest
+from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from dpsql.errors import OperationalError
+from dpsql.policy import Policy
 from dpsql.server.operations.monitor import Monitor
+from dpsql.server.start import metrics_password
 from tests.operations.operated import Operated, eventually
 
 COUNT = "SELECT COUNT(*) FROM loan WHERE days < "
 STATEMENTS = "dpsql_statements_total"
+CLOSED = """
+database: duckdb:library.duckdb
+ledger: sqlite:library.ledger
+privacy_unit: reader.id
+budget: {epsilon: 1}
+analysts: {ana: {password: secret}, bob: {}}
+tables: {reader: {columns: {id: {}}}}
+"""
 
 
 def test_statements_are_counted_by_what_became_of_them(server: Operated) -> None:
@@ -141,3 +156,31 @@ def test_a_port_that_is_taken_is_said_so(server: Operated) -> None:
     with pytest.raises(OperationalError) as caught:
         Monitor(server.metrics_port, None, lambda: True, tuple)  # type: ignore[arg-type]
     assert caught.value.hint == "--metrics-port N"
+
+
+def test_the_metrics_have_a_password_where_analysts_have_one(
+    server: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Health is asked by who starts servers anew, without one: it tells nothing of statements."""
+    registry = CollectorRegistry()
+    with closing(Monitor(0, registry, lambda: True, tuple, "open sésame")) as monitor:
+        monitor.start()
+        asked = replace(server, metrics_port=monitor.port)
+        right, wrong = (base64.b64encode(f"any:{one}".encode()).decode() for one in ("open sésame", "open"))
+        assert asked.page("/metrics")[0] == 401
+        for value in (f"Basic {wrong}", f"Bearer {right}", "Basic", "Basic ?"):
+            assert asked.page("/metrics", Authorization=value)[0] == 401
+        assert asked.page("/metrics", Authorization=f"Basic {right}")[0] == 200
+        assert asked.page("/health")[0] == asked.page("/ready")[0] == 200
+    monkeypatch.delenv("DPSQL_METRICS_PASSWORD", raising=False)
+    policy = server.proxy.policy
+    assert metrics_password(policy) is None
+    (tmp_path / "closed.yaml").write_text(CLOSED)
+    closed = Policy.load(tmp_path / "closed.yaml")
+    with pytest.raises(OperationalError, match="the metrics have none"):
+        metrics_password(closed)
+    monkeypatch.setenv("DPSQL_METRICS_PASSWORD", "open sésame")
+    assert metrics_password(closed) == "open sésame"
+    monkeypatch.setenv("DPSQL_METRICS_PASSWORD", "")
+    with pytest.raises(OperationalError):
+        metrics_password(policy)

@@ -88,6 +88,23 @@ def test_the_command_says_which_epsilon_and_the_policy_and_no_answer(
         assert main([*words[:-1], str(tmp_path / "c.csv"), "--response", wrong]) == 1
 
 
+def test_who_randomizes_a_column_twice_is_warned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "answers.csv").write_text("id,smoker,drinker\n1,yes,no\n")
+
+    def said(column: str, target: str) -> str:
+        words = ["randomize", tmp_path / "answers.csv", "--column", column, "--values", "yes,no", "--response", "1"]
+        assert main([*map(str, words), "--output", str(tmp_path / target)]) == 0
+        return capsys.readouterr().err
+
+    assert "Warning" not in said("smoker", "a.csv")
+    assert "Warning" not in said("drinker", "b.csv"), "that is another column"
+    assert f"Warning: reports of this column of the file were made before: {tmp_path / 'a.csv'}" in said("smoker", "c")
+    assert str(tmp_path / "c") in said("smoker", "d.csv")
+    notes = (tmp_path / "answers.csv.randomized").read_text()
+    assert "yes" not in notes
+    assert "no" not in notes.replace(str(tmp_path), "")
+
+
 def _made(folder: Path, content: bytes, asked: ColumnToRandomize, name: str = "answers.csv") -> str:
     """The reports of a CSV file, or the words of the error."""
     target = folder / f"reports{Path(name).suffix}"
@@ -96,7 +113,7 @@ def _made(folder: Path, content: bytes, asked: ColumnToRandomize, name: str = "a
     try:
         randomize_file(folder / name, target, asked, Secret())
     except DataError as error:
-        assert sorted(one.name for one in folder.iterdir()) == [name]
+        assert sorted(one.name for one in folder.iterdir() if one.suffix != ".randomized") == [name]
         return str(error)
     assert not list(folder.glob("*.partial"))
     return target.read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
 """The owner's PostgreSQL: read-only, under a role of its own, and silent about what goes wrong.
 
-Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text, one statement at a
-time in a read-only transaction. Whatever PostgreSQL says when it fails (its messages hold values of rows) stays here:
-an analyst gets one fixed text, the owner's log the class and the SQLSTATE of the error.
+Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text, in read-only
+transactions. The rows of a plan and the constraints that it relies on are read in one snapshot. Whatever PostgreSQL
+says when it fails (its messages hold values of rows) stays here: an analyst gets one fixed text, the owner's log the
+class and the SQLSTATE of the error.
 
 The role that it connects as needs no more than this::
 
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
-from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
+from dpsql.engines.postgres.postgres_schema import read_concerns, read_declared, read_schema
 from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _R = TypeVar("_R")
-
-VERIFIED = 10.0
-"""Seconds for which the schema is taken to be what it was."""
 
 
 class SchemaChanged(Exception):
@@ -83,7 +80,7 @@ class PostgresEngine(SQLEngine[Line]):
         self._idle: list[Line] = []
         self._closed = False
         self._relied: Mapping[str, SchemaTable] = {}
-        self._verified = 0.0
+        self._declared: object = None
 
     @classmethod
     def open(cls, url: str, *, work_mem: str | None = None) -> PostgresEngine:
@@ -134,7 +131,7 @@ class PostgresEngine(SQLEngine[Line]):
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
         known = self.schema().tables
         self._relied = {name: known[name] for name in tables}
-        self._verified = time.monotonic()
+        self._declared = None
 
     def run(
         self,
@@ -149,11 +146,9 @@ class PostgresEngine(SQLEngine[Line]):
         whatever went wrong.
         """
 
-        def answer(line: Line) -> ExactTable:
-            self._verify(line)
-            return read_table(line.execute, plan)
-
-        return self._call(answer, timeout, cancellation, turn)
+        return self._call(
+            lambda line: self._on_one_state(line, lambda: read_table(line.execute, plan)), timeout, cancellation, turn
+        )
 
     def run_together(
         self,
@@ -164,11 +159,9 @@ class PostgresEngine(SQLEngine[Line]):
     ) -> tuple[ExactTable, ...]:
         """The same of several plans."""
 
-        def answer(line: Line) -> tuple[ExactTable, ...]:
-            self._verify(line)
-            return read_tables(line.execute, scan)
-
-        return self._call(answer, timeout, cancellation, turn)
+        return self._call(
+            lambda line: self._on_one_state(line, lambda: read_tables(line.execute, scan)), timeout, cancellation, turn
+        )
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -190,13 +183,28 @@ class PostgresEngine(SQLEngine[Line]):
         known = Column(column.name, type_, engine_type=column.engine_type)
         return read_column(known, exp.column(column.name, quoted=True), POSTGRES)
 
+    def _on_one_state(self, line: Line, work: Callable[[], _R]) -> _R:
+        """Work over the rows of one moment, at which the tables that plans rely on are declared as they were.
+
+        Its snapshot is that of the first statement, which reads the catalog: a constraint that is dropped later, and
+        rows that break it, are not in it.
+        """
+        with line.connection.transaction():
+            self._verify(line)
+            return work()
+
     def _verify(self, line: Line) -> None:
-        """Raise where a table that plans rely on has changed; looked up anew after a while."""
-        if self._relied and time.monotonic() - self._verified >= VERIFIED:
+        """Raise where a table that plans rely on has changed; all of the schema is read where something of it has."""
+        if not self._relied:
+            return
+        # Relatives of PostgreSQL may not tell which transaction wrote a row.
+        marked = all(table.told_apart for table in self._relied.values())
+        declared = read_declared(line.connection, self._relied.values()) if marked else None
+        if declared is None or declared != self._declared:
             found = read_schema(line.connection).tables
             if any(found.get(name) != table for name, table in self._relied.items()):
                 raise SchemaChanged
-            self._verified = time.monotonic()
+            self._declared = declared
 
     @contextmanager
     def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:

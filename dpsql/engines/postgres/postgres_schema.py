@@ -109,6 +109,29 @@ WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.contype = 'f' AND c.conrel
     AND c.conkey = l.conkey)
 ORDER BY 1, 2, 3, 4, 5"""
 
+# Whatever changes a row of the catalog writes it anew, in another transaction. Triggers of a foreign key are on both of
+# its tables; a partition of a partition may give rows that no constraint was checked for.
+_DECLARED = """
+WITH wanted AS (
+    SELECT c.oid, c.xmin, c.relkind FROM unnest(%(schemas)s::name[], %(names)s::name[]) AS named (own, name)
+        JOIN pg_namespace n ON n.nspname = named.own
+        JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = named.name
+),
+written AS (
+    SELECT 'table' AS what, oid, xmin, row_security_active(oid)::int AS part FROM wanted
+    UNION ALL SELECT 'column', attrelid, a.xmin, attnum FROM pg_attribute a JOIN wanted ON attrelid = oid
+    UNION ALL SELECT 'constraint', k.oid, k.xmin, 0 FROM pg_constraint k JOIN wanted ON conrelid = wanted.oid
+    UNION ALL SELECT 'index', indexrelid, i.xmin, 0 FROM pg_index i JOIN wanted ON indrelid = oid
+    UNION ALL SELECT 'trigger', t.oid, t.xmin, 0
+        FROM wanted JOIN pg_constraint k ON conrelid = wanted.oid JOIN pg_trigger t ON tgconstraint = k.oid
+    UNION ALL SELECT 'child', inhrelid, i.xmin, 0 FROM pg_inherits i JOIN wanted ON inhparent = oid
+    UNION ALL SELECT 'partition', relid, '0', level
+        FROM wanted CROSS JOIN LATERAL pg_partition_tree(oid) WHERE relkind = 'p'
+    UNION ALL SELECT 'label', e.oid, e.xmin, 0 FROM wanted JOIN pg_attribute ON attrelid = wanted.oid
+        JOIN pg_enum e ON enumtypid = atttypid
+)
+SELECT md5(string_agg(written::text, ' ' ORDER BY what, oid, part)) FROM written"""
+
 _ROLE = """
 SELECT r.rolsuper, r.rolbypassrls, r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
     OR pg_has_role('pg_execute_server_program', 'MEMBER') OR pg_has_role('pg_write_server_files', 'MEMBER')
@@ -169,6 +192,14 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
         for full, found in columns.items()
     }
     return Schema.of(tables, DEFAULT_SCHEMA)
+
+
+def read_declared(connection: psycopg.Connection[tuple[Any, ...]], tables: Iterable[SchemaTable]) -> object:
+    """A mark of how some tables are declared, in the snapshot of a transaction: the same as long as nothing that
+    :func:`read_schema` says of their columns and constraints has changed. Cheap enough for every statement."""
+    full = [(table.schema or DEFAULT_SCHEMA, table.own_name) for table in tables]
+    names = {"schemas": [schema for schema, _ in full], "names": [name for _, name in full]}
+    return connection.execute(cast("Any", _DECLARED), names).fetchall()
 
 
 def read_concerns(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Concern, ...]:

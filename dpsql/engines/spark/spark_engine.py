@@ -48,6 +48,10 @@ _AGAIN = 0.2
 """Seconds until a statement that is to be stopped is stopped again: it may not have begun when it was asked to."""
 _MOST_SEEN = 1000
 """Tables that are read together, of which it is remembered how they were."""
+_WITHOUT_FILES = (
+    "it does not show its files, so that nobody can tell whether others write to it while it is read: name tables of"
+    " files (Parquet, Delta, Iceberg) in the policy, and not a view over several or a table of another database"
+)
 _LOST = ("UNAVAILABLE", "SESSION_CLOSED", "SESSION_CHANGED", "SESSION_NOT_FOUND", "INVALID_HANDLE", "RetriesExceeded")
 
 
@@ -230,6 +234,12 @@ class SparkEngine(SQLEngine[SparkLine]):
             if _is_lost(error):
                 raise
             return f"it cannot be read ({self._kind(error)}): does SELECT * FROM it work in a session of this endpoint?"
+        try:
+            session.schema_of(SPARK.sql(exp.select(_of_file("file_path")).from_(self._from(table))))
+        except Exception as error:
+            if _is_lost(error) or not _is_unknown_column(error):
+                raise
+            return _WITHOUT_FILES
         return None
 
     def _on_one_state(self, line: SparkLine, texts: Sequence[str], work: Callable[[], _R]) -> _R:
@@ -285,13 +295,13 @@ class SparkEngine(SQLEngine[SparkLine]):
 
     @staticmethod
     def _every_file(line: SparkLine, table: tuple[str, str]) -> frozenset[object]:
-        """Files by all rows; none where a table does not show them."""
+        """Files by all rows. Raises FilesChanged where a table shows none: it is another than when it was opened."""
         try:
             return frozenset(line.execute(SPARK.sql(_files(0, table).distinct())).fetchall())
         except Exception as error:
             if _is_lost(error) or not _is_unknown_column(error):
                 raise
-            return frozenset()
+        raise FilesChanged
 
     @contextmanager
     def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:

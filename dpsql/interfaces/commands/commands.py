@@ -277,6 +277,8 @@ def _randomize(options: argparse.Namespace) -> int:
     rappor = None if options.rappor is None else rappor_of(values, options.rappor)
     asked = ColumnToRandomize(options.column, values, epsilon, rappor, options.other)
     made = randomize_file(options.file, options.output, asked, Secret())
+    if made.earlier:
+        _tell(f"Warning: reports of this column of the file were made before: {', '.join(made.earlier[-3:])}. {_TWICE}")
     lacking = f", {made.missing:,} of them without a report" if made.missing else ""
     _tell(f"{made.rows:,} rows{lacking}: {made.law.words}.")
     _tell("Who has the reports cannot tell two values of a person apart by more than that.")
@@ -284,6 +286,9 @@ def _randomize(options: argparse.Namespace) -> int:
     _tell("Put this into the policy:")
     print(asked.policy_line)
     return DONE
+
+
+_TWICE = "Who has two reports of a person learns twice as much of them: give away one of the files alone."
 
 
 def _budget(options: argparse.Namespace) -> int:
@@ -301,6 +306,7 @@ def _budget(options: argparse.Namespace) -> int:
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
+            ledger.verify()
             charges = ledger.charges(limit=sys.maxsize)
             standings = {name: ledger.standings(name or None) for name in standings}
     except OperationalError as problem:
@@ -317,6 +323,7 @@ def _ledger(options: argparse.Namespace) -> int:
     from dpsql.policy import Policy
 
     with open_ledger(Policy.load(options.policy), create=False) as ledger:
+        ledger.verify()
         charges = ledger.charges(limit=sys.maxsize)
         if options.act == "export":
             sys.stdout.write({"csv": charges_as_csv, "json": as_json_lines}[options.format](charges))

@@ -2,10 +2,16 @@
 
 ``/health`` says that the process lives and serves: where it does not, start it anew. ``/ready`` says that an analyst
 would be answered now; where not, why. Neither costs anything nor reads a row.
+
+Whoever is on this machine reaches it, an analyst too, who may not see how long the statements of others take and which
+of them fail. So ``/metrics`` asks for a password (HTTP Basic, any name) where there is one.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hmac
 import ipaddress
 import json
 import threading
@@ -30,12 +36,13 @@ class Monitor:
         registry: CollectorRegistry,
         alive: Callable[[], bool],
         problems: Callable[[], tuple[str, ...]],
+        password: str | None = None,
     ) -> None:
         """``problems`` are why no analyst is answered now. Raises :class:`OperationalError`."""
 
         class Handler(_Handler):
             pages = {  # noqa: RUF012
-                "/metrics": lambda handler: handler.metrics(registry),
+                "/metrics": lambda handler: handler.metrics(registry, password),
                 "/health": lambda handler: handler.state("alive", () if alive() else ("the server hangs",)),
                 "/ready": lambda handler: handler.state("ready", problems()),
             }
@@ -80,7 +87,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             page(self)
 
-    def metrics(self, registry: CollectorRegistry) -> None:
+    def metrics(self, registry: CollectorRegistry, password: str | None) -> None:
+        if password is not None and not _has(self.headers.get("Authorization", ""), password):
+            self._send(401, "text/plain", b"the password of the metrics is asked for\n")
+            return
         encoder, kind = choose_encoder(self.headers.get("Accept", ""))
         self._send(200, kind, encoder(registry))
 
@@ -93,11 +103,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
+        if status == 401:
+            self.send_header("WWW-Authenticate", 'Basic realm="dpsql", charset="UTF-8"')
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Nothing: what is asked here is no news."""
+
+
+def _has(authorization: str, password: str) -> bool:
+    """Whether a header has the password, under any name.
+
+    >>> _has("Basic " + base64.b64encode(b"prometheus:open sesame").decode(), "open sesame"), _has("", "open sesame")
+    (True, False)
+    """
+    scheme, _, value = authorization.partition(" ")
+    try:
+        given = base64.b64decode(value.strip(), validate=True).partition(b":")[2]
+    except (binascii.Error, ValueError):
+        return False
+    return scheme.lower() == "basic" and hmac.compare_digest(given, password.encode())
 
 
 def _is_ours(host: str) -> bool:
