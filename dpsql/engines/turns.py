@@ -64,10 +64,8 @@ class Load:
 
     >>> load = Load(1)
     >>> with load.take(0.01) as turn:
-    ...     load.take(0.01) is None, load.running
     ...     with load.within(0.01, turn) as inside:
     ...         inside, load.running
-    (True, 1)
     (True, 1)
     >>> load.running
     0
@@ -90,8 +88,10 @@ class Load:
 
     def take(self, timeout: float, cancellation: Cancellation | None = None, name: str = "") -> Turn | None:
         """A turn; None where there is none in time. Who is cancelled stops waiting. Those of one ``name`` wait for each
-        other, and for one of every other name at a time.
+        other, and for one of every other name at a time. Raises :class:`TurnWithinTurn` where this thread holds one.
         """
+        if self._holders.get(threading.get_ident()):
+            raise TurnWithinTurn
         wanted = cancellation or Cancellation()
         with self._lock:
             place = self._line.join(name)
@@ -130,13 +130,10 @@ class Load:
 
     @contextmanager
     def within(self, timeout: float | None, turn: Turn | None = None) -> Iterator[bool]:
-        """Run a block in this turn, or in one that is taken for it; the value says whether there was one. Raises
-        :class:`TurnWithinTurn` where this thread holds one that it has not handed on."""
+        """Run a block in this turn, or in one that is taken for it; the value says whether there was one."""
         if turn is not None and turn.lasts:
             yield True
             return
-        if self._holders.get(threading.get_ident()):
-            raise TurnWithinTurn
         taken = self.take(PATIENCE if timeout is None else timeout)
         try:
             yield taken is not None

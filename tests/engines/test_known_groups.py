@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,10 +123,10 @@ def test_groups_are_listed_in_the_turn_of_the_statement(proxy: tuple[Proxy, str]
     opened, _ = proxy
     engine = opened._opened.engine
     (release,) = opened.session().explain("SELECT sex, COUNT(*) FROM person GROUP BY sex").releases
-    turns = [engine.load.take(1) for _ in range(engine.load.most)]
-    try:
-        assert sum(engine.run(release.plan, 5, turn=turns[0]).statistics[release.plan.columns[0]]) > 0
-    finally:
+    with ExitStack() as held:
+        threads = [held.enter_context(ThreadPoolExecutor(1)) for _ in range(engine.load.most)]
+        turns = [thread.submit(engine.load.take, 1).result() for thread in threads]
         for turn in turns:
             assert turn is not None
-            turn.end()
+            held.callback(turn.end)
+        assert sum(engine.run(release.plan, 5, turn=turns[0]).statistics[release.plan.columns[0]]) > 0

@@ -34,8 +34,8 @@ def test_a_turn_is_kept_on_another_thread() -> None:
 
 def test_a_turn_ends_once() -> None:
     load = Load(2)
-    with ThreadPoolExecutor(1) as pool:
-        first, second = pool.submit(load.take, 0.01).result(), pool.submit(load.take, 0.01).result()
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        first, second = one.submit(load.take, 0.01).result(), other.submit(load.take, 0.01).result()
     assert first is not None
     assert second is not None
     first.end()
@@ -63,6 +63,9 @@ def test_who_holds_a_turn_takes_none_beside_it() -> None:
     assert turn is not None
     with pytest.raises(TurnWithinTurn), load.within(0.01):
         pass
+    with pytest.raises(TurnWithinTurn):
+        load.take(0.01)
+    assert (load.running, load.waiting) == (1, 0)
     with load.within(0.01, turn) as inside:
         assert inside
     turn.end()

@@ -127,7 +127,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "who holds a turn waits for another one",
-        "dpsql.engines.turns:Load.within",
+        "dpsql.engines.turns:Load.take",
         "            raise TurnWithinTurn\n",
         "            pass\n",
         "tests/engines/test_turns.py",

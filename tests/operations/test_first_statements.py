@@ -24,6 +24,7 @@ FIRST = (
     "SELECT COUNT(*) FROM member WHERE code < {n}",
     "SELECT COUNT(*) FROM member WHERE score > (SELECT AVG(score) FROM member WHERE code < {n})",
     "SELECT MEDIAN(score) FROM member WHERE code < {n}",
+    "SET dpsql.watch = 'many {n}'; SELECT COUNT(*) > 1000000 FROM member WHERE code < {n}",
     "SELECT {n} + 1",
     "EXPLAIN SELECT kind, SUM(price) FROM loan WHERE days < {n} GROUP BY kind",
     "SET TIME ZONE 'Europe/Berlin'",
@@ -67,8 +68,12 @@ def test_first_statements_of_declared_groups_wait_for_nobody(tmp_path: Path) -> 
     tried(tmp_path / "library", 2, 8, FIRST[:1])
 
 
+def test_first_statements_of_all_kinds_wait_for_nobody(tmp_path: Path) -> None:
+    tried(tmp_path / "library", 2, len(FIRST), FIRST)
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("clients", [1, 8, 32])
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
 def test_first_statements_of_every_kind_wait_for_nobody(tmp_path: Path, workers: int, clients: int) -> None:
     tried(tmp_path / "library", workers, clients, FIRST)
