@@ -164,23 +164,35 @@ def with_null(query: exp.Query) -> exp.Query:
     return exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
 
 
-def of_table(variables: Sequence[Variable], dialect: Dialect) -> exp.Expr:
-    """The distinct combinations of a public table's columns; with NULLs where an outer join can add them."""
+def of_table(variables: Sequence[Variable], dialect: Dialect, *, most: int | None = None) -> exp.Expr:
+    """The distinct combinations of a public table's columns; with NULLs where an outer join can add them. The first
+    ``most`` of them, where that is given."""
     table = variables[0].table
     names = [exp.column(exp.to_identifier(variable.column.name, quoted=True)) for variable in variables]
-    query = exp.select(*names).from_(table_node(table, dialect)).distinct()
+    query = _first(exp.select(*names).from_(table_node(table, dialect)).distinct(), names, most)
     if variables[0].optional:
+        query = query if most is None else exp.select(exp.Star()).from_(aliased(query, "f"))
         return exp.union(query, exp.select(*(exp.Null() for _ in names)), distinct=True)
     return query
 
 
-def of_column(name: str, variable: Variable, dialect: Dialect) -> exp.Query:
-    """The values but NULL of a column of the public table that lists those of another column."""
+def _first(query: exp.Select, names: Sequence[exp.Column], most: int | None) -> exp.Select:
+    """The first rows of a list in the order of its values: which ones these are is public, as the list is."""
+    if most is None:
+        return query
+    query.set("order", exp.Order(expressions=[exp.Ordered(this=name.copy()) for name in names]))
+    return query.limit(most, copy=False)
+
+
+def of_column(name: str, variable: Variable, dialect: Dialect, *, most: int | None = None) -> exp.Query:
+    """The values but NULL of a column of the public table that lists those of another column; the first ``most`` of
+    them, where that is given."""
     if variable.lister is None:
         raise TypeError("no public table lists the values")
     reference = exp.column(exp.to_identifier(name, quoted=True))
     query = exp.select(exp.alias_(reference, "x")).from_(table_node(variable.lister, dialect)).distinct()
-    return query.where(exp.Not(this=exp.Is(this=reference.copy(), expression=exp.Null())))
+    query = query.where(exp.Not(this=exp.Is(this=reference.copy(), expression=exp.Null())))
+    return _first(query, [reference], most)
 
 
 def aliased(query: exp.Expr, alias: str) -> exp.Subquery:

@@ -54,10 +54,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredLists:
-    """The lists of columns under the ``facts`` that hold on every row."""
+    """The lists of columns under the ``facts`` that hold on every row.
+
+    A public table may have more rows when its values are read than it had when they were counted. ``counted`` lists
+    hold no more values than were counted, whatever the table has come to: the others are left out, in their order.
+    """
 
     dialect: Dialect
     facts: Facts
+    counted: bool = False
 
     def size(self, variable: Variable, step: TimeStep | None) -> int | None:
         """How many values of a column are listed at most, but for NULL; None where nothing limits them."""
@@ -120,7 +125,7 @@ class DeclaredLists:
         elif (values := self.values(variable)) is not None:
             query = listed(values, column.type, self.dialect)
         elif column.values_from is not None:
-            query = of_column(column.values_from[1], variable, self.dialect)
+            query = of_column(column.values_from[1], variable, self.dialect, most=size if self.counted else None)
         elif (bounds := self.bounds(variable)) is None:
             query = listed((), column.type, self.dialect)
         elif column.type.clocked:

@@ -312,6 +312,11 @@ class Enumeration:
         missing = column.nullable if use.whole else may_be_missing(column)
         return variable.optional or missing or None in (column.values or ())
 
+    @property
+    def reads_tables(self) -> bool:
+        """Whether values come from a public table."""
+        return any(one.table.public or one.column.values_from is not None for one in self.uses)
+
     def items(
         self, keys: Sequence[exp.Expr], needed: Sequence[exp.Expr], narrowing: Sequence[exp.Expr], *, tight: bool
     ) -> tuple[list[Item], list[exp.Expr]]:
@@ -337,7 +342,8 @@ class Enumeration:
             found.append(item)
         for alias, variables in tables.items():
             rows = MAX_CELLS + 1 if variables[0].table.rows is None else variables[0].table.rows
-            sql = aliased(of_table(variables, self.lists.dialect), f"d_{alias}")
+            most = rows if self.lists.counted else None
+            sql = aliased(of_table(variables, self.lists.dialect, most=most), f"d_{alias}")
             found.append(Item(sql, rows + variables[0].optional, alias in self.linked))
         for place, (domain, _, _) in enumerate(self.derived):
             table, query = derived_table(place), of_domain(domain, self.lists.dialect)

@@ -27,6 +27,10 @@ from rewriter.keys.undeclared_keys import Undeclared
 from rewriter.once import once
 from rewriter.release import Key, key_name
 
+_CUT = (
+    "values of public tables were counted when dpsql was started: where there are more by now, the first are groups",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PublicKeys:
@@ -68,8 +72,26 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
 
 @once
 def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
-    """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people."""
-    enumeration = Enumeration(DeclaredLists(dialect, Facts.of(filters)))
+    """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people.
+
+    Where a public table grows after it was counted, there may be more groups than :attr:`PublicKeys.cells`: what moves
+    with the number of groups takes :func:`counted_keys`.
+    """
+    return _key_set(keys, filters, dialect, counted=False)
+
+
+@once
+def counted_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
+    """The groups of a GROUP BY, never more of them than :attr:`PublicKeys.cells`, whatever public tables have come to.
+
+    Nor are there more values of some of the keys than their own counted set has: each table gives as many values as it
+    was counted with, the first in their order.
+    """
+    return _key_set(keys, filters, dialect, counted=True)
+
+
+def _key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect, *, counted: bool) -> KeySet:
+    enumeration = Enumeration(DeclaredLists(dialect, Facts.of(filters), counted))
     try:
         expressions = [enumeration.key(key.value) for key in keys]
     except NotEnumerable as reason:
@@ -100,7 +122,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         closed=tuple(undeclared.is_closed(expression, key) for expression, key in zip(expressions, keys, strict=True)),
         listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
         lists_null=tuple(key.value.nullable and _lists_null(key.value) for key in keys),
-        notes=undeclared.notes(expressions, keys),
+        notes=(*undeclared.notes(expressions, keys), *(_CUT if counted and enumeration.reads_tables else ())),
     )
     return KeySet(found)
 

@@ -9,7 +9,7 @@ from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_
 from rewriter.columns import tables_read
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
-from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
+from rewriter.keys import KeySet, PublicKeys, counted_keys, groups_of_one, key_set, plain_columns, steps_along
 from rewriter.measure import Workload, workload
 from rewriter.plan import DrillDown, KeyColumn, Plan
 from rewriter.planner.alike import alike, said
@@ -66,7 +66,7 @@ def plan(
         check_steps(query, cells)
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
-        series = public_keys(along, query.filters, dialect)
+        series = counted_keys(along, query.filters, dialect).public
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
@@ -144,8 +144,18 @@ def plan(
 
 
 def declared_groups(query: Query, dialect: Dialect) -> KeySet:
-    """The groups of a grouping, where it has keys."""
-    return key_set(query.keys, query.filters, dialect) if query.keys else KeySet(None)
+    """The groups of a grouping, where it has keys.
+
+    Their number is enforced where a sensitivity rests on it: where one block's answers change in every group, where
+    running sums are measured over them, and where one group is all that a person's rows can be in.
+    """
+    if not query.keys:
+        return KeySet(None)
+    found = key_set(query.keys, query.filters, dialect)
+    rests = bool(query.blocks and query.changed is None) or query.cumulative is not None
+    if found.public is None or not (rests or found.public.cells == 1):
+        return found
+    return counted_keys(query.keys, query.filters, dialect)
 
 
 def _counts_people(aggregate: Aggregate) -> bool:

@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 BLOCKS = "tests/split/test_blocks_of_people.py"
 NEAR = "tests/properties/test_block_neighbours.py"
+GROWING = "tests/planner/test_growing_groups.py"
 PERSONS = "tests/split/test_equality_of_persons.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -113,5 +114,26 @@ BUGS: tuple[Bug, ...] = (
         "if key.type is None or not key.type.keyed:",
         "if key.type is not None and not key.type.keyed:",
         f"{PERSONS}::test_keys_without_one_spelling_are_refused_when_the_policy_is_opened",
+    ),
+    bug(
+        "groups that came after they were counted move answers over blocks",
+        "rewriter.planner.plan_release:declared_groups",
+        "bool(query.blocks and query.changed is None) or query.cumulative is not None",
+        "query.cumulative is not None",
+        GROWING,
+    ),
+    bug(
+        "running sums over more groups than they were planned for",
+        "rewriter.planner.plan_release:declared_groups",
+        "bool(query.blocks and query.changed is None) or query.cumulative is not None",
+        "bool(query.blocks and query.changed is None)",
+        GROWING,
+    ),
+    bug(
+        "a counted list of a public table's own columns that grows with the table",
+        "rewriter.keys.enumeration:Enumeration.items",
+        "most = rows if self.lists.counted else None",
+        "most = None",
+        GROWING,
     ),
 )
