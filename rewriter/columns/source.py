@@ -254,7 +254,8 @@ def reached(source: Source, catalog: Catalog, dialect: Dialect) -> Source:
         key: exp.Expr = _column(source.alias, _UNIT_COLUMN)
     else:
         key = _person_key(table, table.repeats_unit, source.alias, dialect)
-        joins[-1].set("on", exp.and_(joins[-1].args["on"], exp.EQ(this=unit, expression=key.copy()), copy=False))
+        same = exp.EQ(this=unit, expression=key.copy())
+        joins[-1].set("on", exp.and_(joins[-1].args["on"], same, copy=False))
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(source.alias)))
     return replace(source, item=item, unit=key, reached=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
+ANEW = "tests/engines/test_declared_anew.py"
 BLOCKS = "tests/split/test_blocks_of_people.py"
 NEAR = "tests/properties/test_block_neighbours.py"
 GROWING = "tests/planner/test_growing_groups.py"
@@ -135,5 +136,26 @@ BUGS: tuple[Bug, ...] = (
         "most = rows if self.lists.counted else None",
         "most = None",
         GROWING,
+    ),
+    bug(
+        "constraints looked up in another snapshot than the rows",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._as_declared",
+        "with line.connection.transaction():",
+        "if True:",
+        f"{ANEW}::test_what_is_dropped_between_the_look_and_the_read_is_not_seen_by_the_read",
+    ),
+    bug(
+        "constraints that are dropped and still believed",
+        "dpsql.engines.postgres.postgres_engine:PostgresEngine._as_declared",
+        "if state is None or state != self._state:",
+        "if self._state is None:",
+        ANEW,
+    ),
+    bug(
+        "a database that cannot answer is charged for",
+        "dpsql.opened:Opened.turn",
+        "self.engine.ready(patience.left, patience.cancellation, taken)",
+        "pass",
+        f"{ANEW}::test_what_plans_rely_on_is_missed_before_the_charge",
     ),
 )

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +30,8 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
+from dpsql.engines.failures import cancelled, unready
+from dpsql.engines.postgres.declared_state import state_sql
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _R = TypeVar("_R")
-
-VERIFIED = 10.0
-"""Seconds for which the schema is taken to be what it was."""
 
 
 class SchemaChanged(Exception):
@@ -83,7 +81,8 @@ class PostgresEngine(SQLEngine[Line]):
         self._idle: list[Line] = []
         self._closed = False
         self._relied: Mapping[str, SchemaTable] = {}
-        self._verified = 0.0
+        self._state_sql = ""
+        self._state: object = None
 
     @classmethod
     def open(cls, url: str, *, work_mem: str | None = None) -> PostgresEngine:
@@ -134,7 +133,18 @@ class PostgresEngine(SQLEngine[Line]):
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
         known = self.schema().tables
         self._relied = {name: known[name] for name in tables}
-        self._verified = time.monotonic()
+        self._state_sql, self._state = state_sql(self._relied.values(), POSTGRES.default_schema), None
+
+    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
+        """Raise :class:`OperationalError` where the database cannot be reached, or its tables are declared anew."""
+        try:
+            self._call(lambda line: self._as_declared(line, lambda: None), timeout, cancellation, turn)
+        except OperationalError:
+            failed = True
+        else:
+            failed = False
+        if failed:
+            raise cancelled(charged=False) if cancellation.cancelled else unready()
 
     def run(
         self,
@@ -150,8 +160,7 @@ class PostgresEngine(SQLEngine[Line]):
         """
 
         def answer(line: Line) -> ExactTable:
-            self._verify(line)
-            return read_table(line.execute, plan)
+            return self._as_declared(line, lambda: read_table(line.execute, plan))
 
         return self._call(answer, timeout, cancellation, turn)
 
@@ -165,8 +174,7 @@ class PostgresEngine(SQLEngine[Line]):
         """The same of several plans."""
 
         def answer(line: Line) -> tuple[ExactTable, ...]:
-            self._verify(line)
-            return read_tables(line.execute, scan)
+            return self._as_declared(line, lambda: read_tables(line.execute, scan))
 
         return self._call(answer, timeout, cancellation, turn)
 
@@ -199,13 +207,20 @@ class PostgresEngine(SQLEngine[Line]):
         known = Column(column.name, type_, engine_type=column.engine_type)
         return read_column(known, exp.column(column.name, quoted=True), POSTGRES)
 
-    def _verify(self, line: Line) -> None:
-        """Raise where a table that plans rely on has changed; looked up anew after a while."""
-        if self._relied and time.monotonic() - self._verified >= VERIFIED:
-            found = read_schema(line.connection).tables
-            if any(found.get(name) != table for name, table in self._relied.items()):
-                raise SchemaChanged
-            self._verified = time.monotonic()
+    def _as_declared(self, line: Line, read: Callable[[], _R]) -> _R:
+        """Rows that are read while the tables that plans rely on are declared as they were.
+
+        Both are seen in one snapshot: a read that sees rows which break a constraint sees that it was dropped.
+        """
+        with line.connection.transaction():
+            if self._relied:
+                (state,) = line.execute(self._state_sql).fetchone() or (None,)
+                if state is None or state != self._state:
+                    found = read_schema(line.connection).tables
+                    if any(found.get(name) != table for name, table in self._relied.items()):
+                        raise SchemaChanged
+                    self._state = state
+            return read()
 
     @contextmanager
     def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:
