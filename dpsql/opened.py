@@ -89,6 +89,7 @@ class Opened:
             patience.check()
             raise busy()
         try:
+            self.engine.ready(patience.left, patience.cancellation, taken)
             patience.pay()
         except BaseException:
             taken.end()

@@ -46,6 +46,11 @@ class Engine(Protocol):
         """
         ...
 
+    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
+        """Right before a charge: raise :class:`dpsql.errors.OperationalError` where :meth:`run` would, as far as it can
+        be known without reading a row."""
+        ...
+
     def run(
         self,
         plan: Plan,

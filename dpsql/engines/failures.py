@@ -32,6 +32,15 @@ def busy() -> OperationalError:
     )
 
 
+def unready() -> OperationalError:
+    """Before a charge."""
+    return OperationalError(
+        "the database cannot be asked: it is out of reach, or its tables are declared in another way than before",
+        sqlstate="58000",
+        hint="nothing was charged; the owner's log names the kind of error",
+    )
+
+
 def too_large() -> OperationalError:
     return OperationalError(
         "the database needed more memory than it may have",

@@ -93,6 +93,9 @@ class SQLEngine(ABC, Generic[S]):
     def lasting(self, table: str) -> bool:
         """Whether nobody can change the rows of a table while it is open here."""
 
+    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
+        """Nothing that could be known before a charge, unless an engine says otherwise."""
+
     def _kind(self, error: Exception) -> str:
         """The kind of an error, for the owner's log: none of its words."""
         return type(error).__name__

@@ -20,7 +20,7 @@ from dpsql.policy.policy import BOUNDS, Policy
 from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
-from dpsql.policy.unit_path import UnitPaths, inexact
+from dpsql.policy.unit_path import UnitPaths, unfit
 from rewriter.declared import (
     MOST_REPORTED,
     Catalog,
@@ -172,8 +172,8 @@ def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: li
     if policy.tables[names[table]].public:
         problems.append(Problem("privacy_unit", f"{table} is declared public, and its rows are people: remove public"))
         return None
-    if not columns[found].exact:
-        problems.append(Problem("privacy_unit", f"{table}.{found} {inexact(columns[found])}"))
+    if (why := unfit(columns[found])) is not None:
+        problems.append(Problem("privacy_unit", f"{table}.{found} {why}"))
         return None
     return table, found
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from dpsql.engines import Look, Schema, SchemaTable, match, suggestion
 from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
-from dpsql.policy.unit_path import inexact
+from dpsql.policy.unit_path import unfit
 from rewriter.declared import Hop
 
 Columns = tuple[str, ...]
@@ -103,7 +103,7 @@ class UniqueKeys:
             self.known[real].certain.append(columns)
             self.known[real].one_row_of.append(columns)
         else:
-            self.problems.append(Problem(path, f"{real}.{loose.name} {inexact(loose)}"))
+            self.problems.append(Problem(path, f"{real}.{loose.name} {unfit(loose)}"))
 
     def _columns(self, table: SchemaTable, key: Columns, path: str) -> Columns | None:
         found: list[str] = []

@@ -148,10 +148,8 @@ class UnitPaths:
         """Columns of two types would be compared by a cast, and a cast that fails tells of a row."""
         one, other = child.columns[column], parent.columns[parent_column]
         for owner, found in ((child, one), (parent, other)):
-            if found.type is None:
-                raise self._report(table, f"{owner.name}.{found.name} has the type {found.engine_type}: not supported")
-            if not found.exact:
-                raise self._report(table, f"{owner.name}.{found.name} {inexact(found)}")
+            if (why := unfit(found)) is not None:
+                raise self._report(table, f"{owner.name}.{found.name} {why}")
         if not joinable(one, other):
             types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
             raise self._report(table, f"{types}: a foreign key needs one type")
@@ -219,8 +217,21 @@ def foreign_key_paths(
                 yield (hop, *rest)
 
 
-def inexact(key: SchemaColumn) -> str:
-    """The problem of a key of which two values may be read as one: rows of two people would be joined."""
+def unfit(key: SchemaColumn) -> str | None:
+    """Why a column cannot hold the keys of people; None where it can. Two keys that are read as one would join the rows
+    of two people; one person whose key has two spellings would be two.
+
+    >>> from rewriter.declared import INTEGER
+    >>> unfit(SchemaColumn("id", "interval", None))
+    'has the type interval, which is no key: equal values may be spelt in several ways; use integers, a text or a uuid'
+    >>> unfit(SchemaColumn("id", "integer", INTEGER)) is None
+    True
+    """
+    if key.type is None or not key.type.keyed:
+        text = "equal values may be spelt in several ways; use integers, a text or a uuid"
+        return f"has the type {key.engine_type}, which is no key: {text}"
+    if key.exact:
+        return None
     better = ", such as numeric(38,0)" if key.engine_type.lower().startswith("numeric") else ""
     return f"has the type {key.engine_type}, of which two keys may be read as one: give it one that is exact{better}"
 
@@ -235,6 +246,8 @@ def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:
         return other.type.kind is Kind.TEXT and all(_is_plain_text(found.engine_type) for found in (one, other))
     if one.type.kind is other.type.kind is Kind.DECIMAL:
         types = (one.type, other.type)
+        if "money" in (one.engine_type, other.engine_type):
+            return False  # PostgreSQL does not compare it with a numeric.
         return max(kind.precision - kind.scale for kind in types) + max(kind.scale for kind in types) <= 38
     return one.type.kind is other.type.kind
 

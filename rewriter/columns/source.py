@@ -215,7 +215,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     if private and catalog.unit is None:
         unit = _row_identity(table, alias, catalog, dialect)
     elif unit_column is not None:
-        unit = exp.column(exp.to_identifier(unit_column, quoted=True), alias)
+        unit = _person_key(table, unit_column, alias, dialect)
     source = Source(
         name=name,
         alias=alias,
@@ -232,17 +232,17 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     return source if table.repeats_unit is None else reached(source, catalog, dialect)
 
 
-def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> tuple[list[exp.Join], exp.Column]:
-    """The joins along the path of a table of people to the column that holds the unit, and that column."""
+def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> tuple[list[exp.Join], exp.Expr]:
+    """The joins along the path of a table of people to the column that holds the unit, and the unit."""
     joins: list[exp.Join] = []
-    at = alias
+    at, holder = alias, table
     for number, hop in enumerate(table.path[:-1]):
         after = f"{alias}_{number}"
         item = exp.alias_(table_node(catalog.tables[hop.parent], dialect), after, table=True)
         same = (exp.EQ(this=_column(at, ours), expression=_column(after, theirs)) for ours, theirs in hop.pairs)
         joins.append(exp.Join(this=item, on=exp.and_(*same, copy=False)))
-        at = after
-    return joins, _column(at, table.path[-1].column)
+        at, holder = after, catalog.tables[hop.parent]
+    return joins, _person_key(holder, table.path[-1].column, at, dialect)
 
 
 def reached(source: Source, catalog: Catalog, dialect: Dialect) -> Source:
@@ -257,15 +257,15 @@ def reached(source: Source, catalog: Catalog, dialect: Dialect) -> Source:
     rows = exp.Select(expressions=[_column(source.alias, name) for name in table.columns])
     rows = rows.from_(exp.alias_(table_node(table, dialect), source.alias, table=True), copy=False)
     rows.set("joins", joins)
-    name = table.repeats_unit
-    if name is None:
-        name = _UNIT_COLUMN
-        rows.append("expressions", exp.alias_(unit, exp.to_identifier(name, quoted=True)))
+    if table.repeats_unit is None:
+        rows.append("expressions", exp.alias_(unit, exp.to_identifier(_UNIT_COLUMN, quoted=True)))
+        key: exp.Expr = _column(source.alias, _UNIT_COLUMN)
     else:
-        same = exp.EQ(this=unit, expression=_column(source.alias, name))
+        key = _person_key(table, table.repeats_unit, source.alias, dialect)
+        same = exp.EQ(this=unit, expression=key.copy())
         joins[-1].set("on", exp.and_(joins[-1].args["on"], same, copy=False))
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(source.alias)))
-    return replace(source, item=item, unit=_column(source.alias, name), reached=True)
+    return replace(source, item=item, unit=key, reached=True)
 
 
 _UNIT_COLUMN = "dpsql_unit"
@@ -273,6 +273,12 @@ _UNIT_COLUMN = "dpsql_unit"
 
 def _column(alias: str, name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), alias)
+
+
+def _person_key(table: Table, name: str, alias: str, dialect: Dialect) -> exp.Expr:
+    """The key of a person in a column of a table: the only place where a stored value becomes a privacy unit."""
+    column = table.columns[name]
+    return dialect.person_key(_column(alias, name), column.type, column.engine_type)
 
 
 def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:

@@ -82,6 +82,14 @@ class Type:
         return self.kind in (Kind.TEXTS, Kind.INTEGERS)
 
     @property
+    def keyed(self) -> bool:
+        """Whether it may tell people apart: every engine has one spelling for values that it calls equal.
+
+        Not so of intervals, where '1 month' equals '30 days', and of what holds other values.
+        """
+        return self.kind in _KEYED
+
+    @property
     def items(self) -> Type:
         """The type of a list's items."""
         return Type(Kind.INTEGER, bits=self.bits) if self.kind is Kind.INTEGERS else Type(Kind.TEXT)
@@ -105,6 +113,13 @@ class Type:
             return f"decimal({self.precision},{self.scale})"
         return self.kind.value
 
+
+_KEYED = frozenset(
+    {
+        *(Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT),
+        *(Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME),
+    }
+)
 
 NULL = Type(Kind.NULL)
 BOOLEAN = Type(Kind.BOOLEAN)

@@ -24,7 +24,7 @@ from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.grammar import plain_text
 from rewriter.dialects.nested_values import NestedValues
-from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.nodes import call, double, number, refuse, text
 from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.plain_syntax import PLAIN
 from rewriter.once import once
@@ -407,6 +407,25 @@ class Dialect(NestedValues, ABC):
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """A row's own key: no other row of the ``tables`` private tables has it, of which this is number ``place``."""
 
+    def person_key(self, sql: exp.Expr, type_: Type, engine_type: str = "") -> exp.Expr:
+        """The key of a person: keys that the engine calls equal are one value, of which there is one text.
+
+        Every reader of a key has this value: whoever joins, groups, hashes or prints it means the same persons. Doubles
+        have two zeros and many NaN; what else is :attr:`Type.keyed` has one text for each value, unless an engine says
+        otherwise. Raises :class:`Refused` for other types, which no opened policy has as a key.
+        """
+        if not type_.keyed:
+            raise refuse(f"a {type_} is no key of a person", "give people a key of another type")
+        if type_.kind is not Kind.DOUBLE:
+            return sql
+        wide = self.cast(sql, DOUBLE)
+        zero, nan = number(0), self.cast(text("NaN"), DOUBLE)
+        ifs = [
+            exp.If(this=exp.EQ(this=wide.copy(), expression=one), true=self.cast(one.copy(), DOUBLE))
+            for one in (zero, nan)
+        ]
+        return exp.Paren(this=exp.Case(ifs=ifs, default=wide))
+
     @abstractmethod
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
         """Equality of two values of a type that takes NULLs as equal, in a form that joins by hashing."""
@@ -417,7 +436,8 @@ class Dialect(NestedValues, ABC):
 
     @abstractmethod
     def bucket(self, sql: exp.Expr, secret: str, buckets: int) -> exp.Expr:
-        """One of so many numbers from 0 on, by the SHA-256 of a secret followed by the value's text: 60 bits of it."""
+        """One of so many numbers from 0 on, by the SHA-256 of a secret followed by the text of a :meth:`person_key`: 60
+        bits of it."""
 
     @abstractmethod
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:

@@ -57,7 +57,7 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
     own_words = (
         frozenset(
             """chr convert_to date_part date_trunc div encode generate_series initcap octet_length percentile_cont
-        percentile_disc regexp_count sha256 split_part to_char upper""".split()
+        percentile_disc regexp_count sha256 split_part to_char trim_scale upper""".split()
         )
         | WORDS_OF_NESTED
     )
@@ -317,6 +317,13 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
         """The row's table and place: different in any other table, and in other partitions."""
         table, row = (_as_text(exp.column(name, alias)) for name in ("tableoid", "ctid"))
         return exp.Paren(this=exp.DPipe(this=table, expression=row))
+
+    def person_key(self, sql: exp.Expr, type_: Type, engine_type: str = "") -> exp.Expr:
+        """Numerics keep their zeros where tables of two scales are put together: 1.0 and 1.00 are equal. Money has one
+        scale."""
+        key = super().person_key(sql, type_, engine_type)
+        scaled = type_.kind is Kind.DECIMAL and type_.scale and engine_type != "money"
+        return call("trim_scale", key) if scaled else key
 
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
         """Arrays take NULLs as equal, and can be hashed; both must have the same type, which a number may not have."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
+ANEW = "tests/engines/test_declared_anew.py"
 BLOCKS = "tests/split/test_blocks_of_people.py"
 NEAR = "tests/properties/test_block_neighbours.py"
+GROWING = "tests/planner/test_growing_groups.py"
+PERSONS = "tests/split/test_equality_of_persons.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
@@ -91,5 +94,33 @@ BUGS: tuple[Bug, ...] = (
         "this=self.settled(sql)",
         "this=sql",
         "tests/engines/test_tiny_doubles.py",
+    ),
+    bug(
+        "a person's two zeros are two persons",
+        "rewriter.dialects.dialect:Dialect.person_key",
+        "if type_.kind is not Kind.DOUBLE:",
+        "if type_.keyed:",
+        f"{PERSONS}::test_rows_of_one_person_lie_in_one_block_and_are_one_person_s",
+    ),
+    bug(
+        "numerics of two scales are two persons",
+        "rewriter.dialects.postgres:Postgres.person_key",
+        'return call("trim_scale", key) if scaled else key',
+        "return key",
+        f"{PERSONS}::test_rows_of_one_person_lie_in_one_block_and_are_one_person_s",
+    ),
+    bug(
+        "intervals taken for keys of people",
+        "dpsql.policy.unit_path:unfit",
+        "if key.type is None or not key.type.keyed:",
+        "if key.type is not None and not key.type.keyed:",
+        f"{PERSONS}::test_keys_without_one_spelling_are_refused_when_the_policy_is_opened",
+    ),
+    bug(
+        "a database that cannot answer is charged for",
+        "dpsql.opened:Opened.turn",
+        "self.engine.ready(patience.left, patience.cancellation, taken)",
+        "pass",
+        f"{ANEW}::test_what_plans_rely_on_is_missed_before_the_charge",
     ),
 )

@@ -31,6 +31,7 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
+from dpsql.engines.failures import cancelled, unready
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_declared, read_schema
@@ -132,6 +133,17 @@ class PostgresEngine(SQLEngine[Line]):
         known = self.schema().tables
         self._relied = {name: known[name] for name in tables}
         self._declared = None
+
+    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
+        """Raise :class:`OperationalError` where the database cannot be reached, or its tables are declared anew."""
+        try:
+            self._call(lambda line: self._on_one_state(line, lambda: None), timeout, cancellation, turn)
+        except OperationalError:
+            failed = True
+        else:
+            failed = False
+        if failed:
+            raise cancelled(charged=False) if cancellation.cancelled else unready()
 
     def run(
         self,
