@@ -55,7 +55,7 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TablesState:
     """Tables that are to be read, with the ``state`` of the files that they are."""
 
     tables: tuple[str, ...]
@@ -92,7 +92,7 @@ class Opened:
         return Present(tick, self.declared.at(instant, tick))
 
     @contextmanager
-    def turn(self, patience: Patience, analyst: str, rows: Rows) -> Iterator[Turn]:
+    def turn(self, patience: Patience, analyst: str, rows: TablesState) -> Iterator[Turn]:
         """A turn of the engine, taken right before a charge for all that is read in it. Analysts take turns.
 
         Raises 53300 where there is none, 57014 where the statement is cancelled or late, or its client has gone, and
@@ -107,10 +107,10 @@ class Opened:
             patience.pay()
             yield taken
 
-    def rows(self, plans: Iterable[Plan]) -> Rows:
+    def rows(self, plans: Iterable[Plan]) -> TablesState:
         """The rows that plans would read now."""
         tables = tuple(dict.fromkeys(table for plan in plans for table in plan.tables))
-        return Rows(tables, self.engine.state(tables))
+        return TablesState(tables, self.engine.state(tables))
 
     def version(self, plan: Plan, at: datetime | None = None) -> str:
         """What a release stands under: the owner's ``data_version``, the period of each table that refreshes, and the
@@ -271,7 +271,7 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
 def agreeing(engine: Engine, claims: Iterable[Agreement], seconds: float) -> dict[Agreement, bool | None]:
     """Whether ways lead to the same people, for the owner, by one scan of a table. None where the engine cannot say.
 
-    Rows that can change are not looked at: that they agree today proves nothing.
+    TablesState that can change are not looked at: that they agree today proves nothing.
     """
     waiting: dict[tuple[str, tuple[str, str], Way], list[Agreement]] = {}
     for claim in claims:

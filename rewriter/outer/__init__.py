@@ -1,9 +1,9 @@
 """The SQL that stands above releases."""
 
 from rewriter.outer.checked_outer import Described, OuterSelect, outer_select
-from rewriter.outer.constants import constants_sql
 from rewriter.outer.independence import running_outputs, runs_along
 from rewriter.outer.null_for_errors import total_sql
+from rewriter.outer.outer_constants import constants_sql
 from rewriter.outer.over_replicates import REPLICATE, REPLICATES
 from rewriter.outer.provenance import (
     EXTREME,
