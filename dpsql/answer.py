@@ -110,12 +110,13 @@ class Answering:
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
+        rows = opened.rows(one.plan for one in fresh if one is not None)
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         reading = self.reader.reading(one.read for one in fresh if one is not None)
         turn, purchase = settled.turn, settled.purchase
         loss = priced.loss if purchase is None else purchase.loss
         if loss and purchase is None:
-            turn = held.enter_context(opened.turn(patience, asked.analyst))
+            turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         read = partial(reading.table, patience=patience, turn=turn)
         measured: dict[str, NoisyTable] = {}
@@ -136,7 +137,8 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            turn = held.enter_context(opened.turn(patience, asked.analyst))
+            rows = opened.rows((*asked.prepared.program.plans, *(one.plan for one in settled.purchase.all)))
+            turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
             read = partial(self.reader.reading(()).table, patience=patience, turn=turn)
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             version = opened.policy.data_version  # as long as which bounds stand

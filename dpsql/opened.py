@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.calendar_unit import CalendarUnit
@@ -40,6 +42,9 @@ from dpsql.sandbox import Sandbox
 from rewriter.declared import Catalog
 from rewriter.plan import Plan
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 @dataclass(frozen=True, slots=True)
 class Present:
@@ -47,6 +52,14 @@ class Present:
 
     tick: datetime
     declared: DatedCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class TablesState:
+    """Tables that are to be read, with the ``state`` of the files that they are."""
+
+    tables: tuple[str, ...]
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +91,30 @@ class Opened:
         tick = self.clock.tick_of(instant)
         return Present(tick, self.declared.at(instant, tick))
 
-    def turn(self, patience: Patience, analyst: str) -> Turn:
-        """A turn of the engine, taken right before a charge, which has to end when all is read. Analysts take turns.
+    @contextmanager
+    def turn(self, patience: Patience, analyst: str, rows: TablesState) -> Iterator[Turn]:
+        """A turn of the engine, taken right before a charge for all that is read in it. Analysts take turns.
 
-        Raises 53300 where there is none, and 57014 where the statement is cancelled or late, or its client has gone:
-        nothing was charged. Who goes from here on ends nothing.
+        Raises 53300 where there is none, 57014 where the statement is cancelled or late, or its client has gone, and
+        58000 where the database does not answer or the rows are others by now: nothing was charged. Who goes from here
+        on ends nothing.
         """
         taken = self.engine.load.take(min(self.policy.limits.wait, patience.left), patience.cancellation, analyst)
         if taken is None:
             patience.check()
             raise busy()
-        try:
-            self.engine.ready(patience.left, patience.cancellation, taken)
+        with taken, self.engine.ready(taken, rows.tables, rows.state, patience.left, patience.cancellation):
             patience.pay()
-        except BaseException:
-            taken.end()
-            raise
-        return taken
+            yield taken
+
+    def rows(self, plans: Iterable[Plan]) -> TablesState:
+        """The rows that plans would read now."""
+        tables = tuple(dict.fromkeys(table for plan in plans for table in plan.tables))
+        return TablesState(tables, self.engine.state(tables))
 
     def version(self, plan: Plan, at: datetime | None = None) -> str:
-        """What a release stands under: the owner's ``data_version``, and the period of each table that refreshes.
+        """What a release stands under: the owner's ``data_version``, the period of each table that refreshes, and the
+        files that are its rows.
 
         A period that is closed stands for ever. What was released of it while it was open stands under other words.
         """
@@ -109,7 +126,8 @@ class Opened:
             for table in plan.tables
             if (refresh := self.policy.refresh_of(table)) is not None
         ]
-        return " ".join((self.policy.data_version, *numbers))
+        files = self.engine.state(plan.tables)
+        return " ".join((self.policy.data_version, *numbers, *([f"files {files}"] if files else ())))
 
     def closed(self, plan: Plan, at: datetime) -> Closing | None:
         """What says that no more rows come to the period that a plan reads; None where they do, or it reads more."""
@@ -253,7 +271,7 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
 def agreeing(engine: Engine, claims: Iterable[Agreement], seconds: float) -> dict[Agreement, bool | None]:
     """Whether ways lead to the same people, for the owner, by one scan of a table. None where the engine cannot say.
 
-    Rows that can change are not looked at: that they agree today proves nothing.
+    TablesState that can change are not looked at: that they agree today proves nothing.
     """
     waiting: dict[tuple[str, tuple[str, str], Way], list[Agreement]] = {}
     for claim in claims:
@@ -306,11 +324,18 @@ def _compare(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Cata
     return catalog(policy, schema, profiles, looks, agreed, let_pass)
 
 
-def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) -> Opened:
+def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int, *, replaced: bool = False) -> Opened:
     """All that a policy names, once more, for one of the processes of a server: the foreman has compared the policy
-    with its database, and ``writer`` asks it to charge. Raises :class:`dpsql.errors.Error`.
+    with its database, and ``writer`` asks it to charge. Where files that are tables were ``replaced`` since, they are
+    compared again. Raises :class:`dpsql.errors.Error`.
     """
-    return open_here(ComparedPolicy(policy, known, engine_of(policy, processes)), writer)
+    engine = engine_of(policy, processes)
+    if replaced and not _still_agrees(policy, known, {}, engine):
+        engine.close()
+        raise OperationalError(
+            "a file of the database was replaced while it was served", sqlstate="F0000", hint="start dpsql anew"
+        )
+    return open_here(ComparedPolicy(policy, known, engine), writer)
 
 
 def open_here(
@@ -332,7 +357,8 @@ def open_here(
 def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     policy, known, engine = found.policy, found.catalog, found.engine
     engine.schema()  # now: a statement that holds a turn of the engine must not wait for another one
-    engine.rely_on(known.tables)
+    loaded: dict[str, str] = {}
+    engine.rely_on(known.tables, lambda anew: _still_agrees(policy, known, loaded, anew))
     total, _ = accountants(policy)
     ledger = open_ledger(policy, writer=writer, clock=clock)
     try:
@@ -341,7 +367,9 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
         sandbox = Sandbox.open()
         for table in known.tables.values():
             if table.public:
-                sandbox.load_public(table.name, engine.public_rows(table.name, list(table.columns)))
+                rows = engine.public_rows(table.name, list(table.columns))
+                loaded[table.name] = _digest(rows)
+                sandbox.load_public(table.name, rows)
     except BaseException:
         ledger.close()
         raise
@@ -349,3 +377,25 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     seconds = policy.limits.seconds
     declared = LivingCatalog(known, policy.clock.zone, policy.refresh_of)
     return Opened(policy, declared, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)
+
+
+def _still_agrees(policy: Policy, known: Catalog, loaded: Mapping[str, str], anew: Engine) -> bool:
+    """Whether all that was found at opening is so in a database whose files were replaced: columns, keys, public rows.
+
+    Public rows are compared themselves: they are in the sandbox, and what is known of them lowers noise.
+    """
+    try:
+        if _compare(policy, anew, ()) != known:
+            return False
+        now = {name: _digest(anew.public_rows(name, list(known.tables[name].columns))) for name in loaded}
+        return now == loaded
+    except (Error, PolicyError):
+        return False
+
+
+def _digest(rows: pa.Table) -> str:
+    """What tells rows, in their order."""
+    found = hashlib.blake2b(digest_size=16)
+    for batch in rows.combine_chunks().to_batches():
+        found.update(batch.serialize())
+    return found.hexdigest()

@@ -113,10 +113,11 @@ class Watching:
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
+                rows = opened.rows([plan])
                 version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
                 if state is not None and state.answer is not None and state.version == version:
                     break
-                with opened.turn(patience, asked.analyst) as turn:
+                with opened.turn(patience, asked.analyst, rows) as turn:
                     if state is None or state.answer:
                         program, sql = watched.prepared.program, watched.shown.sql
                         charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)

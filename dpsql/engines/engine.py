@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlglot import exp
@@ -39,16 +40,35 @@ class Engine(Protocol):
         """The declared schema: tables, views, columns, keys. It is read once."""
         ...
 
-    def rely_on(self, tables: Iterable[str]) -> None:
+    def rely_on(self, tables: Iterable[str], agrees: Callable[[Engine], bool] | None = None) -> None:
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read.
 
-        A constraint that is dropped under a running server would take a plan's sensitivity with it.
+        A constraint that is dropped under a running server would take a plan's sensitivity with it. Files that were
+        replaced are read only where the policy ``agrees`` with an engine over the new ones.
         """
         ...
 
-    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
-        """Right before a charge: raise :class:`dpsql.errors.OperationalError` where :meth:`run` would, as far as it can
-        be known without reading a row."""
+    def state(self, tables: Iterable[str]) -> str:
+        """The state of the files that are the rows of tables, as a part of what a release stands under; "" without any.
+
+        Files that were replaced are opened anew. Raises :class:`dpsql.errors.OperationalError`, before any charge,
+        where the policy does not agree with them.
+        """
+        ...
+
+    def ready(
+        self,
+        turn: Turn,
+        tables: Iterable[str],
+        state: str,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> AbstractContextManager[None]:
+        """A block in which what runs in the ``turn`` finds the database: it has answered, and the files of the tables
+        are still in this ``state``.
+
+        Raises :class:`dpsql.errors.OperationalError` where that is not so, before any charge.
+        """
         ...
 
     def run(

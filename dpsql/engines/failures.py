@@ -19,6 +19,31 @@ def failed() -> OperationalError:
     )
 
 
+def not_ready() -> OperationalError:
+    """Before a charge."""
+    return OperationalError(
+        "the database cannot be read now",
+        sqlstate="58000",
+        hint="nothing was charged: try again; the owner's log names the kind of error",
+    )
+
+
+def files_differ() -> OperationalError:
+    """Before a charge: one text, whatever it is that differs."""
+    return OperationalError(
+        "files of this statement's tables were replaced, and are not what the policy was opened with",
+        sqlstate="58000",
+        hint="nothing was charged: the owner runs dpsql check, and starts dpsql anew",
+    )
+
+
+def files_change() -> OperationalError:
+    """Before a charge."""
+    return OperationalError(
+        "files of this statement's tables are being replaced", sqlstate="58000", hint="nothing was charged: try again"
+    )
+
+
 def log(kind: str, error: Exception) -> None:
     """Tell the owner the ``kind`` of an engine's failure. Its words may hold values of rows, and are told on demand."""
     _LOG.error("the engine failed: %s", kind)
@@ -29,15 +54,6 @@ def log(kind: str, error: Exception) -> None:
 def busy() -> OperationalError:
     return OperationalError(
         "the database is busy with other statements; nothing was charged", sqlstate="53300", hint="try again"
-    )
-
-
-def unready() -> OperationalError:
-    """Before a charge."""
-    return OperationalError(
-        "the database cannot be asked: it is out of reach, or its tables are declared in another way than before",
-        sqlstate="58000",
-        hint="nothing was charged; the owner's log names the kind of error",
     )
 
 

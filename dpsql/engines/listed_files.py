@@ -98,28 +98,58 @@ def _cannot(message: str, hint: str) -> OperationalError:
 
 
 class FilesChanged(Exception):
-    """A file is not what it was when the policy was opened: dpsql has to be started again."""
+    """A file is not what it was when a statement began to read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedFiles:
-    """Files with the fingerprints that they had when they were opened."""
+    """The files of tables, with the fingerprints that they had when they were opened."""
 
-    fingerprints: Mapping[str, Fingerprint]
+    listed: Mapping[str, ListedFiles] = field(default_factory=dict)
+    paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fingerprints: Mapping[str, Fingerprint] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, paths: Iterable[str]) -> WatchedFiles:
-        """Raises OSError."""
-        return cls({path: fingerprint(path) for path in paths})
+    def of(cls, listed: Mapping[str, ListedFiles]) -> WatchedFiles:
+        """The files that there are now. Raises OSError, and OperationalError for files that are none."""
+        paths = {name: files.paths() for name, files in listed.items()}
+        return cls(listed, paths, {path: fingerprint(path) for found in paths.values() for path in found})
 
-    def check(self) -> None:
+    def check(self, tables: Iterable[str]) -> None:
         """Raises :class:`FilesChanged`."""
         try:
-            same = all(fingerprint(path) == before for path, before in self.fingerprints.items())
+            same = all(fingerprint(path) == self.fingerprints[path] for name in tables for path in self.paths[name])
         except OSError:
             same = False
         if not same:
             raise FilesChanged
+
+    def seem_same(self, tables: Iterable[str]) -> bool:
+        """Whether the tables have the same files, of the same sizes and times: nothing of a file is read."""
+        tables = tuple(tables)
+        known = {name: tuple((path, self.fingerprints[path][:-1]) for path in self.paths[name]) for name in tables}
+        return glances({name: self.listed[name] for name in tables}) == known
+
+    def state(self, tables: Iterable[str]) -> str:
+        """What tells the files of tables from all others that they may have been, but for the device that they are on,
+        which changes when a machine is started again."""
+        told = [(name, path, self.fingerprints[path][1:]) for name in sorted(tables) for path in self.paths[name]]
+        return hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest()
+
+
+def glances(listed: Mapping[str, ListedFiles]) -> Mapping[str, object]:
+    """The files that tables have now, with their sizes and times; what is wrong with them, where that is so."""
+    found: dict[str, object] = {}
+    for name, files in listed.items():
+        try:
+            found[name] = tuple((path, _told(os.stat(path))) for path in files.paths())
+        except (OSError, OperationalError) as problem:
+            found[name] = str(problem)
+    return found
+
+
+def _told(known: os.stat_result) -> tuple[int, int, int, int, int]:
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns
 
 
 def fingerprint(path: str) -> Fingerprint:
@@ -130,4 +160,4 @@ def fingerprint(path: str) -> Fingerprint:
         if kind_of(path) == "parquet":
             file.seek(max(0, known.st_size - _FOOTER))
             end = hashlib.blake2b(file.read(_FOOTER), digest_size=16).digest()
-    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns, end
+    return (*_told(known), end)

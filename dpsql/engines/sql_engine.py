@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -20,7 +20,7 @@ from sqlglot import exp
 from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact_table import CursorRows
-from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.failures import cancelled, failed, not_ready, too_large, too_long, waited_too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.turns import Load, Turn
@@ -71,8 +71,8 @@ class SQLEngine(ABC, Generic[S]):
         self._schema: Schema | None = None
 
     @abstractmethod
-    def _attempt(self, timeout: float | None) -> AbstractContextManager[Attempt[S]]:
-        """A session for one call."""
+    def _attempt(self, timeout: float | None, turn: Turn | None = None) -> AbstractContextManager[Attempt[S]]:
+        """A session for one call, in this turn."""
 
     @abstractmethod
     def _read_schema(self, session: S) -> Schema: ...
@@ -93,9 +93,6 @@ class SQLEngine(ABC, Generic[S]):
     def lasting(self, table: str) -> bool:
         """Whether nobody can change the rows of a table while it is open here."""
 
-    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
-        """Nothing that could be known before a charge, unless an engine says otherwise."""
-
     def _kind(self, error: Exception) -> str:
         """The kind of an error, for the owner's log: none of its words."""
         return type(error).__name__
@@ -106,6 +103,33 @@ class SQLEngine(ABC, Generic[S]):
         if self._schema is None:
             self._schema = self._call(self._read_schema)
         return self._schema
+
+    def state(self, tables: Iterable[str]) -> str:
+        """Nobody can say in which state rows are that others write."""
+        return ""
+
+    @contextmanager
+    def ready(
+        self,
+        turn: Turn,
+        tables: Iterable[str],
+        state: str,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[None]:
+        """A block in which what runs in the turn finds the database, which has answered. Raises before any charge."""
+        problem: Error | None = None
+        try:
+            self._call(lambda session: self._prove(session, turn), timeout, cancellation, turn)
+        except Error as error:
+            problem = _uncharged(error, timeout, cancellation)
+        if problem is not None:
+            raise problem
+        yield
+
+    def _prove(self, session: S, turn: Turn) -> None:
+        """Raise where the database does not answer: nothing is read of a table."""
+        session.execute("SELECT 1").fetchone()
 
     def zones(self) -> frozenset[str]:
         """The time zones that it knows, by name."""
@@ -224,7 +248,7 @@ class SQLEngine(ABC, Generic[S]):
                 raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)
             with (
-                self._attempt(timeout) as attempt,
+                self._attempt(timeout, turn) as attempt,
                 self._deadlines.within(left, attempt.interrupt) as deadline,
                 cancellation.watching(attempt.interrupt),
             ):
@@ -240,6 +264,13 @@ class SQLEngine(ABC, Generic[S]):
                     if cancellation.cancelled:
                         problem = cancelled()
         raise problem
+
+
+def _uncharged(error: Error, timeout: float | None, cancellation: Cancellation | None) -> Error:
+    """What is said of a call that failed before a charge."""
+    if cancellation is not None and cancellation.cancelled:
+        return cancelled(charged=False)
+    return waited_too_long(timeout) if error.sqlstate == "57014" and timeout is not None else not_ready()
 
 
 def _between(low: Scalar | None, high: Scalar | None) -> Interval | None:

@@ -350,8 +350,8 @@ class TableSection(_Section):
     """Whose row it is: the foreign key to the people's table, or a list of them for a longer way. A list of such lists
     says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides."""
     files: Files | None = None
-    """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
-    dpsql is started anew."""
+    """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that were
+    replaced are read anew, and paid for anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Rows | None = None

@@ -32,7 +32,7 @@ from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import DOUBLES, INTERVAL, TEXT, UTC, Kind, Scalar, Type
-from rewriter.front_door import total_sql
+from rewriter.front_door import constants_sql, total_sql
 
 Columns = tuple[tuple[str, Type], ...]
 Rows = Sequence[tuple[Scalar | None, ...]]
@@ -208,6 +208,9 @@ class Sandbox:
             described = cursor.execute(f"DESCRIBE {sql}").fetchall()
             # Without a row, what fails is in the text: a pattern that is none, and no value that would be paid for.
             cursor.execute(sql).fetchone()
+            # Nor is what the text computes alone computed without rows.
+            if (constants := constants_sql(sql)) is not None:
+                cursor.execute(constants).fetchone()
             return tuple((row[0], _described(row[0], row[1])) for row in described)
 
         # Statements that differ in their private part alone have the same outer SELECT.

@@ -3,6 +3,7 @@
 from rewriter.outer.checked_outer import Described, OuterSelect, outer_select
 from rewriter.outer.independence import running_outputs, runs_along
 from rewriter.outer.null_for_errors import total_sql
+from rewriter.outer.outer_constants import constants_sql
 from rewriter.outer.over_replicates import REPLICATE, REPLICATES
 from rewriter.outer.provenance import (
     EXTREME,
@@ -40,6 +41,7 @@ __all__ = [
     "Rounding",
     "Running",
     "Term",
+    "constants_sql",
     "outer_select",
     "row_column",
     "running_outputs",

@@ -70,11 +70,12 @@ def _make_total(node: exp.Expr, *, in_doubles: bool) -> None:
         _first_of_one(node)
     elif in_doubles and CONSTRUCTS.has(node, Trait.SUM | Trait.MEAN):
         node.set("this", _in_doubles(node.this))
-    elif _may_fail(node):
+    elif may_fail(node):
         _try(node)
 
 
-def _may_fail(node: exp.Expr) -> bool:
+def may_fail(node: exp.Expr) -> bool:
+    """Whether a node is an operation that has no result for some values."""
     if not isinstance(node, _OPERATIONS) or isinstance(node, _PLAIN):
         return False
     if CONSTRUCTS.has(node, Trait.ROWS) or _is_own_aggregate(node):

@@ -238,7 +238,7 @@ def test_uniqueness_is_measured_as_columns_are_read(engine: DuckDBEngine) -> Non
 
 
 def test_time_is_utc_and_the_configuration_is_locked(engine: DuckDBEngine) -> None:
-    cursor = engine._connection.cursor()
+    cursor = engine._now.connection.cursor()
     assert cursor.execute("SELECT current_setting('TimeZone')").fetchone() == ("UTC",)
     for setting in ("TimeZone = 'Asia/Tokyo'", "enable_external_access = true", "lock_configuration = false"):
         with pytest.raises(duckdb.Error):

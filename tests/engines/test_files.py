@@ -289,7 +289,7 @@ def test_nothing_but_the_listed_files_is_read_and_nothing_is_written(
         engine.run(plan(escape.format(folder)))
     if escape not in (ESCAPES["COPY TO a listed file"], ESCAPES["a temporary table"]):
         with pytest.raises(duckdb.Error):  # even where nobody looks at the statement first
-            engine._connection.cursor().execute(escape.format(folder))
+            engine._now.connection.cursor().execute(escape.format(folder))
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 

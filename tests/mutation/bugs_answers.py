@@ -240,8 +240,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an answer stands for ever though its table refreshes",
         "dpsql.opened:Opened.version",
-        'return " ".join((self.policy.data_version, *numbers))',
-        "return self.policy.data_version",
+        "(self.policy.data_version, *numbers, *([",
+        "(self.policy.data_version, *([",
         f"{REFRESH}::test_an_answer_stands_for_its_period",
     ),
     bug(

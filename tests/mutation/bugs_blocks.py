@@ -116,11 +116,4 @@ BUGS: tuple[Bug, ...] = (
         "if key.type is not None and not key.type.keyed:",
         f"{PERSONS}::test_keys_without_one_spelling_are_refused_when_the_policy_is_opened",
     ),
-    bug(
-        "a database that cannot answer is charged for",
-        "dpsql.opened:Opened.turn",
-        "self.engine.ready(patience.left, patience.cancellation, taken)",
-        "pass",
-        f"{ANEW}::test_what_plans_rely_on_is_missed_before_the_charge",
-    ),
 )

@@ -249,7 +249,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a view stays as it is",
         "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine.lasting",
-        "        return self._own is not None or self.schema().table(table).stored",
+        "        return self._now.own is not None or self.schema().table(table).stored",
         "        return True",
         f"{KEYS}::test_a_view_is_no_table",
     ),

@@ -141,7 +141,7 @@ def duckdb_engine(folder: Path) -> Iterator[Finding]:
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE member AS SELECT * FROM range(100) t(id)")
     engine = DuckDBEngine.open(path, threads=2, memory_limit="256MiB")
-    cursor = engine._connection.cursor()
+    cursor = engine._now.connection.cursor()
     found = Attempts(ENGINE, lambda sql: (cursor.execute(sql).fetchone() or (None,))[0])
     try:
         yield found.refused(

@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
+from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.duckdb.file_views import readable_rows, write_views
 from dpsql.engines.exact_table import read_table, read_tables, with_ranks
+from dpsql.engines.failures import files_change, files_differ
 from dpsql.engines.known_groups import KnownGroups, can_be_known, inhabited_table, known_groups
-from dpsql.engines.listed_files import ListedFiles, WatchedFiles
+from dpsql.engines.listed_files import ListedFiles, WatchedFiles, glances
 from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
@@ -41,6 +43,8 @@ from rewriter.plan import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpsql.engines.engine import Engine
 
 _R = TypeVar("_R")
 
@@ -65,8 +69,29 @@ LOCKED = {
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 _PREPARED = 64
+_RENEWAL = 60.0
+"""Seconds for which a statement waits while files that were replaced are opened and compared with the policy."""
 _LISTED = 256
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
+
+
+@dataclass(slots=True, eq=False)
+class _Database:
+    """A database with the files that are its tables, as they were when it was opened: files that are replaced are those
+    of another one. ``own`` is the folder of a database that has views over files alone."""
+
+    connection: duckdb.DuckDBPyConnection
+    watched: WatchedFiles
+    own: tempfile.TemporaryDirectory[str] | None
+    idle: list[_Cursor] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Who still reads has a cursor of its own."""
+        while self.idle:
+            self.idle.pop().cursor.close()
+        self.connection.close()
+        if self.own is not None:
+            self.own.cleanup()
 
 
 @dataclass(slots=True)
@@ -76,6 +101,7 @@ class _Cursor:
     Only one that has ``finished`` a plan, and answered all of it, is used again.
     """
 
+    database: _Database
     cursor: duckdb.DuckDBPyConnection
     plans: OrderedDict[str, bool] = field(default_factory=OrderedDict)
     finished: bool = False
@@ -146,14 +172,18 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         connection: duckdb.DuckDBPyConnection,
         watched: WatchedFiles | None = None,
         own: tempfile.TemporaryDirectory[str] | None = None,
+        anew: Callable[[], DuckDBEngine] | None = None,
     ) -> None:
-        """Over files that are ``watched``; ``own`` is the folder of a database that has their views alone."""
+        """Over files that are ``watched``; ``own`` is the folder of a database that has their views alone. ``anew``
+        opens them as they are now."""
         super().__init__(max(2, os.cpu_count() or 1))
-        self._connection = connection
-        self._watched = watched or WatchedFiles({})
-        self._own = own
+        self._now = _Database(connection, watched or WatchedFiles(), own)
+        self._anew = anew
+        self._agrees: Callable[[Engine], bool] | None = None
+        self._rejected: Mapping[str, object] | None = None
         self._lock = threading.Lock()
-        self._idle: list[_Cursor] = []
+        self._renewing = threading.Lock()
+        self._of_turns: dict[Turn, _Database] = {}
         self._groups: Memory[Hashable, KnownGroups | None] = Memory("public groups", _LISTED)
 
     @classmethod
@@ -175,24 +205,32 @@ class DuckDBEngine(SQLEngine[_Cursor]):
                 raise OperationalError(
                     f"the view {name} says the types of its columns", sqlstate="42804", hint="take type: away"
                 )
-        watched = _watched(path for listed in (files or {}).values() for path in listed.paths())
-        return cls._opened(os.fspath(path), watched, None, threads, memory_limit)
+        watched = _watched(files or {})
+
+        def anew() -> DuckDBEngine:
+            return cls.open(path, threads=threads, memory_limit=memory_limit, files=files)
+
+        return cls._opened(os.fspath(path), watched, None, threads, memory_limit, anew)
 
     @classmethod
     def over(
         cls, files: Mapping[str, ListedFiles], *, threads: int | None = None, memory_limit: str | None = None
     ) -> DuckDBEngine:
         """Open tables that are files. Raises :class:`OperationalError`, whose text is for the owner."""
-        found = {name: (listed, listed.paths()) for name, listed in files.items()}
-        watched = _watched(path for _, paths in found.values() for path in paths)
+        watched = _watched(files)
+        found = {name: (listed, watched.paths[name]) for name, listed in files.items()}
+
+        def anew() -> DuckDBEngine:
+            return cls.over(files, threads=threads, memory_limit=memory_limit)
+
         folder = tempfile.TemporaryDirectory(prefix="dpsql-files-")
         try:
             path = os.path.join(folder.name, "files.duckdb")
             write_views(path, found, {name: value for name, value in LOCKED.items() if name != _ACCESS})
-            engine = cls._opened(path, watched, folder, threads, memory_limit)
+            engine = cls._opened(path, watched, folder, threads, memory_limit, anew)
             for name, (listed, _) in found.items():
                 if listed.kind() != "parquet":
-                    readable_rows(engine._connection, name)
+                    readable_rows(engine._now.connection, name)
         except BaseException:
             folder.cleanup()
             raise
@@ -206,6 +244,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         own: tempfile.TemporaryDirectory[str] | None,
         threads: int | None,
         memory_limit: str | None,
+        anew: Callable[[], DuckDBEngine],
     ) -> DuckDBEngine:
         config: dict[str, str | bool | int | float | list[str]] = dict(LOCKED)
         if threads is not None:
@@ -214,7 +253,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             config["memory_limit"] = memory_limit
         problem: OperationalError | None = None
         try:
-            return cls(_locked(path, config, tuple(watched.fingerprints)), watched, own)
+            return cls(_locked(path, config, tuple(watched.fingerprints)), watched, own, anew)
         except duckdb.Error as error:
             problem = _cannot_open(path, error)
         raise problem
@@ -222,17 +261,106 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     def close(self) -> None:
         self._deadlines.close()
         with self._lock:
-            while self._idle:
-                self._idle.pop().cursor.close()
-        self._connection.close()
-        if self._own is not None:
-            self._own.cleanup()
+            self._now.close()
 
     def _read_schema(self, session: _Cursor) -> Schema:
         return read_schema(session.cursor)
 
-    def rely_on(self, tables: Iterable[str]) -> None:
-        """Nothing to do: nobody writes to a file that is open for reading, and listed files are watched anyway."""
+    def rely_on(self, tables: Iterable[str], agrees: Callable[[Engine], bool] | None = None) -> None:
+        """Nobody writes to a file that is open for reading; listed files are read anew where the policy ``agrees``."""
+        self._agrees = agrees
+
+    def state(self, tables: Iterable[str]) -> str:
+        """What tells the files of the tables; those that were replaced are opened anew, which all statements wait for.
+
+        Raises :class:`OperationalError`, before any charge, where the policy does not agree with the new files.
+        """
+        listed = self._listed(tables)
+        if not listed:
+            return ""
+        now = self._now
+        if not now.watched.seem_same(listed):
+            now = self._renewed(listed)
+        return now.watched.state(listed)
+
+    @contextmanager
+    def ready(
+        self,
+        turn: Turn,
+        tables: Iterable[str],
+        state: str,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[None]:
+        """What runs in the turn reads the files of this state, or nothing."""
+        listed = self._listed(tables)
+        with self._lock:
+            now = self._of_turns[turn] = self._now
+        try:
+            if listed and (now.watched.state(listed) != state or not now.watched.seem_same(listed)):
+                raise files_change()
+            yield
+        finally:
+            with self._lock:
+                del self._of_turns[turn]
+                self._close_unused(now)
+
+    def _close_unused(self, database: _Database) -> None:
+        """Close a database whose files were replaced, once no turn reads it any more."""
+        if database is not self._now and all(one is not database for one in self._of_turns.values()):
+            database.close()
+
+    def _listed(self, tables: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Those of the tables that are files. A view that the owner wrote may be over the files of any other."""
+        every = tuple(self._now.watched.listed)
+        if tables is None or not every:
+            return every
+        if self._now.own is None:
+            known = self.schema().tables
+            return every if any(name not in known or known[name].view for name in tables) else ()
+        return tuple(name for name in dict.fromkeys(tables) if name in self._now.watched.listed)
+
+    def _renewed(self, listed: Sequence[str]) -> _Database:
+        """The database over the files that there are now. Where it does not fit, it is not tried again until a file
+        changes once more."""
+        if not self._renewing.acquire(timeout=_RENEWAL):
+            raise files_change()
+        try:
+            now = self._now
+            if now.watched.seem_same(listed):
+                return now
+            seen = glances(now.watched.listed)
+            if seen == self._rejected or self._anew is None:
+                raise files_differ()
+            fresh = self._fitting(self._anew)
+            if fresh is None:
+                self._rejected = seen
+                raise files_differ()
+            fresh._deadlines.close()
+            with self._lock:
+                self._now = fresh._now
+                self._close_unused(now)
+            return self._now
+        finally:
+            self._renewing.release()
+
+    def _fitting(self, anew: Callable[[], DuckDBEngine]) -> DuckDBEngine | None:
+        """An engine over the files of now, where the policy agrees with it."""
+        try:
+            fresh = anew()
+        except OperationalError as problem:
+            failures.log("FilesDiffer", problem)
+            return None
+        try:
+            fits = fresh.schema() == self.schema() and (self._agrees is None or self._agrees(fresh))
+        except BaseException:
+            fresh.close()
+            raise
+        if not fits:
+            fresh.close()
+            failures.log("FilesDiffer", OperationalError("the policy does not agree with the new files"))
+            return None
+        return fresh
 
     def run(
         self,
@@ -252,6 +380,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             timeout,
             cancellation,
             turn,
+            plan.tables or None,
         )
 
     def run_together(
@@ -262,7 +391,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         turn: Turn | None = None,
     ) -> tuple[ExactTable, ...]:
         """The same of several plans."""
-        return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn)
+        tables = [table for plan in scan.plans for table in plan.tables]
+        return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn, tables or None)
 
     def _can_list_groups(self, plan: Plan) -> bool:
         """Whether a public key set stays as it is: nobody writes to the file, but a view may change all the same."""
@@ -293,7 +423,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     def lasting(self, table: str) -> bool:
         """Stored rows stay as they are, and those of watched files; another view, and a generated column, may follow
         the clock or chance."""
-        return self._own is not None or self.schema().table(table).stored
+        return self._now.own is not None or self.schema().table(table).stored
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""
@@ -332,13 +462,15 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         timeout: float | None = None,
         cancellation: Cancellation | None = None,
         turn: Turn | None = None,
+        tables: Iterable[str] | None = None,
     ) -> _R:
-        """What was computed while a file was changed is nobody's answer."""
+        """What was computed while a file of the tables was changed is nobody's answer."""
+        listed = self._listed(tables) if self._now.watched.listed else ()
 
         def watched(cursor: _Cursor) -> _R:
-            self._watched.check()
+            cursor.database.watched.check(listed)
             found = work(cursor)
-            self._watched.check()
+            cursor.database.watched.check(listed)
             return found
 
         return super()._call(watched, timeout, cancellation, turn)
@@ -347,24 +479,26 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         return isinstance(error, duckdb.OutOfMemoryException | MemoryError)
 
     @contextmanager
-    def _attempt(self, timeout: float | None) -> Iterator[_Cursor]:
-        """A cursor that nobody else uses."""
+    def _attempt(self, timeout: float | None, turn: Turn | None = None) -> Iterator[_Cursor]:
+        """A cursor that nobody else uses, of the files that the turn was charged for."""
         with self._lock:
-            cursor = self._idle.pop() if self._idle else _Cursor(self._connection.cursor())
+            now = self._now if turn is None else self._of_turns.get(turn, self._now)
+            cursor = now.idle.pop() if now.idle else _Cursor(now, now.connection.cursor())
         cursor.finished = False
         try:
             yield cursor
         finally:
-            if cursor.finished:
-                with self._lock:
-                    self._idle.append(cursor)
-            else:
+            with self._lock:
+                kept = cursor.finished and cursor.database is self._now
+                if kept:
+                    cursor.database.idle.append(cursor)
+            if not kept:
                 cursor.cursor.close()
 
 
-def _watched(paths: Iterable[str]) -> WatchedFiles:
+def _watched(listed: Mapping[str, ListedFiles]) -> WatchedFiles:
     try:
-        return WatchedFiles.of(paths)
+        return WatchedFiles.of(listed)
     except OSError as problem:
         why = problem.strerror or type(problem).__name__
         name = problem.filename

@@ -31,7 +31,6 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
-from dpsql.engines.failures import cancelled, unready
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_declared, read_schema
@@ -48,6 +47,8 @@ from rewriter.plan import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpsql.engines.engine import Engine
+
 _R = TypeVar("_R")
 
 
@@ -62,9 +63,10 @@ class _Attempt:
     engine: PostgresEngine
     timeout: float | None
     interrupt: Interruption
+    turn: Turn | None
 
     def run(self, work: Callable[[Line], _R]) -> _R:
-        return self.engine._answer(work, self.timeout, self.interrupt)
+        return self.engine._answer(work, self.timeout, self.interrupt, self.turn)
 
 
 class PostgresEngine(SQLEngine[Line]):
@@ -79,6 +81,7 @@ class PostgresEngine(SQLEngine[Line]):
         self._work_mem = work_mem
         self._lock = threading.Lock()
         self._idle: list[Line] = []
+        self._held: dict[Turn, Line | None] = {}
         self._closed = False
         self._relied: Mapping[str, SchemaTable] = {}
         self._declared: object = None
@@ -128,22 +131,11 @@ class PostgresEngine(SQLEngine[Line]):
             return _why_unreadable(error)
         return None
 
-    def rely_on(self, tables: Iterable[str]) -> None:
+    def rely_on(self, tables: Iterable[str], agrees: Callable[[Engine], bool] | None = None) -> None:
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
         known = self.schema().tables
         self._relied = {name: known[name] for name in tables}
         self._declared = None
-
-    def ready(self, timeout: float, cancellation: Cancellation, turn: Turn) -> None:
-        """Raise :class:`OperationalError` where the database cannot be reached, or its tables are declared anew."""
-        try:
-            self._call(lambda line: self._on_one_state(line, lambda: None), timeout, cancellation, turn)
-        except OperationalError:
-            failed = True
-        else:
-            failed = False
-        if failed:
-            raise cancelled(charged=False) if cancellation.cancelled else unready()
 
     def run(
         self,
@@ -219,8 +211,36 @@ class PostgresEngine(SQLEngine[Line]):
             self._declared = declared
 
     @contextmanager
-    def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:
-        yield _Attempt(self, timeout, Interruption())
+    def _attempt(self, timeout: float | None, turn: Turn | None = None) -> Iterator[_Attempt]:
+        yield _Attempt(self, timeout, Interruption(), turn)
+
+    @contextmanager
+    def ready(
+        self,
+        turn: Turn,
+        tables: Iterable[str],
+        state: str,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[None]:
+        """The connection that has answered is the turn's own from then on: nobody else takes it, and it is not made
+        after the charge."""
+        try:
+            with super().ready(turn, tables, state, timeout, cancellation):
+                yield
+        finally:
+            with self._lock:
+                line = self._held.pop(turn, None)
+                if line is not None and not self._closed:
+                    self._idle.append(line)
+                elif line is not None:
+                    line.close()
+
+    def _prove(self, session: Line, turn: Turn) -> None:
+        super()._prove(session, turn)
+        self._verify(session)
+        with self._lock:
+            self._held.setdefault(turn, None)
 
     def _kind(self, error: Exception) -> str:
         """Its class and SQLSTATE."""
@@ -231,23 +251,36 @@ class PostgresEngine(SQLEngine[Line]):
         """Whether memory or the disk for what does not fit into it gave out, or ``temp_file_limit`` was reached."""
         return isinstance(error, psycopg.Error) and error.sqlstate in ("53000", "53100", "53200", "53400")
 
-    def _answer(self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
-        """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
+    def _answer(
+        self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption, turn: Turn | None
+    ) -> _R:
+        """Work on the turn's connection or an idle one; on a new one where there is none, or where it has died since
+        it was used."""
         with self._lock:
             if self._closed:
                 raise InterruptedError
-            line = self._idle.pop() if self._idle else None
+            held = self._held.get(turn) if turn is not None else None
+            if held is not None and turn is not None:
+                self._held[turn] = None
+            line = held or (self._idle.pop() if self._idle else None)
         if line is not None:
             try:
-                return self._on(line, work, timeout, interruption)
+                return self._on(line, work, timeout, interruption, turn)
             except psycopg.Error:
                 if interruption.wanted or not line.lost:
                     raise
             self._forget()
-        return self._on(Line(connect(self._url, self._work_mem)), work, timeout, interruption)
+        return self._on(Line(connect(self._url, self._work_mem)), work, timeout, interruption, turn)
 
-    def _on(self, line: Line, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
-        """Work on one connection, and keep it unless something went wrong with it."""
+    def _on(
+        self,
+        line: Line,
+        work: Callable[[Line], _R],
+        timeout: float | None,
+        interruption: Interruption,
+        turn: Turn | None,
+    ) -> _R:
+        """Work on one connection, and keep it for its turn or for anybody, unless something went wrong with it."""
         finished = False
         try:
             interruption.watch(line)
@@ -259,7 +292,10 @@ class PostgresEngine(SQLEngine[Line]):
             unharmed = interruption.leave() and finished
             with self._lock:
                 if unharmed and not self._closed:
-                    self._idle.append(line)
+                    if turn is not None and self._held.get(turn, line) is None:
+                        self._held[turn] = line
+                    else:
+                        self._idle.append(line)
                 else:
                     line.close()
 

@@ -42,6 +42,8 @@ from rewriter.plan import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpsql.engines.engine import Engine
+
 _R = TypeVar("_R")
 
 _AGAIN = 0.2
@@ -158,7 +160,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         text = "sessions of this endpoint may make tables: give dpsql one that may only SELECT from those of the policy"
         return (Concern(text),)
 
-    def rely_on(self, tables: Iterable[str]) -> None:
+    def rely_on(self, tables: Iterable[str], agrees: Callable[[Engine], bool] | None = None) -> None:
         """From now on :meth:`run` answers only while these tables have the columns that they had."""
         self._remembered.clear()
         schema = self.schema()
@@ -304,7 +306,7 @@ class SparkEngine(SQLEngine[SparkLine]):
         raise FilesChanged
 
     @contextmanager
-    def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:
+    def _attempt(self, timeout: float | None, turn: Turn | None = None) -> Iterator[_Attempt]:
         yield _Attempt(self)
 
     def _kind(self, error: Exception) -> str:

@@ -163,10 +163,12 @@ class Worker:
 
     def _opened(self, call: StartCall, stack: ExitStack) -> Parts:
         serving, policy = self._serving, self._policy
-        _check_same(call, policy)
-        proxy = Proxy.of(open_beside(policy, call.catalog, AskingWriter(self._line), serving.workers))
+        before = _compared(call, policy)
+        replaced, writer = before != call.database, AskingWriter(self._line)
+        proxy = Proxy.of(open_beside(policy, call.catalog, writer, serving.workers, replaced=replaced))
         stack.callback(proxy.close)
-        _check_same(call, policy)
+        if _compared(call, policy) != before:
+            raise _REPLACED
         shadow = Shadow(call.shadow, database_name(policy), analysts(policy), processes=serving.workers)
         stack.callback(shadow.close)
         limits = policy.limits
@@ -195,15 +197,23 @@ class Worker:
         return None
 
 
-def _check_same(call: StartCall, policy: Policy) -> None:
-    """Raise :class:`OperationalError` where the foreman has compared other files with the policy."""
-    if call.database != database_files(policy):
-        raise OperationalError(
-            "a file of the database was replaced while it was served", sqlstate="F0000", hint="start dpsql anew"
-        )
+_Files = tuple[tuple[int, ...], ...] | None
+_REPLACED = OperationalError(
+    "a file of the database was replaced while it was served", sqlstate="F0000", hint="start dpsql anew"
+)
 
 
-def database_files(policy: Policy) -> tuple[tuple[int, ...], ...] | None:
+def _compared(call: StartCall, policy: Policy) -> _Files:
+    """The files that the database is now. Raises :class:`OperationalError` where it is another database file than the
+    foreman's; tables that are files may have been replaced."""
+    files = database_files(policy)
+    own = 1 if policy.database.address.is_file else 0
+    if (call.database or ())[:own] != (files or ())[:own] or (call.database is None) != (files is None):
+        raise _REPLACED
+    return files
+
+
+def database_files(policy: Policy) -> _Files:
     """Which files the database is, wherever their names may lead later; None where it is a server.
 
     A database may be written to before it is opened; a file that is a table may not.
@@ -211,7 +221,7 @@ def database_files(policy: Policy) -> tuple[tuple[int, ...], ...] | None:
     if policy.database.address.is_server:
         return None
     try:
-        found = WatchedFiles.of(path for listed in policy.files.values() for path in listed.paths())
+        found = WatchedFiles.of(policy.files)
         own = os.stat(policy.database.path) if policy.database.address.is_file else None
     except (OSError, Error):
         return None
