@@ -18,7 +18,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience
 from dpsql.finish import Finished, Finisher, delivered, present_notes
-from dpsql.ledger import Receipt
+from dpsql.ledger import Due, Paid, Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
@@ -31,6 +31,8 @@ from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
 from dpsql.stages import Before, Stage, foreseen, staged
 from rewriter.plan import Plan
+
+PAID_AGAIN = "a window of the budget ended before all was read: it is paid in the next one, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +114,17 @@ class Answering:
         fresh = [priced.fresh(one) for one in priced.releases]
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         reading = self.reader.reading(one.read for one in fresh if one is not None)
-        turn, purchase = settled.turn, settled.purchase
-        loss = priced.loss if purchase is None else purchase.loss
-        if loss and purchase is None:
+        turn, paid = settled.turn, settled.paid
+        if priced.loss and paid is None:
             turn = held.enter_context(opened.turn(patience, asked.analyst))
-            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
-        read = partial(reading.table, patience=patience, turn=turn)
+            dues = [Due(priced.loss, asked.prepared.sql, program.private_tables)]
+            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
+        read = partial(reading.table, patience=patience, turn=turn, paid=paid)
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
                 measured[calibration.plan.identity] = self._measured(one, read, patience, *kept[one.plan.identity])
+        loss = PrivacyLoss() if paid is None else paid.loss
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
@@ -137,14 +140,15 @@ class Answering:
             if settled.purchase is None:
                 return settled
             turn = held.enter_context(opened.turn(patience, asked.analyst))
-            read = partial(self.reader.reading(()).table, patience=patience, turn=turn)
-            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
+            dues = settled.purchase.dues(asked.prepared)
+            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
+            read = partial(self.reader.reading(()).table, patience=patience, turn=turn, paid=paid)
             version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
                 missing: [self._measured(one, read, patience, version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
-        return replace(self.bounds.learned(settled, histograms), turn=turn)
+        return replace(self.bounds.learned(settled, histograms), turn=turn, paid=paid)
 
     def _measured(
         self,
@@ -193,6 +197,7 @@ class Answering:
         shown = delivered(released.settled.prepared, finished, intervals=asked.settings.intervals)
         got = error_notes(shown.columns, shown.margins) if asked.settings.target_error is not None else ()
         price = before.loss + released.loss
+        again = (PAID_AGAIN,) if asked.receipt.again else ()
         return Answer(
             columns=shown.columns,
             rows=shown.rows,
@@ -201,7 +206,7 @@ class Answering:
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),
             budget=budget,
-            notices=tuple(dict.fromkeys((*before.notices, *self._notices(released), *got, *finished.notes))),
+            notices=tuple(dict.fromkeys((*again, *before.notices, *self._notices(released), *got, *finished.notes))),
         )
 
     def _notices(self, released: Released) -> tuple[str, ...]:
