@@ -1,7 +1,8 @@
 """Neighbours over data that grow: two streams that differ by one person's rows at all times.
 
 Series, drill-downs, refreshes, windows and watches together move no more than the ledger says: every integer that is
-hidden is read on both streams, and compared with the sensitivity and the noise that were paid for.
+hidden is read on both streams, and compared with the sensitivity and the noise that were paid for, in all and in each
+window of the budget.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pytest
 
 import dpsql.answer
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.calibrate import Calibration
 from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
@@ -28,6 +30,7 @@ from tests.bench.growing import FIRST, GrowingClinic, policy_text, tiles
 from tests.engines.postgres_server import Server, shared_server
 
 DAYS, BEGINS = 33, 28
+WEEK = CalendarUnit("week")
 BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
 WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTERVAL '40 days'"
 
@@ -64,6 +67,19 @@ class Stream:
         self.notices: list[str] = []
         self.free = 0
         self.watched: list[int] = []
+        self.lost: dict[datetime.datetime, PrivacyLoss] = {}
+        """By what was hidden in each window."""
+        self.thresholds: dict[datetime.datetime, set[int]] = {}
+        """With which numbers were compared in each window."""
+
+    def hide(self, calibration: Calibration, exact: ExactTable) -> None:
+        window = WEEK.begin(self.now)
+        self.released.append((calibration, exact))
+        self.lost[window] = self.lost.get(window, PrivacyLoss()) + calibration.loss
+
+    def compare(self, integer: int, threshold: int) -> None:
+        self.watched.append(integer)
+        self.thresholds.setdefault(WEEK.begin(self.now), set()).add(threshold)
 
     def day(self, number: int) -> None:
         day = FIRST + datetime.timedelta(days=number)
@@ -89,20 +105,26 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stream, 
 
 
 def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
-    hidden: list[list[Released]] = [[]]
-    compared_with: list[list[int]] = [[]]
-    perturb, above = dpsql.answer.perturb, AboveThreshold.above
+    growing: list[Stream] = []
+    drawn: list[int] = []
+    perturb, above, noisy = dpsql.answer.perturb, AboveThreshold.above, AboveThreshold.noisy
 
     def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
-        hidden[0].append((calibration, exact))
+        growing[-1].hide(calibration, exact)
         return perturb(exact, calibration, sampler)
 
     def asked(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
-        compared_with[0].append(integer)
+        growing[-1].compare(integer, noisy)
         return above(self, integer, noisy, sampler)
+
+    def apart(self: AboveThreshold, threshold: int, sampler: Sampler) -> int:
+        """No two thresholds are alike, so that they are told apart."""
+        drawn.append(noisy(self, threshold, sampler) + (len(drawn) << 40))
+        return drawn[-1]
 
     monkeypatch.setattr(dpsql.answer, "perturb", seen)
     monkeypatch.setattr(AboveThreshold, "above", asked)
+    monkeypatch.setattr(AboveThreshold, "noisy", apart)
     with ExitStack() as held:
         server = shared_server()
         both = tuple(
@@ -111,7 +133,7 @@ def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         )
         for number in range(DAYS):
             for stream in both:
-                hidden[0], compared_with[0] = stream.released, stream.watched
+                growing.append(stream)
                 stream.day(number)
         yield both[0], both[1]
 
@@ -140,12 +162,27 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
         assert "derived from what was released before, at no price" in stream.notices
     assert here.free == there.free > 2 * (DAYS - BEGINS)
     assert_kept_when_closed(here)
-    # A watch for all days, which is paid once for each bound: the window begins to touch two months.
+    # A watch for all days, which is paid for each bound, as its times begin to touch two months, and in each week.
     assert len(here.watched) == len(there.watched) == DAYS - BEGINS
     assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
     watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
-    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch + watch
+    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch * 3
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
+
+
+def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream]) -> None:
+    """Releases by their noise, and each threshold that a number is compared with in a window, once."""
+    for stream in streams:
+        week, _ = stream.proxy.ledger.standings()
+        watch = stream.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+        charged: dict[datetime.datetime, PrivacyLoss] = {}
+        for one in stream.proxy.ledger.charges(limit=10**6):
+            charged[WEEK.begin(one.time)] = charged.get(WEEK.begin(one.time), PrivacyLoss()) + one.loss
+        assert len(charged) == len(stream.lost) == len(stream.thresholds) == 2
+        for window, lost in stream.lost.items():
+            assert charged[window] == lost + watch * len(stream.thresholds[window])
+            assert charged[window].fits_within(week.accountant.limit)
+        assert not set.intersection(*stream.thresholds.values()), "what answered in one window tells of its threshold"
 
 
 def assert_kept_when_closed(stream: Stream) -> None:
