@@ -18,7 +18,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience
 from dpsql.finish import Finished, Finisher, delivered, present_notes
-from dpsql.ledger import Receipt
+from dpsql.ledger import Due, Paid, Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
@@ -31,6 +31,8 @@ from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
 from dpsql.stages import Before, Stage, foreseen, staged
 from rewriter.plan import Plan
+
+PAID_AGAIN = "a window of the budget ended before all was read: it is paid in the next one, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +115,17 @@ class Answering:
         rows = opened.rows(one.plan for one in fresh if one is not None)
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         reading = self.reader.reading(one.read for one in fresh if one is not None)
-        turn, purchase = settled.turn, settled.purchase
-        loss = priced.loss if purchase is None else purchase.loss
-        if loss and purchase is None:
+        turn, paid = settled.turn, settled.paid
+        if priced.loss and paid is None:
             turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
-            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
-        read = partial(reading.table, patience=patience, turn=turn)
+            dues = [Due(priced.loss, asked.prepared.sql, program.private_tables)]
+            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
+        read = partial(reading.table, patience=patience, turn=turn, paid=paid)
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
                 measured[calibration.plan.identity] = self._measured(one, read, patience, *kept[one.plan.identity])
+        loss = PrivacyLoss() if paid is None else paid.loss
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
@@ -139,14 +142,15 @@ class Answering:
                 return settled
             rows = opened.rows((*asked.prepared.program.plans, *(one.plan for one in settled.purchase.all)))
             turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
-            read = partial(self.reader.reading(()).table, patience=patience, turn=turn)
-            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
+            dues = settled.purchase.dues(asked.prepared)
+            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
+            read = partial(self.reader.reading(()).table, patience=patience, turn=turn, paid=paid)
             version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
                 missing: [self._measured(one, read, patience, version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
-        return replace(self.bounds.learned(settled, histograms), turn=turn)
+        return replace(self.bounds.learned(settled, histograms), turn=turn, paid=paid)
 
     def _measured(
         self,
@@ -185,7 +189,7 @@ class Answering:
     def finished(self, asked: Asked, released: Released) -> Finished:
         """Inference and the outer SELECT: a function of released numbers."""
         prepared = released.settled.prepared
-        made = [released.tables[one.plan.identity].answering(one.plan) for one in released.priced.calibrations]
+        made = [_answering(released.tables[one.plan.identity], one.plan) for one in released.priced.calibrations]
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
     def reply(
@@ -195,6 +199,7 @@ class Answering:
         shown = delivered(released.settled.prepared, finished, intervals=asked.settings.intervals)
         got = error_notes(shown.columns, shown.margins) if asked.settings.target_error is not None else ()
         price = before.loss + released.loss
+        again = (PAID_AGAIN,) if asked.receipt.again else ()
         return Answer(
             columns=shown.columns,
             rows=shown.rows,
@@ -203,7 +208,7 @@ class Answering:
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),
             budget=budget,
-            notices=tuple(dict.fromkeys((*before.notices, *self._notices(released), *got, *finished.notes))),
+            notices=tuple(dict.fromkeys((*again, *before.notices, *self._notices(released), *got, *finished.notes))),
         )
 
     def _notices(self, released: Released) -> tuple[str, ...]:
@@ -215,3 +220,9 @@ class Answering:
         ]
         told = present_notes(program.shapes, priced.calibrations)
         return (*settled.notices, *program.notes, *cut, *told, *notices(priced))
+
+
+def _answering(made: Made, plan: Plan) -> Made:
+    """A table for a plan. Where its list of groups was cut, rows may be in others: a total is no sum of its parts."""
+    full = plan.cut_at is not None and plan.cut_at == len(made.table.keys)
+    return made.answering(replace(plan, exhaustive=False) if full else plan)

@@ -3,6 +3,7 @@
 Guarantee: each table has the integers of its own plan, as if it had been read alone (:mod:`rewriter.planner.one_scan`).
 Which plans share a scan follows from their SQL. Plans that are not read now, because what was released before serves,
 have no part in a scan. A plan that puts people into blocks is read with a secret that is drawn for this reading alone.
+Whatever is read in a window of the budget is paid in it (:mod:`dpsql.ledger.paid`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dpsql.engines import Patience, Turn
+from dpsql.ledger import Paid
 from dpsql.mechanisms.sampling import BlockKey, Sampler
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -49,11 +51,13 @@ class PlanReading:
         self._scans = {plan.identity: scan for scan in scans for plan in scan.plans}
         self._tables: dict[str, ExactTable] = {}
 
-    def table(self, plan: Plan, patience: Patience, turn: Turn | None = None) -> ExactTable:
-        """The exact integers of a plan, which was charged for."""
+    def table(self, plan: Plan, patience: Patience, turn: Turn | None = None, paid: Paid | None = None) -> ExactTable:
+        """The exact integers of a plan, which was charged for: in this window, where it is ``paid`` and not free."""
         scan = self._scans.get(plan.identity)
         if plan.in_blocks:
             plan = plan.with_block_key(self._sampler.draw(BlockKey()))
+        if paid is not None and plan.identity not in self._tables:
+            paid.renew()
         if scan is None:
             return self._engine.run(plan, patience.seconds, patience.cancellation, turn)
         if plan.identity not in self._tables:

@@ -1,14 +1,16 @@
-"""Watches: whether an aggregate of people has come above a number, paid for once, and asked again for free.
+"""Watches: whether an aggregate of people has come above a number, paid for once in a window, then asked for free.
 
 As in :mod:`dpsql.answer`, the order of the lines in :meth:`Watching.answer` is the guarantee: charge durably, draw the
 secret threshold and keep it durably, read, compare, keep the answer durably, answer. An answer that could not be kept
 since somebody else had one first is thrown away, so that all answers of a watch are one sequence, and none follows the
 first TRUE (:mod:`dpsql.mechanisms.above_threshold`). A crash loses budget, or one answer, never privacy.
 
-A watch answers about rows that come later, so it is paid for in each window of the budget in which it answers: the
-beginnings of the open windows, of the budget and of all shares, are part of its key.
+A watch answers about new rows, so it is paid in each window of a budget in which it answers, and in each window of the
+share of who asks. The first who asks in a window charges again and draws a fresh threshold: the old answers tell
+something of the old one, and a charge pays for a threshold of which nothing is told yet. An answer that was given
+before is given again without a charge; it tells nothing new.
 
-A watch over a window that moves, such as the last 24 hours, is one watch: the integers that are compared with one
+A watch over times that move, such as the last 24 hours, is one watch: the integers that are compared with one
 threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
 paid for. So the times in a statement are no part of what is watched; the sensitivity, the step and the number that is
 compared are.
@@ -20,12 +22,10 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from fractions import Fraction
 from math import isqrt
 
-from dpsql.accounting import PrivacyLoss
-from dpsql.answer import Answering, Asked
+from dpsql.answer import PAID_AGAIN, Answering, Asked
 from dpsql.errors import NotSupportedError
 from dpsql.ledger import WatchState
 from dpsql.mechanisms import AboveThreshold
@@ -91,25 +91,10 @@ class Watching:
 
     def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
         """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
-        answer = None
-        while answer is None:
-            answer = self._within(self._opened.ledger.windows(), asked, name, watched, budget)
-        return answer
-
-    def _within(
-        self,
-        windows: tuple[datetime, ...],
-        asked: Asked,
-        name: str,
-        watched: WatchedStatement,
-        budget: Callable[[], Budget],
-    ) -> Answer | None:
-        """The same within these windows of the budget; None where one of them ended before there was an answer."""
         opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
-        accountant, paid = opened.accountant, Fraction(0)
-        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon, windows)
+        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
         mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
-        loss, reading = accountant.accounting.price_of_pure(settings.epsilon), self._answering.reader.reading([plan])
+        reading, before = self._answering.reader.reading([plan]), len(asked.receipt.ids)
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
@@ -118,64 +103,83 @@ class Watching:
                 if state is not None and state.answer is not None and state.version == version:
                     break
                 with opened.turn(patience, asked.analyst, rows) as turn:
-                    if state is None or state.answer:
-                        program, sql = watched.prepared.program, watched.shown.sql
-                        charge = opened.ledger.charge(asked.analyst, loss, sql, program.private_tables, asked.receipt)
-                        paid = settings.epsilon
-                        begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))
-                        if not states.change(key, state, begun):
-                            continue  # another proxy has paid for it, too
-                        state = begun
+                    state = self._paid(asked, watched, key, state, mechanism)
+                    if state is None:
+                        continue
                     ((exact,),) = reading.table(plan, patience, turn).statistics.values()
                     above = mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)
-                if opened.ledger.windows() != windows:
-                    return None  # thrown away: what is read now is paid for in the window of now
                 after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
                 if states.change(key, state, after):
                     state = after
                     break
         assert state is not None  # noqa: S101  both ways out of the loop have one
-        return self._reply(watched, name, bool(state.answer), mechanism, paid, budget, renews=bool(windows))
+        return self._reply(asked, watched, name, state, mechanism, len(asked.receipt.ids) - before, budget)
 
-    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction, windows: tuple[datetime, ...]) -> str:
-        """What is watched under a name: another comparison, price or bound is another watch, and so is another window
-        of the budget."""
-        facts = (name, *watched.question, epsilon, *(one.isoformat() for one in windows))
+    def _paid(
+        self, asked: Asked, watched: WatchedStatement, key: str, state: WatchState | None, mechanism: AboveThreshold
+    ) -> WatchState | None:
+        """The state of a watch that may answer: paid in the windows that are open, and not ended. None where another
+        proxy has begun one meanwhile."""
+        ledger, mine = self._opened.ledger, False
+        loss = self._opened.accountant.accounting.price_of_pure(asked.settings.epsilon)
+        while state is None or state.answer or not ledger.pays_now([state.charge], asked.analyst):
+            tables, sql = watched.prepared.program.private_tables, watched.shown.sql
+            charge = ledger.charge(asked.analyst, loss, sql, tables, asked.receipt)
+            begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))
+            if not ledger.watches.change(key, state, begun):
+                return None
+            asked.receipt.again |= mine
+            state, mine = begun, True
+        return state
+
+    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
+        """What is watched under a name: another comparison, price or bound is another watch."""
+        facts = (name, *watched.question, epsilon)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def _reply(
         self,
+        asked: Asked,
         watched: WatchedStatement,
         name: str,
-        above: bool,
+        state: WatchState,
         mechanism: AboveThreshold,
-        paid: Fraction,
+        times: int,
         budget: Callable[[], Budget],
-        *,
-        renews: bool,
     ) -> Answer:
         ((column, kind),) = watched.shown.columns
-        accountant = self._opened.accountant
+        price, epsilon = (
+            self._opened.accountant.accounting.price_of_pure(asked.settings.epsilon),
+            asked.settings.epsilon,
+        )
         (statistic,) = watched.plan.statistics
         width = float(mechanism.half_width(0.05) * statistic.granularity)
-        ends = (
-            "it is TRUE, and ends: who asks after the next refresh pays again"
-            if above
-            else "as long as it is FALSE, asking again is free until the budget renews, and is paid again then"
-            if renews
-            else "as long as it is FALSE, asking again is free"
-        )
         return Answer(
             (AnswerColumn(column, kind),),
-            ((above,),),
+            ((bool(state.answer),),),
             ((None,),),
-            price=accountant.accounting.price_of_pure(paid) if paid else PrivacyLoss(),
-            epsilon=paid,
+            price=price * times,
+            epsilon=epsilon * times,
             budget=budget,
             notices=(
-                f"watch {name}: {ends}",
+                *((PAID_AGAIN,) if asked.receipt.again else ()),
+                f"watch {name}: {self._until(asked, state)}",
                 f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
                 *watched.prepared.program.notes,
                 *watched.plan.notes,
             ),
         )
+
+    def _until(self, asked: Asked, state: WatchState) -> str:
+        """When who asks pays again."""
+        ledger, again = self._opened.ledger, "who asks after the next refresh pays again"
+        if state.answer:
+            return f"it is TRUE, and ends: {again}"
+        if not ledger.pays_now([state.charge], asked.analyst):
+            return f"it was paid in a window of the budget that is over: {again}"
+        standings = (*ledger.standings(), *ledger.standings(asked.analyst))
+        ends = [(one.renews, one.accountant.per) for one in standings if one.renews and one.accountant.per]
+        if not ends:
+            return "as long as it is FALSE, asking again is free"
+        when, per = min(ends, key=lambda end: end[0])
+        return f"as long as it is FALSE, asking again is free until {per.shown(when)}, when a window of the budget ends"

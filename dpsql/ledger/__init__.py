@@ -3,6 +3,7 @@
 from dpsql.ledger.charges import EVERYBODY, Charge, NoLedger, Standing, decimal
 from dpsql.ledger.group_commit import Writer
 from dpsql.ledger.ledger import Due, Filters, Ledger
+from dpsql.ledger.paid import Paid
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.tally import Limits
 from dpsql.ledger.watch_states import WatchState, WatchStates
@@ -15,6 +16,7 @@ __all__ = [
     "Ledger",
     "Limits",
     "NoLedger",
+    "Paid",
     "Receipt",
     "Standing",
     "WatchState",

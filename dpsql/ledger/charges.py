@@ -116,7 +116,8 @@ class Journal(Protocol):
     def read_newer(self, number: int, since: datetime) -> Iterable[tuple[int, datetime, str, PrivacyLoss]]:
         """Charges after a number that were made at a time or later, in their order."""
 
-    def holds(self, charge: str) -> bool: ...
+    def read_times(self, charges: Sequence[str]) -> Mapping[str, datetime]:
+        """When those of the charges were made that are there, by their ids."""
 
     def verify(self) -> None:
         """Read what opening does not read. Raises as :meth:`append`, where something is not as it was written."""

@@ -237,9 +237,7 @@ class Ledger:
         filters = self._limits.get(name, ())
 
         def stand(journal: Journal) -> tuple[Standing, ...]:
-            if self._tally.periods:
-                self._tally.follow(journal.read_newest, journal.read_newer)
-            at = self._tally.at(self._now())
+            at = self._follow(journal)
             ever = journal.read_total(name).spent if any(one.per is None for one in filters) else PrivacyLoss()
             return tuple(
                 standing(name, one, ever if one.per is None else self._tally.spent(one.per, name, at), at)
@@ -248,17 +246,11 @@ class Ledger:
 
         return self._read(stand)
 
-    def windows(self) -> tuple[datetime, ...]:
-        """When each window began that is open now, of everybody's filters and of all shares; none where none renews."""
-        if not self._tally.periods:
-            return ()
-
-        def begun(journal: Journal) -> tuple[datetime, ...]:
+    def _follow(self, journal: Journal) -> datetime:
+        """The time of the ledger by now, after what was charged in open windows has been counted."""
+        if self._tally.periods:
             self._tally.follow(journal.read_newest, journal.read_newer)
-            at = self._tally.at(self._now())
-            return tuple(sorted({one.begin(at) for one in self._tally.periods}))
-
-        return self._read(begun)
+        return self._tally.at(self._now())
 
     @property
     def stopped(self) -> bool:
@@ -292,7 +284,24 @@ class Ledger:
 
     def holds(self, charge: str) -> bool:
         """Whether this charge is in the ledger."""
-        return self._read(lambda journal: journal.holds(charge))
+        return bool(self._read(lambda journal: journal.read_times([charge])))
+
+    def pays_now(self, charges: Sequence[str], analyst: str) -> bool:
+        """Whether charges are of the windows that are open now: those of everybody, and those of this analyst's share.
+
+        What is read is paid in the windows in which it is read. Without windows, a charge is of all time.
+        """
+        names = (EVERYBODY, _clean(analyst))
+        periods = {one.per for name in names for one in self._limits.get(name, ()) if one.per is not None}
+        if not periods:
+            return True
+
+        def compare(journal: Journal) -> bool:
+            times, at = journal.read_times(charges), self._follow(journal)
+            began = max(one.begin(at) for one in periods)
+            return all(id_ in times and times[id_] >= began for id_ in charges)
+
+        return self._read(compare)
 
     def close(self) -> None:
         """Finish the charges that wait, and give the file back."""

@@ -142,9 +142,9 @@ class PostgresJournal:
     def verify(self) -> None:
         """Pages are the server's: it tells a damaged one by its checksum. What was written is read as it was."""
 
-    def holds(self, charge: str) -> bool:
-        found = "SELECT count(*) FROM dpsql_ledger.charge WHERE id = %s"
-        return bool(self._read(lambda reader: reader.execute(found, (charge,)).fetchall())[0][0])
+    def read_times(self, charges: Sequence[str]) -> Mapping[str, datetime]:
+        found: LiteralString = "SELECT id, time FROM dpsql_ledger.charge WHERE id = ANY (%s)"
+        return dict(self._read(lambda reader: reader.execute(found, (list(charges),)).fetchall()))
 
     def close(self) -> None:
         for connection in (self._writer, self._reader):

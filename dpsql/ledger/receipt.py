@@ -20,6 +20,8 @@ class Receipt:
     """
 
     _paid: list[tuple[PrivacyLoss, str]] = field(default_factory=list)
+    again: bool = False
+    """Whether something was paid a second time, since a window of the budget ended before it was read."""
 
     def add(self, losses: Iterable[PrivacyLoss], ids: Iterable[str]) -> None:
         """Write charges down. A charge of nothing has no id, and is none."""

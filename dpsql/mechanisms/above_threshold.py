@@ -26,6 +26,10 @@ class AboveThreshold:
     and each discrete Laplace law P(x) ∝ exp(-|x|/b) changes by at most exp(Δ/b₁) and exp(2Δ/b₂). Where no answer is
     TRUE, the first factor is all. The f may depend on what was answered before, as rows that come later do.
 
+    In a window of a budget that renews, a threshold of its own is drawn: given all that was answered before the window,
+    the answers of the window are then ε-differentially private. With an older threshold they are not, as the answers
+    before tell of it: both factors would come once for these and once for those.
+
     Under ``pure`` and ``approx`` it costs ε. Under ``zcdp`` an ε-DP mechanism costs ρ = ε²/2 (Bun, Steinke 2016,
     Proposition 1.4): the price of a statement with this ε under every accounting.
 

@@ -21,7 +21,7 @@ from dpsql.accounting import Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.engines import Turn
 from dpsql.inference.estimates import learned, threshold
-from dpsql.ledger import Due
+from dpsql.ledger import Due, Paid
 from dpsql.mechanisms import Mechanism
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -96,13 +96,15 @@ class Purchase:
 class Settled:
     """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it.
 
-    Where it was bought, the engine's ``turn`` that the charge waited for lasts until the query has been read, too.
+    Where it was bought, it is ``paid``, and the engine's ``turn`` that the charge waited for lasts until the query has
+    been read, too.
     """
 
     prepared: Prepared
     bounds: tuple[Bound, ...] = ()
     purchase: Purchase | None = None
     turn: Turn | None = None
+    paid: Paid | None = None
 
     @property
     def notices(self) -> tuple[str, ...]:

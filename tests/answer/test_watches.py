@@ -123,8 +123,6 @@ def test_a_watch_is_paid_in_each_window_in_which_it_answers(policy: Path, hands:
         assert answered == 6, "no day has more than its ε"
         days = Counter(charge.time.date() for charge in proxy.ledger.charges())
         assert days[hands[0].date()] == 6
-        notice = watch(proxy, "0").execute(FEW).notices[0]
-        assert notice.endswith("asking again is free until the budget renews, and is paid again then")
 
 
 @pytest.mark.parametrize("budget", ["{epsilon: 10, delta: 0}", "{epsilon: 10, delta: 0, per: month}"])
@@ -138,30 +136,6 @@ def test_a_watch_is_paid_in_each_window_of_a_share(policy: Path, hands: list[dat
             assert told(session, FEW) == (False, False)
             hands[0] += datetime.timedelta(days=1)
         assert len(proxy.ledger.charges()) == 3
-
-
-def test_an_answer_that_is_read_in_the_next_window_is_paid_there(
-    policy: Path, hands: list[datetime.datetime], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Midnight comes while it is read: what was found is thrown away, and the new day pays for its own answer."""
-    daily(policy, "{epsilon: 3, delta: 0, per: day}")
-    with closing(opened(policy, hands)) as proxy:
-        session, above = watch(proxy), AboveThreshold.above
-        assert told(session, FEW) == (False, True)
-        hands[0] = hands[0].replace(hour=23, minute=59)
-        found: list[int] = []
-
-        def slowly(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
-            hands[0] = START.replace(hour=0) + datetime.timedelta(days=1)
-            found.append(noisy)
-            return above(self, integer, noisy, sampler)
-
-        monkeypatch.setattr(AboveThreshold, "above", slowly)
-        assert told(session, FEW) == (False, True)
-        assert len(found) == 2
-        assert found[0] != found[1], "a threshold of its own"
-        first, second = (charge.time.date() for charge in proxy.ledger.charges())
-        assert first != second
 
 
 def test_a_restored_ledger_does_not_revive_a_watch(policy: Path, hands: list[datetime.datetime]) -> None:

@@ -170,6 +170,34 @@ def test_shares_have_windows_of_their_own(place: str) -> None:
         assert not charged(ledger, "0.1")
 
 
+def test_a_charge_pays_in_the_windows_in_which_it_was_made(place: str) -> None:
+    """In those of everybody, and of the share of who asks; by the time of the ledger, which another proxy may set."""
+    here, there = Hands(on(5, 30, 21)), Hands(on(5, 30, 21))
+    shares = {"ana": (pure("0.9", DAY),), "bob": pure("0.9")}
+    with (
+        Ledger.open(place, TOTAL, shares, clock=here) as one,
+        Ledger.open(place, TOTAL, shares, clock=there) as other,
+    ):
+        charge = one.charge("ana", cost("0.1"), "q")
+
+        def paying() -> list[bool]:
+            return [ledger.pays_now([charge], who) for ledger in (one, other) for who in ("ana", "bob", "cyd")]
+
+        assert paying() == [True] * 6
+        assert not one.pays_now([charge, "another"], "bob")
+        here.time = there.time = on(5, 30, 22)  # the last of May, in Berlin
+        assert paying() == [False, True, True] * 2
+        there.time = on(6, 1)
+        assert paying() == [False, True, True, False, False, False]
+        later = other.charge("bob", cost("0.1"), "q")
+        # Since then it is June for everybody, whatever a clock shows.
+        assert paying() == [False] * 6
+        assert one.pays_now([later], "ana")
+        assert not one.pays_now([charge, later], "ana")
+    with Ledger.open(place, pure(5), shares={"bob": pure(1)}, clock=here) as ever:
+        assert ever.pays_now([charge], "bob")
+
+
 def test_windows_begin_with_what_is_in_the_ledger(place: str) -> None:
     """A policy that declares windows later counts what was charged in the one that is open."""
     clock = Hands(on(2, 27))

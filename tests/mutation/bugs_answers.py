@@ -15,6 +15,7 @@ OTHERS = "tests/finish/test_others.py"
 
 REFRESH = "tests/answer/test_refresh.py"
 WATCHES = "tests/answer/test_watches.py"
+BUDGET_WINDOWS = "tests/answer/test_windows.py"
 LIVING = "tests/answer/test_living_schemas.py"
 
 MOVING = "tests/answer/test_moving_ranges.py"
@@ -159,29 +160,28 @@ BUGS: tuple[Bug, ...] = (
     # Watches
     bug(
         "a threshold is drawn anew for each answer",
-        "dpsql.watched:Watching._within",
+        "dpsql.watched:Watching.answer",
         "mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)",
         "mechanism.above(watched.sign * int(exact), mechanism.noisy(watched.least, self._sampler), self._sampler)",
         f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
     ),
     bug(
         "a watch goes on after TRUE",
-        "dpsql.watched:Watching._within",
-        "if state is None or state.answer:",
-        "if state is None:",
+        "dpsql.watched:Watching._paid",
+        "while state is None or state.answer or",
+        "while state is None or",
         f"{WATCHES}::test_the_first_true_ends_it",
     ),
     bug(
         "a threshold is drawn and not kept",
-        "dpsql.watched:Watching._within",
-        "                        if not states.change(key, state, begun):\n"
-        "                            continue  # another proxy has paid for it, too\n",
+        "dpsql.watched:Watching._paid",
+        "            if not ledger.watches.change(key, state, begun):\n                return None\n",
         "",
         f"{WATCHES}::test_false_is_free_for_years",
     ),
     bug(
         "an answer is given though another one was first",
-        "dpsql.watched:Watching._within",
+        "dpsql.watched:Watching.answer",
         "                if states.change(key, state, after):\n",
         "                states.change(key, state, after)\n                if True:\n",
         f"{WATCHES}::test_an_answer_that_came_late_is_thrown_away",
@@ -192,28 +192,6 @@ BUGS: tuple[Bug, ...] = (
         "for times in (1, 2))",
         "for times in (1, 1))",
         f"{WATCHES}::test_the_noise_is_that_of_the_proof",
-    ),
-    bug(
-        "a watch that was paid for in one window answers in the next",
-        "dpsql.watched:Watching._key",
-        "*(one.isoformat() for one in windows)",
-        "",
-        WATCHES,
-        "tests/properties/test_streams.py",
-    ),
-    bug(
-        "shares renew, and watches do not see it",
-        "dpsql.ledger.ledger:Ledger.windows",
-        "for one in self._tally.periods}",
-        "for one in self._tally.periods if one in [each.per for each in self._limits[EVERYBODY]]}",
-        WATCHES,
-    ),
-    bug(
-        "an answer that is read in the next window is not paid there",
-        "dpsql.watched:Watching._within",
-        "                    return None  # thrown away: what is read now is paid for in the window of now\n",
-        "                    pass\n",
-        WATCHES,
     ),
     bug(
         "watches of one name share a threshold whatever they compare",
@@ -231,10 +209,71 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the answer about one window is given for another",
-        "dpsql.watched:Watching._within",
+        "dpsql.watched:Watching.answer",
         'f"{opened.version(plan)} {plan.identity}"',
         "opened.version(plan)",
         f"{WATCHES}::test_no_answer_is_that_of_another_window",
+    ),
+    bug(
+        "a watch of an earlier window answers about new rows at no price",
+        "dpsql.watched:Watching._paid",
+        "while state is None or state.answer or not ledger.pays_now([state.charge], asked.analyst):",
+        "while state is None or state.answer:",
+        f"{BUDGET_WINDOWS}::test_watches_of_many_days_are_paid_on_the_day_on_which_they_answer",
+        "tests/properties/test_streams.py::test_each_window_pays_for_what_is_hidden_in_it",
+    ),
+    bug(
+        "a threshold is paid again in the next window, and goes on",
+        "dpsql.watched:Watching._paid",
+        "begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))",
+        "begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler) if state is None or state.answer else"
+        " state.threshold)",
+        f"{BUDGET_WINDOWS}::test_no_threshold_answers_in_two_windows",
+    ),
+    bug(
+        "a watch is paid in the windows of everybody alone",
+        "dpsql.ledger.ledger:Ledger.pays_now",
+        "names = (EVERYBODY, _clean(analyst))",
+        "names = (EVERYBODY,)",
+        f"{BUDGET_WINDOWS}::test_a_watch_is_paid_in_each_window_of_the_share_of_who_asks",
+        "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
+    ),
+    bug(
+        "a charge pays as long as its longest window",
+        "dpsql.ledger.ledger:Ledger.pays_now",
+        "began = max(",
+        "began = min(",
+        f"{BUDGET_WINDOWS}::test_a_watch_is_paid_in_each_window_of_the_share_of_who_asks",
+        "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
+    ),
+    bug(
+        "a window ends by this proxy's clock, and not by the ledger's",
+        "dpsql.ledger.ledger:Ledger.pays_now",
+        "times, at = journal.read_times(charges), self._follow(journal)",
+        "times, at = journal.read_times(charges), self._now()",
+        f"{BUDGET_WINDOWS}::test_what_does_not_fit_into_the_next_window_reads_nothing",
+        "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
+    ),
+    bug(
+        "what was charged before a window ended is read after it",
+        "dpsql.read:PlanReading.table",
+        "            paid.renew()\n",
+        "            pass\n",
+        f"{BUDGET_WINDOWS}::test_what_is_read_in_a_window_is_paid_in_it",
+    ),
+    bug(
+        "a statement that reads for days is paid again once",
+        "dpsql.ledger.paid:Paid._charge",
+        "self._ids = tuple(filter(None, ids))",
+        "self._ids = () if self._receipt.again else tuple(filter(None, ids))",
+        f"{BUDGET_WINDOWS}::test_what_is_read_in_a_window_is_paid_in_it",
+    ),
+    bug(
+        "a charge that is not in the ledger pays",
+        "dpsql.ledger.ledger:Ledger.pays_now",
+        "id_ in times and times[id_] >= began",
+        "times.get(id_, began) >= began",
+        "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
     ),
     # Releases that age
     bug(

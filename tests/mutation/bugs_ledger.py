@@ -392,26 +392,34 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.answer:Answering.released",
         (
             (
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
-                "            pass\n",
+                "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
+                "",
             ),
             (
-                "        return Released(settled, priced, loss, self.pricing.tables(priced, measured))\n",
-                "        if loss and settled.purchase is None:\n"
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n"
-                "        return Released(settled, priced, loss, self.pricing.tables(priced, measured))\n",
+                "        loss = PrivacyLoss() if paid is None else paid.loss\n",
+                "        if turn is not None and paid is None:\n"
+                "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n"
+                "        loss = PrivacyLoss() if paid is None else paid.loss\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
     ),
-    bug(
+    Bug(
         "bounds are charged after they are read",
         "dpsql.answer:Answering._with_bounds",
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
-        "            for one in settled.purchase.all:\n"
-        "                self._measured(one, reading.table(one.plan, patience, turn))\n"
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
-        f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
+        (
+            (
+                "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n"
+                "            read = partial(self.reader.reading(()).table, patience=patience, turn=turn, paid=paid)\n",
+                "            read = partial(self.reader.reading(()).table, patience=patience, turn=turn)\n",
+            ),
+            (
+                "        return replace(self.bounds.learned(settled, histograms), turn=turn, paid=paid)\n",
+                "        paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n"
+                "        return replace(self.bounds.learned(settled, histograms), turn=turn, paid=paid)\n",
+            ),
+        ),
+        (f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",),
     ),
     bug(
         "only the bounds are charged, and the statement is free",
@@ -423,10 +431,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what an engine fails to read is not charged",
         "dpsql.answer:Answering.released",
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
+        "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
         "            for one in priced.calibrations:\n"
-        "                opened.engine.run(one.plan, patience.seconds, patience.cancellation)\n"
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
+        "                opened.engine.run(one.plan, patience.seconds, patience.cancellation, turn)\n"
+        "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
     ),
 )

@@ -1,7 +1,8 @@
 """Neighbours over data that grow: two streams that differ by one person's rows at all times.
 
 Series, drill-downs, refreshes, windows and watches together move no more than the ledger says: every integer that is
-hidden is read on both streams, and compared with the sensitivity and the noise that were paid for.
+hidden is read on both streams, and compared with the sensitivity and the noise that were paid for, in all and in each
+window of the budget.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pytest
 
 import dpsql.answer
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.calibrate import Calibration
 from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
@@ -28,6 +30,7 @@ from tests.bench.growing import FIRST, GrowingClinic, policy_text, tiles
 from tests.engines.postgres_server import Server, shared_server
 
 DAYS, BEGINS = 33, 28
+WEEK = CalendarUnit("week")
 BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
 WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTERVAL '40 days'"
 
@@ -64,8 +67,19 @@ class Stream:
         self.notices: list[str] = []
         self.free = 0
         self.watched: list[int] = []
-        self.times: list[datetime.datetime] = []
-        self.times_watched: list[datetime.datetime] = []
+        self.lost: dict[datetime.datetime, PrivacyLoss] = {}
+        """By what was hidden in each window."""
+        self.thresholds: dict[datetime.datetime, set[int]] = {}
+        """With which numbers were compared in each window."""
+
+    def hide(self, calibration: Calibration, exact: ExactTable) -> None:
+        window = WEEK.begin(self.now)
+        self.released.append((calibration, exact))
+        self.lost[window] = self.lost.get(window, PrivacyLoss()) + calibration.loss
+
+    def compare(self, integer: int, threshold: int) -> None:
+        self.watched.append(integer)
+        self.thresholds.setdefault(WEEK.begin(self.now), set()).add(threshold)
 
     def day(self, number: int) -> None:
         day = FIRST + datetime.timedelta(days=number)
@@ -91,23 +105,26 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stream, 
 
 
 def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
-    hidden: list[list[Released]] = [[]]
-    compared_with: list[list[int]] = [[]]
-    asking: list[Stream] = []
-    perturb, above = dpsql.answer.perturb, AboveThreshold.above
+    growing: list[Stream] = []
+    drawn: list[int] = []
+    perturb, above, noisy = dpsql.answer.perturb, AboveThreshold.above, AboveThreshold.noisy
 
     def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
-        hidden[0].append((calibration, exact))
-        asking[-1].times.append(asking[-1].now)
+        growing[-1].hide(calibration, exact)
         return perturb(exact, calibration, sampler)
 
     def asked(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
-        compared_with[0].append(integer)
-        asking[-1].times_watched.append(asking[-1].now)
+        growing[-1].compare(integer, noisy)
         return above(self, integer, noisy, sampler)
+
+    def apart(self: AboveThreshold, threshold: int, sampler: Sampler) -> int:
+        """No two thresholds are alike, so that they are told apart."""
+        drawn.append(noisy(self, threshold, sampler) + (len(drawn) << 40))
+        return drawn[-1]
 
     monkeypatch.setattr(dpsql.answer, "perturb", seen)
     monkeypatch.setattr(AboveThreshold, "above", asked)
+    monkeypatch.setattr(AboveThreshold, "noisy", apart)
     with ExitStack() as held:
         server = shared_server()
         both = tuple(
@@ -116,8 +133,7 @@ def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         )
         for number in range(DAYS):
             for stream in both:
-                hidden[0], compared_with[0] = stream.released, stream.watched
-                asking.append(stream)
+                growing.append(stream)
                 stream.day(number)
         yield both[0], both[1]
 
@@ -130,9 +146,10 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
     ]
     assert bills[0] == bills[1]
     assert len(here.released) == len(there.released) > 5 * (DAYS - BEGINS)
-    moved = 0
+    paid, moved = PrivacyLoss(), 0
     for (mine, own), (yours, other) in zip(here.released, there.released, strict=True):
         assert mine.plan.identity == yours.plan.identity
+        paid += mine.loss
         moved += _moved(mine, own, other)
     assert moved > len(here.released) / 4, "the person hardly counts"
     # Days and months are measured by themselves; a person moves each of them by no more than the bound of its own.
@@ -145,32 +162,27 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
         assert "derived from what was released before, at no price" in stream.notices
     assert here.free == there.free > 2 * (DAYS - BEGINS)
     assert_kept_when_closed(here)
+    # A watch for all days, which is paid for each bound, as its times begin to touch two months, and in each week.
     assert len(here.watched) == len(there.watched) == DAYS - BEGINS
     assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
-    assert_paid_in_its_window(here)
+    watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch * 3
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
 
 
-def assert_paid_in_its_window(stream: Stream) -> None:
-    """What is answered in a week is what is charged in it: no answer about new rows is paid out of another window."""
-    week = stream.proxy.ledger.limits[""][0].per
-    assert week is not None
-    charges = stream.proxy.ledger.charges(limit=10**6)
-    watches = [one for one in charges if one.statement == WATCHED]
-    watch = stream.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
-    windows = {week.begin(time) for time in (*stream.times, *stream.times_watched)}
-    assert len(windows) > 1
-    for began in windows:
-        answered = PrivacyLoss()
-        for (calibration, _), time in zip(stream.released, stream.times, strict=True):
-            if week.begin(time) == began:
-                answered += calibration.loss
-        asked = any(week.begin(time) == began for time in stream.times_watched)
-        # A watch for all days, which is paid once in each week for each bound: the window begins to touch two months.
-        bought = sum(week.begin(one.time) == began for one in watches)
-        assert bought in ((1, 2) if asked else (0,))
-        charged = sum((one.loss for one in charges if week.begin(one.time) == began), PrivacyLoss())
-        assert charged == sum([watch] * bought, answered)
+def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream]) -> None:
+    """Releases by their noise, and each threshold that a number is compared with in a window, once."""
+    for stream in streams:
+        week, _ = stream.proxy.ledger.standings()
+        watch = stream.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
+        charged: dict[datetime.datetime, PrivacyLoss] = {}
+        for one in stream.proxy.ledger.charges(limit=10**6):
+            charged[WEEK.begin(one.time)] = charged.get(WEEK.begin(one.time), PrivacyLoss()) + one.loss
+        assert len(charged) == len(stream.lost) == len(stream.thresholds) == 2
+        for window, lost in stream.lost.items():
+            assert charged[window] == lost + watch * len(stream.thresholds[window])
+            assert charged[window].fits_within(week.accountant.limit)
+        assert not set.intersection(*stream.thresholds.values()), "what answered in one window tells of its threshold"
 
 
 def assert_kept_when_closed(stream: Stream) -> None:

@@ -67,7 +67,11 @@ def parser() -> argparse.ArgumentParser:
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
-    query.add_argument("--watch", metavar="NAME", help="ask as a watch: paid once, and free as long as it is FALSE")
+    query.add_argument(
+        "--watch",
+        metavar="NAME",
+        help="ask as a watch: paid once in each window of the budget, and free as long as it is FALSE",
+    )
     query.add_argument(
         "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
     )
