@@ -24,13 +24,17 @@ refresh: 1 day
 CHANGING: Sequence[Asked] = (
     Asked("SELECT COUNT(*) > 20 AS many FROM patient", ("SET dpsql.watch = 'w'",)),
     Asked("SELECT COUNT(*) > 20 AS many FROM patient", ("SET dpsql.watch = 'w'",)),
-    Asked("SELECT SUM(cost) > 100000 FROM visit WHERE reason = 'acute'", ("SET dpsql.watch = 'v'",)),
+    Asked("SELECT COUNT(*) > 1000 FROM visit WHERE reason = 'acute'", ("SET dpsql.watch = 'v'",)),
     Asked("SELECT AVG(weight_kg) FROM patient WHERE weight_kg > (SELECT AVG(weight_kg) FROM patient)"),
     Asked("SELECT COUNT(*) FROM visit WHERE cost > (SELECT MAX(n) FROM (SELECT reason, COUNT(*) n FROM visit GROUP BY 1) t)"),
     Asked("SELECT region, COUNT(*) FROM patient GROUP BY 1 HAVING COUNT(*) > (SELECT COUNT(*) / 8 FROM patient)"),
     Asked("SELECT diagnosis, COUNT(*) FROM patient GROUP BY 1", ("SET dpsql.other = on", "SET dpsql.epsilon = 100")),
     Asked("SELECT SUM(score) FROM prescription", ("SET dpsql.intervals = on",)),
     Asked("SELECT drug, SUM(score), COUNT(*) FROM prescription GROUP BY 1"),
+    Asked("SELECT COUNT(*) FROM patient WHERE region = 'east'"),
+    Asked("SELECT region, COUNT(*) FROM patient GROUP BY 1"),
+    Asked("SELECT reason, MEDIAN(cost) FROM visit GROUP BY 1"),
+    Asked("SELECT region, (LOGREGR(smoker, ARRAY[1, height_cm])).coef FROM patient GROUP BY 1"),
     Asked("SELECT COUNT(*) FROM visit; SELECT 1"),
     Asked("SELECT 1 / 0 FROM patient"),
     Asked("SELECT COUNT(*) FROM patient", ("SET dpsql.epsilon = 1e9",)),
@@ -74,7 +78,7 @@ def _rows(but: str) -> list[str]:
     return [
         f"""INSERT INTO patient SELECT p, CASE p % 2 WHEN 0 THEN 'F' ELSE 'M' END, CASE WHEN {alone} THEN 1801 ELSE
             1940 + p END, CASE WHEN {alone} THEN 2000000000 WHEN p % 5 = 0 THEN NULL ELSE 150 + p END, CASE WHEN {alone} THEN
-            'inf'::DOUBLE WHEN p % 6 = 0 THEN NULL ELSE 50.5 + p END, CASE WHEN {alone} THEN NULL ELSE p % 3 = 0 END,
+            'inf'::DOUBLE WHEN p % 6 = 0 THEN NULL ELSE 50.5 + p END, {alone} OR p % 3 = 0,
             CASE WHEN {alone} THEN 'rare' ELSE 'd' || (p % 3) END, CASE WHEN {alone} THEN 'east' ELSE
             ['north', 'south', 'nowhere'][1 + p % 3] END FROM {people}""",
         f"""INSERT INTO visit SELECT p * 100 + n, p, CASE WHEN {alone} THEN DATE '2020-01-01' + n::INTEGER ELSE DATE
