@@ -22,6 +22,7 @@ from math import isqrt
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
+from dpsql.calibrate import affordable
 from dpsql.errors import NotSupportedError
 from dpsql.ledger import WatchState
 from dpsql.mechanisms import AboveThreshold
@@ -90,7 +91,8 @@ class Watching:
         opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
         accountant, paid = opened.accountant, Fraction(0)
         states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
-        mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
+        with affordable():
+            mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
         loss, reading = accountant.accounting.price_of_pure(settings.epsilon), self._answering.reader.reading([plan])
         with opened.purchases.claimed({key}, patience):
             while True:

@@ -26,8 +26,8 @@ def check_words(tokens: Sequence[Token]) -> None:
     """Refuse a word, a comma or parentheses with nothing behind or within them. Raises :class:`Refused` (42601)."""
     words = [_word(token) for token in tokens]
     for place, (before, word, behind) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
-        is_name = before in (".", "AS")
-        needs = word in _NEEDING and not is_name
+        # A name behind a dot or AS, and LIMIT ALL.
+        needs = word in _NEEDING and before not in (".", "AS", "LIMIT")
         lacking = needs and (behind in _CLOSING or (word not in ("ALL", "DISTINCT") and behind in _CLAUSES))
         empty = word == "(" and behind == ")" and before in _HOLDING
         if lacking or empty:
