@@ -80,13 +80,13 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
         for plan in options.all:
             table = stored(plan) if plan.blocks or plan.choices else None
             for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
-                known = [size for value in column.values if (size := _size(value)) is not None]
+                known = [size for value in column.values if (size := _finite_size(value)) is not None]
                 if median := float(np.median(known)) if known else 0.0:
                     sizes[_size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
     return sizes
 
 
-def _size(value: object) -> float | None:
+def _finite_size(value: object) -> float | None:
     """How large a number is; None of what is none, NaN and the infinities among it."""
     if not isinstance(value, int | float | Decimal):
         return None
