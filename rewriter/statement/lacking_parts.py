@@ -42,9 +42,9 @@ def check_words(tokens: Sequence[Token]) -> None:
 
 def check_row(node: exp.Expr) -> None:
     """Refuse the empty row, except as a set of groups. Raises :class:`Refused` (42601)."""
-    if isinstance(node, exp.Tuple) and not node.expressions:
-        if not isinstance(node.parent, exp.Group | exp.GroupingSets):
-            raise Refused("a row has at least one value", hint="write (1, 2)", sqlstate=SYNTAX)
+    is_empty = isinstance(node, exp.Tuple) and not node.expressions
+    if is_empty and not isinstance(node.parent, exp.Group | exp.GroupingSets):
+        raise Refused("a row has at least one value", hint="write (1, 2)", sqlstate=SYNTAX)
 
 
 def _word(token: Token) -> str:

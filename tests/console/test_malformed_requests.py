@@ -51,12 +51,11 @@ def status(console: Watched, method: str, path: str, headers: dict[str, str], bo
 def signed_in(console: Watched) -> dict[str, str]:
     """What a browser of an analyst sends, but for the token."""
     with console.signed_in(ANALYST) as browser:
-        session = {
+        # The session outlives this browser.
+        return {
             "Cookie": f"dpsql-console={browser.cookies['dpsql-console']}",
             "token": browser.headers["X-CSRF-Token"],
         }
-        # The session outlives this browser.
-        return session
 
 
 def test_no_header_is_our_error(console: Watched) -> None:
