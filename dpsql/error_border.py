@@ -35,13 +35,14 @@ def translated(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except RecursionError:
             raise error("the query is nested too deeply", sqlstate=TOO_COMPLEX, hint="use WITH or IN lists") from None
         except Exception as unforeseen:
-            _LOG.error("internal error: %s at %s", type(unforeseen).__name__, _place(unforeseen))
+            _LOG.error("internal error: %s at %s", type(unforeseen).__name__, raised_at(unforeseen))
             raise InternalError("internal error; the owner's log names the place", sqlstate="XX000") from None
 
     return wrapper
 
 
-def _place(unforeseen: BaseException) -> str:
+def raised_at(unforeseen: BaseException) -> str:
+    """The file and line that an exception comes from: it says nothing of a row."""
     traceback = unforeseen.__traceback__
     place = "?"
     while traceback is not None:

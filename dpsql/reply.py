@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -181,7 +182,7 @@ class Explanation:
             ],
             "notices": list(self.notices),
         }
-        return json.dumps([told], ensure_ascii=False, allow_nan=False)
+        return json.dumps([_finite(told)], ensure_ascii=False, allow_nan=False)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -189,3 +190,12 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+def _finite(told: object) -> object:
+    """The same with null for a number that JSON has no word for: an error without a bound is not known."""
+    if isinstance(told, dict):
+        return {name: _finite(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [_finite(value) for value in told]
+    return None if isinstance(told, float) and not math.isfinite(told) else told

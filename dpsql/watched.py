@@ -26,6 +26,7 @@ from fractions import Fraction
 from math import isqrt
 
 from dpsql.answer import PAID_AGAIN, Answering, Asked
+from dpsql.calibrate import affordable
 from dpsql.errors import NotSupportedError
 from dpsql.ledger import WatchState
 from dpsql.mechanisms import AboveThreshold
@@ -93,7 +94,8 @@ class Watching:
         """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
         opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
         states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
-        mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
+        with affordable():
+            mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
         reading, before = self._answering.reader.reading([plan]), len(asked.receipt.ids)
         with opened.purchases.claimed({key}, patience):
             while True:

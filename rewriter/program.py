@@ -39,7 +39,7 @@ from rewriter.planner import (
     series_of,
     shapes,
 )
-from rewriter.refused import Unbounded
+from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
 from rewriter.statement import Shown, at_instant, without_ends
@@ -123,6 +123,10 @@ def rewrite(
         if not learns:
             raise
         return _draft(over, catalog, lacking)
+    except OverflowError:
+        # A plan is made of text and policy alone: a bound that no double holds is one of theirs.
+        hint = "declare narrower ranges, or divide by a power of 10"
+        raise Refused("numbers of this statement are too large", hint=hint, sqlstate=NUMBER_OUT_OF_RANGE) from None
 
 
 def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unbounded) -> Program:

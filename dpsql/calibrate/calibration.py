@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -31,6 +32,19 @@ from rewriter.plan import Block, Choice, Plan, Selection, Top
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
+
+
+@contextmanager
+def affordable() -> Iterator[None]:
+    """Whatever a mechanism cannot be made for at a price is an error of the statement, before a charge (22023)."""
+    try:
+        yield
+    except TooFar as cause:
+        hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
+        raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
+    except TooWide as cause:
+        hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
+        raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +209,10 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         return Calibration(plan, (), None)
     _check_price(accounting, price)
     _check_sizes(plan)
-    peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
-    rest = price if peeled is None else price - peeled.share
-    share = rest / whole
-    try:
+    with affordable():
+        peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
+        rest = price if peeled is None else price - peeled.share
+        share = rest / whole
         shares = [rest * one.weight / whole for one in plan.blocks]
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection and apart else None
         if plan.selection is not None and not apart:
@@ -206,12 +220,6 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
             selected, shares[place] = _selecting(plan, plan.selection, accounting, shares[place], price.delta)
         measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
         picked = tuple(pick(one, accounting, rest * one.size / whole) for one in plan.choices)
-    except TooFar as cause:
-        hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
-        raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
-    except TooWide as cause:
-        hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
-        raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
     calibration = Calibration(plan, measured, selected, picked, peeled)
     if not calibration.loss.fits_within(price):
         raise error("a calibration exceeds its price", sqlstate="XX000")

@@ -8,6 +8,7 @@ text is escaped. An owner asks nothing, and an analyst sees nothing of others.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from dpsql.console.owner_figures import owner_figures
 from dpsql.console.questions import AskingAnalyst, ServerAddress
 from dpsql.console.sign_in import SignedIn, SignedInSessions
 from dpsql.display import FUNCTIONS, KEYWORDS
+from dpsql.error_border import raised_at
 from dpsql.errors import Error, error
 from dpsql.guide import CONTENTS, names, page
 from dpsql.ledger import Ledger
@@ -39,8 +41,11 @@ from dpsql.policy import Policy
 from dpsql.releases import bar
 from dpsql.server.wire import Verifier
 
+_LOG = logging.getLogger("dpsql.server")
+
 COOKIE = "dpsql-console"
 MOST_BYTES = 128 * 1024
+MOST_FIELDS = 10
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -329,13 +334,26 @@ def _links(text: str) -> str:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, of at most so many bytes."""
+    """The fields of a form; none where it is larger, or has more fields, than a page of ours sends.
+
+    It may be read again: a body is a stream that ends once.
+    """
+    form: dict[str, str] | None = getattr(request.state, "form", None)
+    if form is None:
+        form = request.state.form = await _read_form(request)
+    return form
+
+
+async def _read_form(request: Request) -> dict[str, str]:
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > MOST_BYTES:
             return {}
-    found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10)
+    try:
+        found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return {}
     return {name: values[0] for name, values in found.items()}
 
 
@@ -350,7 +368,7 @@ def _refused(why: str, status: int) -> Response:
 
 
 class _Guarded:
-    """What holds of every request and every response."""
+    """What holds of every request and every response, and the border that a bug of ours does not cross unseen."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], loopback: bool, encrypted: bool) -> None:
         self._app, self._hosts, self._loopback, self._encrypted = app, hosts, loopback, encrypted
@@ -372,13 +390,21 @@ class _Guarded:
         is_file = scope["path"].startswith("/static/")
         told.append((b"cache-control", b"max-age=3600" if is_file else b"no-store"))
 
+        begun: list[Message] = []
+
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
+                begun.append(message)
                 message = {**message, "headers": [*message["headers"], *told]}
             await send(message)
 
-        why = self._not_ours(request)
-        await (self._app if not why else _refused(why, 403))(scope, receive, sent)
+        try:
+            why = self._not_ours(request)
+            await (self._app if not why else _refused(why, 403))(scope, receive, sent)
+        except Exception as unforeseen:
+            _LOG.error("internal error of the console: %s at %s", type(unforeseen).__name__, raised_at(unforeseen))
+            if not begun:
+                await _refused("internal error; the owner's log names the place", 500)(scope, receive, sent)
 
     def _not_ours(self, request: Request) -> str:
         """Why a request is not from a page of ours; nothing where it is."""
@@ -388,13 +414,24 @@ class _Guarded:
         if request.method in ("GET", "HEAD"):
             return ""
         origin = request.headers.get("origin", "")
-        if urlsplit(origin).netloc != host or request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        if _place_of(origin) != host or request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return "this was not sent from a page of the console"
         return ""
 
 
+def _place_of(address: str) -> str | None:
+    """The host and port of an address; None where it is not an address."""
+    try:
+        return urlsplit(address).netloc
+    except ValueError:
+        return None
+
+
 def _name_of(host: str) -> str:
-    return (urlsplit(f"//{host}").hostname or "").lower()
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def _is_loopback_name(host: str) -> bool:

@@ -80,10 +80,21 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
         for plan in options.all:
             table = stored(plan) if plan.blocks or plan.choices else None
             for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
-                known = [abs(float(value)) for value in column.values if isinstance(value, int | float | Decimal)]
+                known = [size for value in column.values if (size := _finite_size(value)) is not None]
                 if median := float(np.median(known)) if known else 0.0:
                     sizes[_size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
     return sizes
+
+
+def _finite_size(value: object) -> float | None:
+    """How large a number is; None of what is none, NaN and the infinities among it."""
+    if not isinstance(value, int | float | Decimal):
+        return None
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        return None
+    return size if math.isfinite(size) else None
 
 
 def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> ReleasedBefore:
@@ -106,7 +117,9 @@ def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: Nois
     estimate = estimate_of(output.estimator)
     widths = estimate.found_errors(column)
     unit = estimate.error_unit(table.picking, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
-    return float(np.median(widths)) / unit if widths and unit and float(np.median(widths)) else None
+    known = [width for width in widths if math.isfinite(width)]
+    median = float(np.median(known)) if known else 0.0
+    return median / unit if median and 0 < unit < math.inf else None
 
 
 def excess_of(

@@ -33,7 +33,15 @@ from rewriter.expressions.value import (
     Values,
     text_size,
 )
-from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
+from rewriter.expressions.value_lattice import (
+    clip_of,
+    clipped_once,
+    clipped_steps,
+    held,
+    lattice,
+    limit_of,
+    stays_within,
+)
 
 __all__ = [
     "ANY_NUMBER",
@@ -65,6 +73,7 @@ __all__ = [
     "Values",
     "both",
     "check_capture",
+    "clip_of",
     "clipped_once",
     "clipped_steps",
     "common_type",

@@ -75,6 +75,17 @@ def held(interval: Interval, kind: Type, granularity: Fraction) -> Interval:
     return Interval(low, high) if low < high else interval
 
 
+def clip_of(declared: Interval, interval: Interval, granularity: Fraction) -> Interval:
+    """The range that values are moved into: the declared one on the lattice, also where it is one point and the
+    interval that the noise is scaled by is wider.
+
+    >>> clip_of(Interval.of(3, 3), Interval.of(3, 4), Fraction(1))
+    Interval(low=Fraction(3, 1), high=Fraction(3, 1))
+    """
+    point = declared.outward(granularity)
+    return interval if point.width else point
+
+
 def _exponent(number: Fraction) -> int:
     return math.frexp(float(number))[1] - 1
 

@@ -29,7 +29,7 @@ from sqlglot import exp
 from rewriter.columns import narrowed
 from rewriter.declared import Interval, Kind, Norm
 from rewriter.dialects import number
-from rewriter.expressions import Value, clipped_steps, held, lattice, present
+from rewriter.expressions import Value, clip_of, clipped_steps, held, lattice, present
 from rewriter.measure.summand import clipping_note, note_once
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Axis, Figure, Linear, Moment
@@ -351,7 +351,8 @@ def _variable(value: Value, degree: int, test: Value | None, builder: Builder, n
         raise AssertionError("a variable without a range was refused")
     interval, granularity = steps_lattice(value, declared, min(bits, _EXACT_BITS))
     low, most = int(interval.low / granularity), int(interval.width / granularity)
-    column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))
+    clip = clip_of(declared, interval, granularity)
+    column = builder.column("v", clipped_steps(value, clip, granularity, builder.dialect))
     steps: exp.Expr = exp.column(column)
     if low:
         steps = exp.Paren(this=exp.Sub(this=steps, expression=number(low)))

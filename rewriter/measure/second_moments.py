@@ -30,7 +30,7 @@ from sqlglot import exp
 from rewriter.columns import narrowed
 from rewriter.declared import Interval, Norm
 from rewriter.dialects import number
-from rewriter.expressions import Value, clipped_steps, present
+from rewriter.expressions import Value, clip_of, clipped_steps, present
 from rewriter.measure.moments import addend_of, every, steps_lattice
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import clipping_note, note_once
@@ -155,7 +155,8 @@ def _variable(value: Value, test: Value | None, builder: Builder, bits: int) -> 
         raise AssertionError("a variable without a range was refused")
     interval, granularity = steps_lattice(value, declared, bits)
     low, most = int(interval.low / granularity), int(interval.width / granularity)
-    column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))
+    clip = clip_of(declared, interval, granularity)
+    column = builder.column("v", clipped_steps(value, clip, granularity, builder.dialect))
     doubled = exp.Mul(this=number(2), expression=exp.column(column))
     steps = exp.Paren(this=exp.Sub(this=doubled, expression=number(2 * low + most)))
     return CentredVariable(

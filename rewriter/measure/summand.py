@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from rewriter.columns import most_in_total, narrowed, open_totals
 from rewriter.declared import Interval, Kind
-from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice, stays_within
+from rewriter.expressions import Value, clip_of, clipped_once, clipped_steps, held, lattice, stays_within
 from rewriter.measure.vectors import Builder
 from rewriter.refused import Unbounded
 from rewriter.relations import learned_ranges
@@ -39,6 +39,8 @@ def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Inte
 def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> str:
     """The row column of the argument in steps."""
     clipped = clipped_once if aggregate.combines else clipped_steps
+    declared = range_of(aggregate, builder.filters)[1] or interval
+    interval = clip_of(declared, interval, granularity)
     return builder.column("v", clipped(aggregate.value, interval, granularity, builder.dialect))
 
 
@@ -78,6 +80,8 @@ def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
     """Say where values are moved to that a row may have outside of the range."""
+    declared = range_of(aggregate, builder.filters)[1] or interval
+    interval = interval if declared.width else declared
     said = clipping_note(aggregate.wording.inner, aggregate.value, interval)
     note_once(aggregate.notes if aggregate.combines else said, builder)
 

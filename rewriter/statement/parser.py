@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
+from rewriter.statement.lacking_parts import check_row, check_words
 from rewriter.statement.placeholders import apart
 from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.words_apart import name_functions, told_apart
@@ -226,6 +227,7 @@ def _check_intervals(tokens: Sequence[Token]) -> None:
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     if (told := told_apart(text, tokens)) != text:
         text, tokens = told, _tokenize(told)
+    check_words(tokens)
     _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)
     try:
@@ -240,8 +242,8 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
-    _check_size(tree)
     name_functions(tree)
+    _check_size(tree)
     arrows_of_calls(tree)
     keep_places(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
@@ -282,6 +284,7 @@ def _check_size(tree: exp.Expr) -> None:
         if isinstance(node, exp.Cast) and node.args.get("this") is None:
             # Calls that the parser spells by a cast, without the argument that they need.
             raise Refused("a function lacks its argument", hint="give it one", sqlstate="42883")
+        check_row(node)
         for child in node.iter_expressions():
             stack.append((child, depth + 1))
 

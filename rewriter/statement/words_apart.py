@@ -1,9 +1,10 @@
-"""Words that the parser would read in its own way: names after AS or a dot that it takes for keywords, TO_CHAR, and
-intervals.
+"""Words that the parser would read in its own way: names after AS or a dot that it takes for keywords, TO_CHAR, sets
+of groups, and intervals.
 
-The parser translates the format of TO_CHAR, and its translation cannot be undone. So the function is parsed under a
-name that it does not know, of the same length: places in the text stay what they were. Of an interval's text it reads
-one quantity and drops the rest: one of several is a cast of that text.
+The parser translates the format of TO_CHAR, and its translation cannot be undone; in ROLLUP, CUBE and GROUPING SETS it
+reads no condition. So these are parsed as functions under names that it does not know, of the same length: places in
+the text stay what they were. Of an interval's text it reads one quantity and drops the rest: one of several is a cast
+of that text.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.refused import Refused
+from rewriter.refused import SYNTAX, Refused
 
 _LABELS = frozenset({"SELECT", "NOT"})
 """The words that PostgreSQL takes after AS and after a dot, and the parser does not."""
-_UNKNOWN = "to_cha_"
+_TO_CHAR = "to_cha_"
+_GROUPINGS: dict[str, type[exp.Expr]] = {"rollu_": exp.Rollup, "cub_": exp.Cube, "grouping_sets": exp.GroupingSets}
+_APART = {"TO_CHAR": _TO_CHAR, "ROLLUP": "rollu_", "CUBE": "cub_", "GROUPING SETS": "grouping_sets"}
+"""What a function is parsed as."""
+_UNKNOWN = frozenset(_APART.values())
 _QUANTITY = re.compile(r"\s*[-+]?\d+\s*[A-Za-z]*\s*")
 _UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 
@@ -39,10 +44,12 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
         word, after = token.text.upper(), None if following is None else following.text.upper()
         if token.token_type is TokenType.IDENTIFIER or token.token_type is TokenType.STRING:
             continue
-        if word == _UNKNOWN.upper():
-            raise Refused(f"function {_UNKNOWN} is not answered", hint="write TO_CHAR", sqlstate="42883")
-        if word == "TO_CHAR" and after == "(":
-            pieces += [text[position : token.start], _UNKNOWN]
+        if word.lower() in _UNKNOWN:
+            known = next(known for known, unknown in _APART.items() if unknown == word.lower())
+            raise Refused(f"{word.lower()} is not answered", hint=f"write {known}", sqlstate="42883")
+        if " ".join(word.split()) in _APART and after == "(":
+            unknown = _APART[" ".join(word.split())]
+            pieces += [text[position : token.start], unknown.ljust(token.end + 1 - token.start)]
             position = token.end + 1
         elif following is not None and _has_several(before, token, following, after_that):
             pieces += [text[position : token.start], f"{text[following.start : following.end + 1]}::interval"]
@@ -70,12 +77,27 @@ def _has_several(before: Token | None, token: Token, spelt: Token, following: To
 
 
 def name_functions(tree: exp.Query) -> None:
-    """Give functions the name that they were parsed without, in place."""
-    for node in list(tree.find_all(exp.Anonymous)):
-        if node.this == _UNKNOWN:
+    """Give functions the name that they were parsed without, in place, and make sets of groups of those in GROUP BY.
+
+    >>> import sqlglot
+    >>> text = "SELECT 1 FROM t GROUP BY ROLLUP (a > 2), GROUPING SETS ((b, c), CUBE (b), ())"
+    >>> tree = sqlglot.parse_one(told_apart(text, sqlglot.tokenize(text, read="postgres")), read="postgres")
+    >>> name_functions(tree)
+    >>> tree.sql("postgres")
+    'SELECT 1 FROM t GROUP BY ROLLUP (a > 2), GROUPING SETS ((b, c), CUBE (b), ())'
+    """
+    # A set of groups stands in another: the outer one is made first.
+    for node in [one for one in tree.walk() if isinstance(one, exp.Anonymous) and one.this in _UNKNOWN]:
+        if node.this == _TO_CHAR:
             if len(node.expressions) != 2:
                 raise Refused(
                     "TO_CHAR takes a value and a format", hint="write TO_CHAR(day, 'YYYY-MM')", sqlstate="42883"
                 )
             value, pattern = node.expressions
             node.replace(exp.ToChar(this=value, format=pattern))
+            continue
+        name = next(known for known, unknown in _APART.items() if unknown == node.this)
+        if not isinstance(node.parent, exp.Group | exp.GroupingSets) or not node.expressions:
+            hint = "write GROUP BY ROLLUP (a, b), with at least one key"
+            raise Refused(f"syntax error near {name}", hint=hint, sqlstate=SYNTAX)
+        node.replace(_GROUPINGS[node.this](expressions=node.expressions))

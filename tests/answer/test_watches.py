@@ -569,3 +569,25 @@ def test_the_noise_is_that_of_the_proof() -> None:
     for one, other in (([2, 2, 2, 2], [3, 3, 3, 3]), ([0, 4, 1, 2], [1, 3, 2, 1]), ([9, 9], [8, 8])):
         for here, there in zip(chances(one), chances(other), strict=True):
             assert abs(math.log(here / there)) <= float(epsilon) + 1e-3
+
+
+def test_noise_that_is_too_wide_is_refused_before_the_charge(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "wide.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, d NUMERIC(20, 2))")
+    (tmp_path / "wide.yaml").write_text(
+        "database: duckdb:wide.duckdb\nledger: sqlite:wide.ledger\nprivacy_unit: person.id\n"
+        "budget: {epsilon: 10, delta: 1e-6}\n"
+        "tables: {person: {columns: {id: {}, d: {range: [-1e15, 1e15]}}}}\n"
+    )
+    with closing(Proxy.open(tmp_path / "wide.yaml")) as wide:
+        session = watch(wide)
+        before = wide.ledger.spent()
+        for epsilon in ("0.000001", "0.000000001"):
+            session.execute(f"SET dpsql.epsilon = {epsilon}")
+            for comparison in (">", ">=", "<", "<="):
+                with pytest.raises(Error) as refused:
+                    session.execute(f"SELECT SUM(d) {comparison} 5 FROM person")
+                assert refused.value.sqlstate == "22023"
+        assert wide.ledger.spent() == before
+        session.execute("SET dpsql.epsilon = 0.1")
+        assert told(session, "SELECT SUM(d) > 1e29 FROM person") == (False, True)

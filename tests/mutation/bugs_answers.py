@@ -588,4 +588,25 @@ BUGS: tuple[Bug, ...] = (
         "one.condition)",
         "tests/aggregates/test_moments.py::test_parts_agree_with_totals_of_the_same_columns_alone",
     ),
+    bug(
+        "a released figure that is NaN has a size",
+        "dpsql.price.expected_error:_finite_size",
+        "return size if math.isfinite(size) else None",
+        "return size",
+        "tests/price/test_sizes_before.py",
+    ),
+    bug(
+        "a watch whose noise is too wide is an error of ours",
+        "dpsql.watched:Watching.answer",
+        "        with affordable():\n            mechanism",
+        "        if True:\n            mechanism",
+        "tests/answer/test_watches.py::test_noise_that_is_too_wide_is_refused_before_the_charge",
+    ),
+    bug(
+        "an error without a bound is told as a number in JSON",
+        "dpsql.reply:_finite",
+        "return None if isinstance(told, float) and not math.isfinite(told) else told",
+        "return told",
+        "tests/measure/test_ranges_of_one_value.py::test_no_figure_of_an_extreme_range_is_our_error",
+    ),
 )

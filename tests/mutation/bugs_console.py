@@ -78,4 +78,32 @@ BUGS: tuple[Bug, ...] = (
         "            if False and (by_place",
         f"{WIRE}::test_what_would_read_an_end_is_refused_and_free",
     ),
+    bug(
+        "a host that is no address is an error of ours",
+        "dpsql.console.pages:_name_of",
+        "    except ValueError:\n",
+        "    except KeyError:\n",
+        "tests/console/test_malformed_requests.py::test_no_header_is_our_error",
+    ),
+    bug(
+        "an origin that is no address is an error of ours",
+        "dpsql.console.pages:_place_of",
+        "    except ValueError:\n",
+        "    except KeyError:\n",
+        "tests/console/test_malformed_requests.py::test_no_header_is_our_error",
+    ),
+    bug(
+        "a form of many fields is an error of ours",
+        "dpsql.console.pages:",
+        "    except ValueError:\n        return {}\n",
+        "    except KeyError:\n        return {}\n",
+        "tests/console/test_malformed_requests.py::test_no_form_is_our_error",
+    ),
+    bug(
+        "a form is read twice",
+        "dpsql.console.pages:",
+        "    if form is None:\n",
+        "    if True:\n",
+        "tests/console/test_malformed_requests.py::test_the_token_may_be_a_field_of_the_form",
+    ),
 )

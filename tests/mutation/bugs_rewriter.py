@@ -999,4 +999,40 @@ BUGS: tuple[Bug, ...] = (
         "",
         "tests/outer/test_outer.py::test_what_reads_more_than_its_inputs_is_refused_with_a_hint",
     ),
+    # Text that is not whole, and numbers without bounds
+    bug(
+        "a word may lack what follows it",
+        "rewriter.statement.parser:_select",
+        "    check_words(tokens)\n",
+        "",
+        "tests/statement/test_lacking_parts.py::test_an_aggregate_that_lacks_an_argument_is_a_syntax_error",
+    ),
+    bug(
+        "a row may be empty",
+        "rewriter.statement.parser:_check_size",
+        "        check_row(node)\n",
+        "",
+        "tests/statement/test_lacking_parts.py::test_an_empty_row_is_a_syntax_error",
+    ),
+    bug(
+        "sets of groups hold no condition",
+        "rewriter.statement.words_apart:",
+        ' "ROLLUP": "rollu_", "CUBE": "cub_", "GROUPING SETS": "grouping_sets"}',
+        "}",
+        "tests/statement/test_lacking_parts.py::test_sets_of_groups_hold_conditions",
+    ),
+    bug(
+        "a range of one value is clipped into two",
+        "rewriter.expressions.value_lattice:clip_of",
+        "return interval if point.width else point",
+        "return interval",
+        "tests/measure/test_ranges_of_one_value.py::test_values_are_moved_to_the_one_that_is_declared",
+    ),
+    bug(
+        "a bound that no double holds is an error of ours",
+        "rewriter.program:rewrite",
+        "    except OverflowError:\n",
+        "    except ZeroDivisionError:\n",
+        "tests/measure/test_ranges_of_one_value.py::test_no_figure_of_an_extreme_range_is_our_error",
+    ),
 )

@@ -211,4 +211,25 @@ BUGS: tuple[Bug, ...] = (
         '    if words[1:2] != ["("]:\n        if "TO" in words',
         f"{STATEMENT}::test_what_is_refused",
     ),
+    bug(
+        "a text is read up to its NUL",
+        "dpsql.server.session.session:WireSession.bind",
+        "        check_texts(bound.values, formats)\n",
+        "",
+        "tests/clients/test_wire_unreadable.py::test_no_type_reads_a_text_up_to_its_nul",
+    ),
+    bug(
+        "a message that is no text ends the connection",
+        "dpsql.server.wire.messages:Framer.next",
+        "            if self.started:\n                return Unreadable(kind)\n",
+        "",
+        "tests/clients/test_wire_unreadable.py::test_a_statement_that_is_no_text_leaves_the_session_alive",
+    ),
+    bug(
+        "a transaction goes on after a statement that is no text",
+        "dpsql.server.session.protocol:Protocol._on",
+        "            self.session.failed()\n            yield _error(_unreadable())",
+        "            yield _error(_unreadable())",
+        "tests/clients/test_wire_unreadable.py::test_a_transaction_fails_with_a_statement_that_is_no_text",
+    ),
 )

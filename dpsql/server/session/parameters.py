@@ -14,6 +14,20 @@ Reader = Callable[[int, bytes], bytes | None]
 """PostgreSQL's own input: a type and a text to the binary form."""
 
 
+def check_texts(values: Sequence[bytes | None], formats: Sequence[int]) -> None:
+    """Refuse a parameter in text, of whatever type, that is not UTF-8 or holds a NUL: PostgreSQL's own input, which
+    reads what is not read here, would end at it. Raises :class:`dpsql.errors.Error` (22021)."""
+    for value, binary in zip(values, formats, strict=True):
+        if value is None or binary:
+            continue
+        try:
+            holds_nul = "\0" in value.decode()
+        except UnicodeDecodeError:
+            raise error("invalid byte sequence for encoding UTF8", sqlstate="22021", hint="send UTF8") from None
+        if holds_nul:
+            raise error("a parameter holds a NUL character", sqlstate="22021", hint="remove it")
+
+
 def decoded(
     types: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int], read: Reader
 ) -> Mapping[str, object]:

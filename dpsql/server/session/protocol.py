@@ -169,13 +169,18 @@ class Protocol:
             self._skipping = False
             self.session.synced()
             yield m.ready(self.session.status)
-        elif isinstance(message, m.Flush | m.CopyData | m.CopyDone | m.CopyFail):
+        elif isinstance(message, m.Flush | m.CopyData | m.CopyDone | m.CopyFail) or message == m.Unreadable("f"):
             # Answers are never held back, and nothing is ever copied in.
             return
         elif self._skipping:
             return
         elif isinstance(message, m.QueryMessage):
             yield from self._simple(self.session, message.sql)
+        elif message == m.Unreadable("Q"):
+            self.session.failed()
+            yield _error(_unreadable())
+            self.session.synced()
+            yield m.ready(self.session.status)
         elif isinstance(message, m.FunctionCall):
             self.session.failed()
             yield m.error("ERROR", "0A000", "function calls are not answered", "send a SELECT")
@@ -322,6 +327,8 @@ class Protocol:
                 held = session.names.statements if message.kind == "S" else session.names.portals
                 held.pop(message.name, None)
                 yield m.close_complete()
+            elif isinstance(message, m.Unreadable):
+                raise _unreadable()
             else:
                 raise error("this message has no place here", sqlstate="08P01")
         except Error as refused:
@@ -393,6 +400,10 @@ def _changed(before: Settings, session: WireSession) -> Iterator[bytes]:
     for name, value in reported(session.settings).items():
         if known[name] != value:
             yield m.parameter_status(name, value)
+
+
+def _unreadable() -> Error:
+    return error("invalid byte sequence for encoding UTF8", sqlstate="22021", hint="send UTF8")
 
 
 def _error(refused: Error) -> bytes:

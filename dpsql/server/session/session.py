@@ -21,7 +21,7 @@ from dpsql.reply import Answer
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
-from dpsql.server.session.parameters import TYPE_NAMES, decoded, samples
+from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
 from dpsql.server.session.plain_columns import answer_fields
 from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.session.route import Route
@@ -135,6 +135,7 @@ class WireSession:
         if len(bound.values) != wanted:
             raise error(f"the statement takes {wanted} parameters, {len(bound.values)} were sent", sqlstate="08P01")
         formats = spread(bound.formats, wanted)
+        check_texts(bound.values, formats)
         if prepared.fields:
             spread(bound.result_formats, len(prepared.fields))
         return Portal(prepared, bound.values, formats, bound.result_formats)

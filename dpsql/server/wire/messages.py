@@ -133,9 +133,16 @@ class FunctionCall:
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A message of this kind whose text is not UTF-8: it is refused, and the next one is read."""
+
+    kind: str
+
+
 Frontend = (
     Startup | SSLRequest | GSSENCRequest | CancelRequest | Password | QueryMessage | Parse | Bind | Describe | Execute
-    | Close | Flush | Sync | Terminate | CopyData | CopyDone | CopyFail | FunctionCall
+    | Close | Flush | Sync | Terminate | CopyData | CopyDone | CopyFail | FunctionCall | Unreadable
 )  # fmt: skip
 
 LONGEST_TEXT = 2 * 1024 * 1024
@@ -186,11 +193,13 @@ class Framer:
             body = bytes(view[head:size])
         del self._data[:size]
         reader = _Reader(body)
-        if not self.started:
-            message = _first(reader)
-            self.started = isinstance(message, Startup)
-        else:
-            message = _READERS[kind](reader)
+        try:
+            message = _READERS[kind](reader) if self.started else _first(reader)
+        except UnicodeDecodeError:
+            if self.started:
+                return Unreadable(kind)
+            raise ProtocolViolation("invalid byte sequence for encoding UTF8", "22021") from None
+        self.started = self.started or isinstance(message, Startup)
         if reader.left and not isinstance(message, FunctionCall):
             raise ProtocolViolation("invalid message format")
         return message
@@ -239,15 +248,13 @@ class _Reader:
         return found
 
     def text(self) -> str:
+        """Raises :class:`UnicodeDecodeError` too."""
         end = self.body.find(b"\0", self.place)
         if end < 0:
             raise ProtocolViolation("invalid string in message")
         found = self.take(end - self.place)
         self.take(1)
-        try:
-            return found.decode()
-        except UnicodeDecodeError:
-            raise ProtocolViolation("invalid byte sequence for encoding UTF8", "22021") from None
+        return found.decode()
 
     def formats(self) -> tuple[int, ...]:
         count = self.uint16()

@@ -1,0 +1,53 @@
+"""Parts that a statement lacks: the parser reads ``COUNT(DISTINCT)``, ``USING ()`` and a comma at the end of a list.
+
+Guarantee: behind the parser, words and commas that need something behind them have it, and a row has a value: the
+rest are syntax errors in PostgreSQL, and no rule need ask for them. Only GROUP BY has an empty row: the group of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from rewriter.refused import SYNTAX, Refused
+
+_NEEDING = frozenset({",", "DISTINCT", "ALL", "GROUP BY", "ORDER BY", "PARTITION BY", "FROM", "IN"})
+"""Words that something follows."""
+_HOLDING = frozenset({"USING", "ON", "GROUP", "FILTER", "ANY", "SOME", "ALL", "ARRAY", "VALUES", "IN"})
+"""Words whose parentheses hold something."""
+_CLAUSES = frozenset({"FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT"})
+"""Reserved words: no name in a list is one of them."""
+_CLOSING = frozenset({")", "]", ",", ";", ""})
+
+
+def check_words(tokens: Sequence[Token]) -> None:
+    """Refuse a word, a comma or parentheses with nothing behind or within them. Raises :class:`Refused` (42601)."""
+    words = [_word(token) for token in tokens]
+    for place, (before, word, behind) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
+        # A name behind a dot or AS, and LIMIT ALL.
+        needs = word in _NEEDING and before not in (".", "AS", "LIMIT")
+        lacking = needs and (behind in _CLOSING or (word not in ("ALL", "DISTINCT") and behind in _CLAUSES))
+        empty = word == "(" and behind == ")" and before in _HOLDING
+        if lacking or empty:
+            at = tokens[min(place + 1, len(tokens) - 1)]
+            raise Refused(
+                f"syntax error near {at.text!r}: something is missing before it" if behind else "the query ends early",
+                hint="name at least one value",
+                sqlstate=SYNTAX,
+                position=at.start + 1,
+            )
+
+
+def check_row(node: exp.Expr) -> None:
+    """Refuse the empty row, except as a set of groups. Raises :class:`Refused` (42601)."""
+    is_empty = isinstance(node, exp.Tuple) and not node.expressions
+    if is_empty and not isinstance(node.parent, exp.Group | exp.GroupingSets):
+        raise Refused("a row has at least one value", hint="write (1, 2)", sqlstate=SYNTAX)
+
+
+def _word(token: Token) -> str:
+    """A word in capitals; a text or a quoted name is none."""
+    is_quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
+    return "''" if is_quoted else " ".join(token.text.upper().split())

@@ -1,0 +1,128 @@
+"""Statements that lack a part are syntax errors, wherever the part is missing, and never our own error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+from dpsql.errors import Error
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.proxy import Proxy, Session
+
+AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE", "BOOL_OR", "STRING_AGG", "ARRAY_AGG")
+LACKING = ("{}(DISTINCT)", "{}(DISTINCT) FILTER (WHERE id > 3)", "{}(id,)", "{}(DISTINCT id,)", "{}(ALL)",
+           "{}(DISTINCT) OVER (PARTITION BY sex)", "{}(id) OVER (PARTITION BY)", "{}(id) FILTER ()",
+           "{}(id ORDER BY)")  # fmt: skip
+PLACES = (
+    "SELECT {} FROM patient",
+    "SELECT sex FROM patient GROUP BY sex HAVING {} > 3",
+    "SELECT sex, COUNT(*) FROM patient GROUP BY sex ORDER BY {}",
+    "SELECT COUNT(*) FROM patient WHERE id > (SELECT {} FROM patient)",
+    "SELECT {} FROM (SELECT COUNT(*) AS id, sex FROM patient GROUP BY sex) AS t",
+    "SELECT AVG(n) FROM (SELECT patient_id, {} AS n FROM visit GROUP BY patient_id) AS t",
+    "SELECT dpsql.over_blocks({}) FROM patient",
+    "SELECT {} FROM region",
+    "WITH t AS (SELECT {} AS n FROM patient) SELECT n FROM t",
+)
+EMPTY_ROWS = ("() IS NULL", "() IS NOT NULL", "NOT ()", "() = ()", "() < ()", "() <> ()", "() = (id)", "id = ()",
+              "() IN (())", "() IN ((1, 2))", "(id, sex) IN ((), ())", "id = ANY ()", "() IS NOT DISTINCT FROM ()",
+              "() BETWEEN () AND ()", "id IN ()", "(()) IS NULL", "COALESCE(()) IS NULL", "CASE WHEN () THEN TRUE END",
+              "CAST(() AS TEXT) = 'a'", "COUNT(()) > 3", "() OVERLAPS ()", "() LIKE 'a'", "(id, ()) = (1, ())")  # fmt: skip
+CONDITIONS = (
+    "SELECT COUNT(*) FROM patient WHERE {}",
+    "SELECT COUNT(*) FILTER (WHERE {}) FROM patient",
+    "SELECT COUNT(*) FROM patient HAVING {}",
+    "SELECT {} AS a",
+    "SELECT COUNT(*) FROM patient AS p JOIN visit AS v ON p.id = v.patient_id AND {}",
+    "SELECT * FROM (SELECT COUNT(*) AS id FROM patient) AS t WHERE {}",
+)
+OTHERS = (
+    "SELECT COUNT(*), FROM patient",
+    "SELECT COUNT(*) FROM patient,",
+    "SELECT sex, COUNT(*) FROM patient GROUP BY sex,",
+    "SELECT COUNT(*) FROM patient GROUP BY",
+    "SELECT COUNT(*) FROM patient ORDER BY",
+    "SELECT COUNT(*) FROM patient JOIN visit USING ()",
+    "SELECT DISTINCT ON () sex FROM patient",
+    "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP () FROM patient",
+    "SELECT COUNT(*) FROM patient WHERE SUBSTRING(sex FROM) = 'F'",
+    "SELECT COUNT(*) FROM patient WHERE id IN",
+    "VALUES ()",
+    "VALUES (1), ()",
+    "SELECT COUNT(*) FROM (VALUES ()) AS t",
+    "SELECT COUNT(*) FROM patient GROUP BY ROLLUP ()",
+    "SELECT COUNT(*) FROM patient GROUP BY CUBE (())",
+    "SELECT COUNT(*) FROM patient GROUP BY GROUPING SETS ()",
+    "SELECT COUNT(*) FROM patient GROUP BY ((), sex)",
+    "SELECT ROLLUP (1)",
+    "SELECT COUNT(*) FROM patient WHERE CUBE (id)",
+)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    folder = tmp_path_factory.mktemp("lacking")
+    clinic.build(folder)
+    proxy = Proxy.open(folder / clinic.POLICY)
+    yield proxy.session("ana")
+    proxy.close()
+
+
+def state(session: Session, sql: str) -> str:
+    try:
+        session.describe(sql)
+    except Error as refused:
+        return refused.sqlstate
+    return "answered"
+
+
+@pytest.mark.quick
+def test_an_aggregate_that_lacks_an_argument_is_a_syntax_error(session: Session) -> None:
+    asked = [place.format(form.format(word)) for word, form, place in product(AGGREGATES, LACKING, PLACES)]
+    assert [(sql, found) for sql in asked if (found := state(session, sql)) != "42601"] == []
+
+
+@pytest.mark.quick
+def test_an_empty_row_is_a_syntax_error(session: Session) -> None:
+    asked = [place.format(test) for test, place in product(EMPTY_ROWS, CONDITIONS)]
+    assert [(sql, found) for sql in asked if (found := state(session, sql)) != "42601"] == []
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("sql", OTHERS)
+def test_a_list_that_lacks_an_item_is_a_syntax_error(session: Session, sql: str) -> None:
+    assert state(session, sql) == "42601"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM patient GROUP BY ()",
+        "SELECT sex, COUNT(*) FROM patient GROUP BY GROUPING SETS ((), (sex))",
+        "SELECT sex, COUNT(*) FROM patient GROUP BY (), sex",
+        "SELECT COUNT(ALL id) FROM patient",
+        "SELECT SUM(COUNT(*)) OVER () FROM patient GROUP BY sex",
+        "SELECT DISTINCT name FROM region",
+        "SELECT now() IS NULL",
+    ],
+)
+def test_what_may_be_empty_is_answered(session: Session, sql: str) -> None:
+    assert state(session, sql) == "answered"
+
+
+@pytest.mark.parametrize(
+    ("sets", "same"),
+    [
+        ("ROLLUP (birth_year > 1950)", "(birth_year > 1950), ()"),
+        ("CUBE (birth_year > 1950 AND sex = 'F')", "(birth_year > 1950 AND sex = 'F'), ()"),
+        ("GROUPING  SETS (sex IS NULL, ROLLUP (birth_year > 1950))", "(sex IS NULL), (birth_year > 1950), ()"),
+        ("ROLLUP (sex, (birth_year > 1950, sex))", "(sex, birth_year > 1950, sex), (sex), ()"),
+    ],
+)
+def test_sets_of_groups_hold_conditions(session: Session, sets: str, same: str) -> None:
+    """PostgreSQL takes any expression in ROLLUP; the parser alone would take no comparison."""
+    asked = [f"SELECT COUNT(*) FROM patient GROUP BY {keys}" for keys in (sets, f"GROUPING SETS ({same})")]
+    first, second = (session.execute(sql).rows for sql in asked)
+    assert len(first) == len(second) > 1
