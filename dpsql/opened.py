@@ -37,7 +37,7 @@ from dpsql.policy import (
     with_secret,
 )
 from dpsql.purchases import Purchases
-from dpsql.releases import ReleaseStore
+from dpsql.releases import ReleaseStore, try_arrow
 from dpsql.sandbox import Sandbox
 from rewriter.declared import Catalog
 from rewriter.plan import Plan
@@ -346,6 +346,7 @@ def open_here(
     Raises :class:`dpsql.errors.Error`.
     """
     try:
+        try_arrow()
         policy = found.policy
         clock = Clock(policy.clock.tick, policy.clock.zone)
         return _open(found, writer, clock if read is None else replace(clock, read=read))

@@ -233,7 +233,8 @@ def _order(keys: ColumnarRows) -> NDArray[np.int64]:
 
     names = [str(place) for place in range(len(keys.columns))]
     table = pa.table([column.arrow for column in keys.columns], names=names)
-    found = pc.sort_indices(table, sort_keys=[(name, "ascending", "at_end") for name in names])
+    # NULLs come last unless told otherwise.
+    found = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
     same = np.ones(len(keys) - 1, dtype=np.bool_)
     for column in table.take(found).columns:
         array = _one_array(column)

@@ -204,6 +204,9 @@ def _parquet(source: Path, target: Path, asked: ColumnToRandomize, draws: Coins)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from dpsql.releases import try_arrow
+
+    try_arrow()
     try:
         file = pq.ParquetFile(source)
     except pa.ArrowInvalid:

@@ -1,6 +1,6 @@
 """Secret and released tables, and the store of those that were paid for."""
 
-from dpsql.releases.arrow_types import arrow_type
+from dpsql.releases.arrow_types import arrow_type, try_arrow
 from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, items_of, places, up
@@ -47,6 +47,7 @@ __all__ = [
     "items_of",
     "places",
     "rounded",
+    "try_arrow",
     "units_of",
     "up",
     "weighted",

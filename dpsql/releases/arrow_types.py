@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+import logging
+
 import pyarrow as pa
 
+from dpsql.errors import OperationalError
 from rewriter.declared import Kind, Type
+
+_LOG = logging.getLogger("dpsql.arrow")
+
+
+def try_arrow() -> None:
+    """Make Arrow ready before anything is charged. Raises :class:`OperationalError` where it does not work.
+
+    Arrow looks for pandas with the first array that it makes. A pandas that does not load (made for another NumPy, half
+    removed) raises there, once: afterwards Arrow goes on without it. Nothing here needs pandas but an answer that is
+    asked for as its data frame.
+    """
+    try:
+        pa.array([0])
+    except Exception as without:
+        _LOG.warning("pandas does not load and is left out: %s", type(without).__name__)
+    try:
+        pa.array([0])
+    except Exception as broken:
+        problem = OperationalError(
+            f"pyarrow does not work in this environment: {type(broken).__name__}",
+            sqlstate="58000",
+            hint="install pyarrow again, and pandas, or remove pandas",
+        )
+    else:
+        return
+    raise problem
 
 
 def arrow_type(type_: Type) -> pa.DataType:

@@ -11,6 +11,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from dpsql.releases import try_arrow
+
 DATABASE = "clinic.duckdb"
 LEDGER = "clinic.ledger"
 POLICY = "policy.yaml"
@@ -130,6 +132,7 @@ tables:
 
 def build(folder: Path) -> None:
     """Write the database and its policy into an existing folder; the ledger starts with the first charge."""
+    try_arrow()
     random = np.random.default_rng(20250101)
     patients = _patients(random)
     visits = _visits(random)

@@ -88,7 +88,15 @@ class Cursor:
         """The rows not fetched yet as a ``pandas.DataFrame``; with ``margins``, the half-width of each number's 95 %
         interval in a column ``NAME_margin`` beside it."""
         first = self._next
-        found = self.arrow().to_pandas()
+        try:
+            found = self.arrow().to_pandas()
+        except Exception as cause:
+            self._next = first  # No row of a paid answer is lost.
+            raise NotSupportedError(
+                f"there is no data frame of it: {type(cause).__name__}, {cause}",
+                sqlstate="0A000",
+                hint="pip install pandas, or fetchall(), arrow() or pl(): no row was fetched",
+            ) from cause
         if margins:
             self._with_margins(found, first)
         return found
