@@ -62,11 +62,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "half of the price where a group is empty",
         "dpsql.answer:Answering.released",
-        "loss = priced.loss if purchase is None else purchase.loss",
-        "loss = priced.loss if purchase is None else purchase.loss\n"
-        "        if purchase is None and any(0 in column for one in fresh if one is not None for column in\n"
-        "                opened.engine.run(one.plan.first_read).statistics.values()):\n"
-        "            loss = loss / 2",
+        "            dues = [Due(priced.loss, asked.prepared.sql, program.private_tables)]\n",
+        "            empty = any(0 in column for one in fresh if one is not None for column in\n"
+        "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
+        "            dues = [Due(priced.loss / (2 if empty else 1), asked.prepared.sql, program.private_tables)]\n",
         REPLAY,
     ),
     bug(

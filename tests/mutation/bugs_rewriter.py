@@ -336,7 +336,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a square of what was not clipped",
         "rewriter.measure.moments:_variable",
-        'column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))',
+        'column = builder.column("v", clipped_steps(value, clip, granularity, builder.dialect))',
         'column = builder.column("v", clipped_steps(value, Interval(interval.low * 9 - 9, interval.high * 9 + 9),'
         " granularity, builder.dialect))",
         f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
@@ -359,7 +359,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a regressor that is not clipped",
         "rewriter.measure.second_moments:_variable",
-        "clipped_steps(value, interval, granularity, builder.dialect)",
+        "clipped_steps(value, clip, granularity, builder.dialect)",
         "clipped_steps(value, Interval(interval.low * 9 - 9, interval.high * 9 + 9), granularity, builder.dialect)",
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
     ),
