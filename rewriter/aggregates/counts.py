@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.declared import BIGINT, ContributionBound, Interval, Kind, Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import IntegerRange, Value, both, present
+from rewriter.expressions import IntegerRange, Value, both, present, typed
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.release import Aggregate, MeasuredBy, Wording
 from rewriter.statement import only
@@ -83,7 +83,7 @@ COUNT_OF_ROWS = Aggregate(COUNT, None, None, False, Wording("COUNT(*)", ("*",)))
 def distinct(node: exp.Distinct, call: Call) -> Aggregate:
     only(node, frozenset({"expressions"}), "DISTINCT")
     test, listed, row = call.test, node.expressions, _row(node.expressions)
-    values = tuple(call.value(one) for one in (listed if row is None else row))
+    values = tuple(typed(call.value(one), call.dialect) for one in (listed if row is None else row))
     for value in values:
         if value.type.kind is Kind.INTERVAL:
             raise Refused("spans of time are not counted", hint="count the dates", sqlstate=TYPE_MISMATCH)

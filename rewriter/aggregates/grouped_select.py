@@ -16,7 +16,7 @@ from sqlglot import exp
 from rewriter.aggregates.aggregate_calls import compile_aggregate
 from rewriter.aggregates.debiased_calls import with_filter
 from rewriter.dialects import Dialect, named_table
-from rewriter.expressions import compile_expression, position_of
+from rewriter.expressions import compile_expression, position_of, typed
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, reports_in, resolved
 from rewriter.release import Aggregate, Key, aggregate_name, key_name, mark_name
@@ -154,7 +154,7 @@ def _key(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Key:
     """A grouping expression; a column that people randomized is one only as it is."""
     if isinstance(node, exp.Column) and reports_in(node, scope):
         return Key(scope.column(node), written(node), node)
-    return Key(compile_expression(node, scope, dialect), written(node))
+    return Key(typed(compile_expression(node, scope, dialect), dialect), written(node))
 
 
 def _determined(keys: Sequence[exp.Expr], parts: Sequence[exp.Expr], scope: BlockScope) -> list[exp.Expr]:

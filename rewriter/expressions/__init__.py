@@ -1,6 +1,6 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import RISING, hull, is_literal, literal
+from rewriter.expressions.build import RISING, hull, is_literal, literal, typed
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
@@ -103,6 +103,7 @@ __all__ = [
     "replacement_of",
     "stays_within",
     "text_size",
+    "typed",
     "widen",
     "word_of",
 ]

@@ -199,6 +199,11 @@ def is_null(value: Value) -> bool:
     return value.type.kind is Kind.NULL
 
 
+def typed(value: Value, dialect: Dialect) -> Value:
+    """The same with a type: a NULL of none is a text where it is grouped or counted, as in PostgreSQL."""
+    return literal(None, TEXT, dialect) if is_null(value) else value
+
+
 def finite(value: Value, dialect: Dialect) -> Value:
     """The same double with NaN and ±inf as NULL."""
     guarded = dialect.finite(value.sql) if value.raw else value.sql

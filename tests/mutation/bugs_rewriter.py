@@ -1035,4 +1035,18 @@ BUGS: tuple[Bug, ...] = (
         "    except ZeroDivisionError:\n",
         "tests/measure/test_ranges_of_one_value.py::test_no_figure_of_an_extreme_range_is_our_error",
     ),
+    bug(
+        "a key that is NULL has no type",
+        "rewriter.aggregates.grouped_select:_key",
+        "Key(typed(compile_expression(node, scope, dialect), dialect), written(node))",
+        "Key(compile_expression(node, scope, dialect), written(node))",
+        "tests/statement/test_lacking_parts.py::test_a_null_without_a_type_is_grouped_and_counted_as_a_text",
+    ),
+    bug(
+        "a distinct value that is NULL has no type",
+        "rewriter.aggregates.counts:distinct",
+        "tuple(typed(call.value(one), call.dialect) for one",
+        "tuple(call.value(one) for one",
+        "tests/statement/test_lacking_parts.py::test_a_null_without_a_type_is_grouped_and_counted_as_a_text",
+    ),
 )

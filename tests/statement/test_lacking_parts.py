@@ -126,3 +126,19 @@ def test_sets_of_groups_hold_conditions(session: Session, sets: str, same: str) 
     asked = [f"SELECT COUNT(*) FROM patient GROUP BY {keys}" for keys in (sets, f"GROUPING SETS ({same})")]
     first, second = (session.execute(sql).rows for sql in asked)
     assert len(first) == len(second) > 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "width"),
+    [
+        ("SELECT NULL, COUNT(*) FROM patient GROUP BY 1", 1),
+        ("SELECT NULL AS a, sex, COUNT(*) FROM patient GROUP BY 1, 2", 2),
+        ("SELECT DISTINCT NULL FROM patient", 1),
+        ("SELECT COUNT(DISTINCT NULL) FROM patient", 1),
+        ("SELECT COUNT(DISTINCT (NULL, sex)) FROM patient", 1),
+        ("SELECT n, COUNT(*) FROM (SELECT id, NULL AS n FROM patient) AS t GROUP BY n", 1),
+        ("SELECT NULL AS a, COUNT(*) FROM patient GROUP BY ROLLUP (NULL)", 2),
+    ],
+)
+def test_a_null_without_a_type_is_grouped_and_counted_as_a_text(session: Session, sql: str, width: int) -> None:
+    assert len(session.execute(sql).rows) == width
