@@ -164,6 +164,8 @@ class SQLEngine(ABC, Generic[S]):
     def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
         """Why columns of tables cannot be read, though the schema has them."""
 
+        self.schema()
+
         def tried(session: S) -> tuple[Concern, ...]:
             reasons = {name: self._unreadable(session, name, names) for name, names in columns.items()}
             return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)

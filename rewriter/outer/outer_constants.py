@@ -35,7 +35,7 @@ def constants_sql(sql: str) -> str | None:
     waiting: list[exp.Expr] = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, exp.Limit | exp.Offset) and (value := node.args.get("expression")) is not None:
+        if isinstance(node, exp.Limit | exp.Offset) and not isinstance(value := node.expression, exp.Var):
             if _is_constant(value):
                 counted = DUCKDB.cast(value.copy(), BIGINT)
                 found.setdefault(counted.sql("duckdb"), counted)

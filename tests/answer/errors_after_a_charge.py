@@ -51,10 +51,11 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.spark.spark_engine": "SparkEngine.open:2",
         "dpsql.engines.spark.spark_session": "_client:1 connect:1",
         "dpsql.sandbox.sandbox": "Sandbox.load_public:2 _described:1",
+        "dpsql.releases.arrow_types": "try_arrow:1",
         "dpsql.releases.store": "ReleaseStore.open:1",
     },
     Reason.PLANNED: {
-        "dpsql.calibrate.calibration": "Calibration.__post_init__:5 _check_price:2 _check_sizes:1 _select:2 calibrate:3 measure:1",
+        "dpsql.calibrate.calibration": "Calibration.__post_init__:5 _check_price:2 _check_sizes:1 _select:2 affordable:2 calibrate:1 measure:1",
         "dpsql.calibrate.mode_pick": "Modal.__post_init__:1",
         "dpsql.calibrate.picks": "picked:1",
         "dpsql.calibrate.quantile_picks": "Joined.__post_init__:3 OneByOne.__post_init__:3",
@@ -69,7 +70,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.listed_files": "WatchedFiles.check:1",
         "dpsql.engines.postgres.line": "Interruption.watch:1",
         "dpsql.engines.postgres.postgres_engine": "PostgresEngine._answer:1 PostgresEngine._verify:1",
-        "dpsql.engines.spark.spark_engine": "SparkEngine._answer:1 SparkEngine._columns:1 SparkEngine._on:1 SparkEngine._on_one_state:1",
+        "dpsql.engines.spark.spark_engine": "SparkEngine._answer:1 SparkEngine._columns:1 SparkEngine._every_file:1 SparkEngine._on:1 SparkEngine._on_one_state:1",
         "dpsql.engines.spark.spark_session": "SparkLine._check:1",
     },
     Reason.SHAPE: {
@@ -86,7 +87,8 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.error_border": "translated.wrapper:3",
     },
     Reason.OURS: {
-        "dpsql.perturb": "_checked:2 perturb:1",
+        "dpsql.perturb": "_checked:3 perturb:1",
+        "dpsql.engines.turns": "Load.take:1",
         "dpsql.reply": "Answer.remaining:1",
         "dpsql.engines.duckdb.duckdb_engine": "_Cursor._only_reads:1",
         "dpsql.engines.postgres.line": "Line.execute:1",

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -230,7 +231,8 @@ def test_a_statement_goes_on_while_files_of_others_are_replaced(
     def late(*given: object) -> object:
         monkeypatch.undo()
         replace(tmp_path / "visit" / "2024.parquet", VISITS.format(300))
-        assert paid(proxy.session(), VISITED)
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(paid, proxy.session(), VISITED).result(60)
         return run(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(DuckDBEngine, "run", late)
@@ -322,7 +324,8 @@ def test_the_connection_that_answered_is_the_turns_own(tmp_path: Path, monkeypat
     server = start()
     name = server.database("CREATE TABLE person (id int PRIMARY KEY)")
     engine = postgres_engine.PostgresEngine.open(server.url(name))
-    first, second = engine.load.take(1.0), engine.load.take(1.0)
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        first, second = (pool.submit(engine.load.take, 1.0).result(60) for pool in (one, other))
     assert first is not None
     assert second is not None
     try:

@@ -48,7 +48,7 @@ def _at_scale(scale: float, options: argparse.Namespace, folder: Path, console: 
     proxy = Proxy.open(tpch.policy(folder, database))
     try:
         # The raw query runs where the bounded one does: in the proxy's own engine.
-        connection = proxy._opened.engine._connection
+        connection = proxy._opened.engine._now.connection
         results = []
         for question in QUESTIONS:
             if options.only and options.only not in question.name:

@@ -19,7 +19,7 @@ from dpsql.sandbox.sandbox import Sandbox
 _STAGES: tuple[tuple[str, object, str], ...] = (
     ("prepare", Proxy, "prepare"),
     ("calibrate", answer.Pricing, "settled"),
-    ("charge", Ledger, "charge"),
+    ("charge", Ledger, "charge_together"),
     ("engine", DuckDBEngine, "run"),
     ("noise", answer, "perturb"),
     ("store", ReleaseStore, "put"),

@@ -65,7 +65,7 @@ def _timed(policy: Path, people: str, repetitions: int, *, goal: bool) -> Timed:
         engine = proxy._opened.engine
         if not isinstance(engine, DuckDBEngine):
             raise TypeError("this is measured on DuckDB")
-        cursor = engine._connection.cursor()
+        cursor = engine._now.connection.cursor()
         session = proxy.session()
         session.execute("SET dpsql.epsilon = 1")
         session.execute("SET dpsql.reuse = off")

@@ -80,7 +80,7 @@ def beside(proxy: Proxy) -> duckdb.DuckDBPyConnection:
     engine = proxy._opened.engine
     if not isinstance(engine, DuckDBEngine):
         raise TypeError("the battery is for DuckDB")
-    return engine._connection.cursor()
+    return engine._now.connection.cursor()
 
 
 def ask_raw(connection: duckdb.DuckDBPyConnection, query: Written, *, every_group: bool = False) -> list[Row]:
