@@ -24,6 +24,7 @@ from dpsql.releases import (
     arrow_type,
     concatenated,
     fits,
+    let_copy,
     wide_units_of,
 )
 from rewriter.declared import BIGINT, Kind, Scalar, Type
@@ -151,6 +152,7 @@ def _columns_of(rows: CursorRows, width: int) -> Sequence[Any]:
     """The columns of all rows: Arrow's where the engine has these."""
     arrow = getattr(rows, "to_arrow_table", None)
     if arrow is not None:
+        let_copy()
         return [column.combine_chunks() for column in arrow().columns]
     return list(zip(*rows.fetchall(), strict=True)) or [()] * width
 
@@ -218,6 +220,7 @@ def _rest(rows: CursorRows, width: int) -> Sequence[Any]:
     arrow = getattr(rows, "to_arrow_table", None)
     if arrow is None:
         return list(zip(*rows.fetchall(), strict=True)) or [()] * width
+    let_copy()
     return [_one_array(column) for column in arrow().columns]
 
 

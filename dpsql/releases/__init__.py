@@ -1,6 +1,6 @@
 """Secret and released tables, and the store of those that were paid for."""
 
-from dpsql.releases.arrow_types import arrow_type, try_arrow
+from dpsql.releases.arrow_types import arrow_type, let_copy, try_arrow
 from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, items_of, places, up
@@ -45,6 +45,7 @@ __all__ = [
     "fits",
     "heaviest",
     "items_of",
+    "let_copy",
     "places",
     "rounded",
     "try_arrow",

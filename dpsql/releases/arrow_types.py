@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 
 import pyarrow as pa
 
@@ -34,6 +35,15 @@ def try_arrow() -> None:
     else:
         return
     raise problem
+
+
+def let_copy() -> None:
+    """Keep DuckDB from warning that Arrow's columns of a cursor are copied: a copy is small beside a row each.
+
+    Said before each reading, since a program of which every warning is an error would lose a paid answer by it. Filters
+    are not put back, which threads could not do at once.
+    """
+    warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
 def arrow_type(type_: Type) -> pa.DataType:

@@ -26,7 +26,16 @@ from dpsql.engines import Cancellation, cancelled
 from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
-from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type, columns_of, concatenated, rounded
+from dpsql.releases import (
+    ColumnarRows,
+    ReleasedTable,
+    ValueColumn,
+    arrow_type,
+    columns_of,
+    concatenated,
+    let_copy,
+    rounded,
+)
 from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
@@ -227,6 +236,7 @@ class Sandbox:
             rows += [_with_texts_of(row, lists, spans) for row in batch] if lists or spans else batch
             _check_length(len(rows), most)
             if len(batch) == _BATCH and not (lists or spans) and not any(kind.temporal for _, kind in columns):
+                let_copy()
                 return _long(rows, cursor.to_arrow_reader(_BATCHES), [kind for _, kind in columns], most)
         instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
         return tuple([_in_utc(row, instants) for row in rows]) if instants else tuple(rows)

@@ -8,6 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.errors import OperationalError
+from dpsql.opened import open_policy
+
 POLICY = """
 database: duckdb:people.duckdb
 ledger: sqlite:ledger.sqlite
@@ -49,21 +52,26 @@ BROKEN = {
 }
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize("kind", BROKEN)
-def test_a_pandas_that_does_not_load_costs_no_answer(tmp_path: Path, kind: str) -> None:
-    package = tmp_path / "before" / "pandas"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text(BROKEN[kind])
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
         database.execute(
             "CREATE TABLE person AS SELECT i AS id, IF(i % 2 = 0, 'F', 'M') AS sex, 30 AS age FROM range(400) AS t(i)"
         )
         database.execute("CREATE TABLE town AS SELECT 'Ulm' AS name")
     (tmp_path / "policy.yaml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_pandas_that_does_not_load_costs_no_answer(folder: Path, kind: str) -> None:
+    package = folder / "before" / "pandas"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(BROKEN[kind])
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(package.parent)},
         capture_output=True,
         text=True,
@@ -71,3 +79,15 @@ def test_a_pandas_that_does_not_load_costs_no_answer(tmp_path: Path, kind: str) 
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout.split() == ["2", "0A000", "1", "1"]
+
+
+def test_where_arrow_itself_does_not_work_nothing_is_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(values: object) -> object:
+        raise ValueError
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("dpsql.releases.arrow_types.pa.array", broken)
+    with pytest.raises(OperationalError) as refused:
+        open_policy("policy.yaml")
+    assert (refused.value.sqlstate, "pyarrow does not work" in refused.value.message) == ("58000", True)
+    assert not (folder / "ledger.sqlite").exists()

@@ -69,7 +69,7 @@ def core(connection: Connection) -> None:
 def orm(connection: Connection) -> None:
     """Aggregates over mapped classes, objects of a public table."""
     with Session(connection) as session:
-        counted = session.execute(select(Patient.sex, func.count(Patient.id)).group_by(Patient.sex)).tuples().all()
+        counted = session.execute(select(Patient.sex, func.count(Patient.id)).group_by(Patient.sex)).all()
         assert abs(sum(n for _, n in counted) - PATIENTS) < 300
         tyrol = session.get(Region, "Tyrol")
         assert tyrol is not None

@@ -80,7 +80,7 @@ def agrees(drawn: Lattice) -> None:
         determined = np.isfinite(want_spread)
         np.testing.assert_allclose(estimate[determined], want[determined], rtol=1e-5, atol=1e-4)
     stacked = np.vstack(matrices(groupings, sizes))
-    finest = np.linalg.lstsq(stacked, np.concatenate(estimates))[0]
+    finest = np.linalg.lstsq(stacked, np.concatenate(estimates), rcond=None)[0]
     np.testing.assert_allclose(stacked @ finest, np.concatenate(estimates), atol=1e-5)
 
 

@@ -99,6 +99,7 @@ def test_the_groups_are_those_of_all_days_that_meet_the_condition(policy: Path, 
         ("TO_CHAR(came, 'YYYY-MM'), EXTRACT(HOUR FROM seen)", 32 * 25),
     ],
 )
+@pytest.mark.filterwarnings("error:Arrow output")
 def test_as_many_groups_as_there_can_be(policy: Path, key: str, cells: int) -> None:
     found = release(policy, f"SELECT COUNT(*) FROM stay GROUP BY {key}")
     assert found.plan.cells == cells

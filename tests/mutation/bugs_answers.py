@@ -22,6 +22,21 @@ MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Other people's libraries
+    bug(
+        "Arrow looks for pandas after the charge",
+        "dpsql.opened:open_here",
+        "        try_arrow()\n",
+        "",
+        "tests/clients/test_broken_pandas.py::test_where_arrow_itself_does_not_work_nothing_is_opened",
+    ),
+    bug(
+        "a program of which each warning is an error loses a long answer that it paid for",
+        "dpsql.releases.arrow_types:let_copy",
+        '    warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)\n',
+        "",
+        "tests/sandbox/test_sandbox.py::test_a_long_answer_is_fetched_as_a_short_one",
+    ),
     # Ranges that follow the clock, and grains
     bug(
         "a statement keeps the groups of the day on which it was prepared first",

@@ -351,6 +351,7 @@ def test_what_cannot_be_copied_is_told_without_the_engines_words() -> None:
     twice.close()
 
 
+@pytest.mark.filterwarnings("error:Arrow output")
 def test_a_long_answer_is_fetched_as_a_short_one(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """As columns from the second thousand on, with values of the same types."""
     numbers = tuple(range(5000))

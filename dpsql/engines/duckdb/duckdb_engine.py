@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -64,9 +63,6 @@ LOCKED = {
     "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan,type_pushdown",
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
-
-# The rows of a large release are read with the cursor that planned it, as Arrow's; the copy is small beside a row each.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 _PREPARED = 64
 _RENEWAL = 60.0
