@@ -19,6 +19,7 @@ _HOLDING = frozenset({"USING", "ON", "GROUP", "FILTER", "ANY", "SOME", "ALL", "A
 """Words whose parentheses hold something."""
 _CLAUSES = frozenset({"FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT"})
 """Reserved words: no name in a list is one of them."""
+_CONDITIONS = (exp.Where, exp.Having, exp.Join, exp.Connector, exp.Not, exp.Paren)
 _CLOSING = frozenset({")", "]", ",", ";", ""})
 
 
@@ -41,7 +42,9 @@ def check_words(tokens: Sequence[Token]) -> None:
 
 
 def check_row(node: exp.Expr) -> None:
-    """Refuse the empty row, except as a set of groups. Raises :class:`Refused` (42601)."""
+    """Refuse the empty row, except as a set of groups, and ``*`` as a condition. Raises :class:`Refused` (42601)."""
+    if isinstance(node, exp.Star) and isinstance(node.parent, _CONDITIONS):
+        raise Refused("* is not a condition", hint="compare a column", sqlstate=SYNTAX)
     is_empty = isinstance(node, exp.Tuple) and not node.expressions
     if is_empty and not isinstance(node.parent, exp.Group | exp.GroupingSets):
         raise Refused("a row has at least one value", hint="write (1, 2)", sqlstate=SYNTAX)

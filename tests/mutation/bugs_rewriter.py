@@ -1049,4 +1049,11 @@ BUGS: tuple[Bug, ...] = (
         "tuple(call.value(one) for one",
         "tests/statement/test_lacking_parts.py::test_a_null_without_a_type_is_grouped_and_counted_as_a_text",
     ),
+    bug(
+        "a star is a condition",
+        "rewriter.statement.lacking_parts:check_row",
+        "    if isinstance(node, exp.Star) and",
+        "    if False and",
+        "tests/statement/test_lacking_parts.py::test_a_list_that_lacks_an_item_is_a_syntax_error",
+    ),
 )

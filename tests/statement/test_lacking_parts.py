@@ -58,6 +58,12 @@ OTHERS = (
     "SELECT COUNT(*) FROM patient GROUP BY ((), sex)",
     "SELECT ROLLUP (1)",
     "SELECT COUNT(*) FROM patient WHERE CUBE (id)",
+    "SELECT COUNT(*) FROM patient WHERE *",
+    "SELECT COUNT(*) FROM patient WHERE NOT * OR sex = 'F'",
+    "SELECT COUNT(*) FROM patient HAVING (*)",
+    "SELECT COUNT(*) FROM patient AS p JOIN visit AS v ON *",
+    "SELECT COUNT(*) FROM patient AS p WHERE EXISTS (SELECT 1 FROM visit AS v WHERE *)",
+    "SELECT COUNT(*) FROM patient AS p WHERE EXISTS (SELECT 1 FROM visit AS v WHERE v.patient_id = p.id AND *)",
 )
 
 
