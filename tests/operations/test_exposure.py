@@ -117,8 +117,11 @@ def own_address() -> str:
 
 
 @pytest.mark.skipif(own_address().startswith("127."), reason="this machine has no other address")
-def test_another_machine_has_to_encrypt(tmp_path: Path, certificate: Certificate) -> None:
+def test_another_machine_has_to_encrypt(
+    tmp_path: Path, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By this machine's own other address, which the server takes for another machine's."""
+    monkeypatch.setenv("DPSQL_METRICS_PASSWORD", "of the metrics")
     library = duckdb_library(
         tmp_path / "library", with_person=False, policy=POLICY.replace("analysts: {ana: {}, bob: {}}", ANA)
     )

@@ -66,7 +66,7 @@ def watched(states: WatchStates) -> None:
 def test_a_watch_does_not_wait_for_ever_for_the_file_of_its_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_states, "PATIENCE", LIMIT, raising=False)
+    monkeypatch.setattr(watch_states, "_PATIENCE", LIMIT)
     place = str(tmp_path / "ledger")
     Ledger.open(place, TOTAL).close()
     states = FileStates(place)
@@ -78,14 +78,14 @@ def test_a_watch_does_not_wait_for_ever_for_the_file_of_its_ledger(
 
 
 def test_a_watch_does_not_wait_for_ever_for_the_server_of_its_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_states, "PATIENCE", LIMIT, raising=False)
+    monkeypatch.setattr(watch_states, "_PATIENCE", LIMIT)
     with durable_server() as server:
         place = str(server.process.url(server.database()))
         Ledger.open(place, TOTAL).close()
         states = ServerStates(place)
         assert told(lambda: watched(states)) == ""
         with psycopg.connect(place) as owner:
-            owner.execute("LOCK TABLE dpsql_ledger.watch")
+            owner.execute("LOCK TABLE dpsql_ledger.watched")
             assert told(lambda: watched(states)) == "58030"
         assert told(lambda: watched(states)) == ""
 

@@ -163,7 +163,7 @@ def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dpsql.answer, "perturb", gate)
     patch.setattr(AboveThreshold, "above", compared)
     patch.setattr(dpsql.proxy, "ExactSampler", lambda: TapedSampler(tape))
-    patch.setattr(duckdb_engine, "_Cursor", lambda found: cursor(_Listened(found, tape)))
+    patch.setattr(duckdb_engine, "_Cursor", lambda database, found: cursor(database, _Listened(found, tape)))
     patch.setattr(Line, "execute", execute)
 
 

