@@ -180,8 +180,16 @@ def test_any_messages_are_refused_and_never_accepted(messages: list[bytes]) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["", "SCRAM-SHA-256$0:QQ==$QQ==:QQ==", "SCRAM-SHA-256$1:QQ==$QQ==:QQ==", "md5abc", "SCRAM-SHA-256$1:$:"]
+    "text",
+    [
+        "",
+        "SCRAM-SHA-256$0:QQ==$QQ==:QQ==",
+        "SCRAM-SHA-256$1:QQ==$QQ==:QQ==",
+        "md5abc",
+        "SCRAM-SHA-256$1:$:",
+        "SCRAM-SHA-256$1:Q$Q:Q",
+    ],
 )
 def test_a_broken_verifier_is_no_verifier(text: str) -> None:
-    with pytest.raises(ValueError, match=r"verifier|base64|padding"):
+    with pytest.raises(ValueError, match="verifier"):
         Verifier.read(text)

@@ -48,7 +48,10 @@ class Verifier:
         if found is None:
             raise ValueError("not a SCRAM-SHA-256 verifier")
         iterations, *parts = found.groups()
-        salt, stored, server = (base64.b64decode(part, validate=True) for part in parts)
+        try:
+            salt, stored, server = (base64.b64decode(part, validate=True) for part in parts)
+        except ValueError:
+            raise ValueError("a SCRAM-SHA-256 verifier that is not base64") from None
         if int(iterations) < 1 or not salt or len(stored) != 32 or len(server) != 32:
             raise ValueError("a broken SCRAM-SHA-256 verifier")
         return cls(int(iterations), salt, stored, server)
