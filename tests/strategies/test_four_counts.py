@@ -5,6 +5,7 @@ With Gaussian noise the atoms have 6σ², and the best strategy there is 5.236σ
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -55,7 +56,9 @@ def _exact(measured: Measurement) -> ExactTable:
 def _error(measured: Measurement, truth: list[tuple[int, ...]], accounting: Accounting, price: PrivacyLoss) -> float:
     """The mean, over repetitions, of the total squared error of all counts of all groups."""
     exact = _exact(measured)
-    calibration = calibrate(measured.plan, accounting, price)
+    # The same groups many times over, each time with noise of its own.
+    many = replace(measured.plan, cells=(measured.plan.cells or 0) * REPETITIONS)
+    calibration = calibrate(many, accounting, price)
     width = len(measured.plan.keys)
     table = infer(perturb(exact, calibration, ExactSampler()), measured.plan)
     rows = zip(*(column.values for column in table.columns[width:]), strict=True)
