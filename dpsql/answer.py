@@ -214,7 +214,7 @@ class Answering:
     def _notices(self, released: Released) -> tuple[str, ...]:
         settled, program, priced = released.settled, released.settled.prepared.program, released.priced
         plans = [one.plan for one in priced.calibrations]
-        full = (one.cut_at for one in plans if one.cut_at == len(released.tables[one.identity].table.keys))
+        full = (one.cells for one in plans if _is_full(released.tables[one.identity], one))
         cut = [
             f"no more than {most:,} groups of public rows are listed until the policy is opened anew" for most in full
         ]
@@ -224,5 +224,9 @@ class Answering:
 
 def _answering(made: Made, plan: Plan) -> Made:
     """A table for a plan. Where its list of groups was cut, rows may be in others: a total is no sum of its parts."""
-    full = plan.cut_at is not None and plan.cut_at == len(made.table.keys)
-    return made.answering(replace(plan, exhaustive=False) if full else plan)
+    return made.answering(replace(plan, exhaustive=False) if _is_full(made, plan) else plan)
+
+
+def _is_full(made: Made, plan: Plan) -> bool:
+    """Whether a list of public groups that may grow has no more room."""
+    return plan.cut_at is not None and plan.cut_at == len(made.table.keys)

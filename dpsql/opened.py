@@ -271,7 +271,7 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
 def agreeing(engine: Engine, claims: Iterable[Agreement], seconds: float) -> dict[Agreement, bool | None]:
     """Whether ways lead to the same people, for the owner, by one scan of a table. None where the engine cannot say.
 
-    TablesState that can change are not looked at: that they agree today proves nothing.
+    Rows that can change are not looked at: that they agree today proves nothing.
     """
     waiting: dict[tuple[str, tuple[str, str], Way], list[Agreement]] = {}
     for claim in claims:

@@ -101,9 +101,7 @@ def of_parts(columns: Sequence[exp.Expr], found: Sequence[SeparateKeys], always:
     ]
     inner = [
         exp.Subquery(
-            this=_select(
-                [columns[place] for place in part.places], part.items, part.conditions, part.most if part.cut else None
-            ),
+            this=_select([columns[place] for place in part.places], part.items, part.conditions, part.limit),
             alias=exp.TableAlias(this=exp.to_identifier(f"p{number}")),
         )
         for number, part in enumerate(listed)
