@@ -42,6 +42,7 @@ tables:
   code: {{public: true}}
   tariff: {{public: true}}
   drawn: {{public: true}}
+  part: {{public: true}}
 """
 
 ROWS = """
@@ -51,6 +52,8 @@ CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id
 INSERT INTO visit SELECT i, i % 60, i % 50 FROM range(180) AS t(i);
 CREATE TABLE code (k INTEGER, name VARCHAR);
 INSERT INTO code SELECT i % 4, 'x' || i FROM range(40) AS t(i);
+CREATE TABLE part (k INTEGER PRIMARY KEY);
+INSERT INTO part VALUES (0), (1), (2);
 CREATE TABLE price (city VARCHAR, k INTEGER, valid_from TIMESTAMPTZ);
 INSERT INTO price VALUES ('a', 0, '2000-01-01');
 CREATE VIEW tariff AS SELECT city, k FROM price WHERE valid_from <= now();

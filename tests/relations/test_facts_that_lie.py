@@ -1,0 +1,39 @@
+"""Rows that break what a careless reading of a statement would believe: nobody moves it further than is declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.answer.staged_neighbours import assert_sound, two_policies, two_sessions
+
+MET_OFTEN = (
+    "SELECT COUNT(*), SUM(score) FROM person JOIN (VALUES (0), (1), (1), (1)) AS v(k) ON v.k = person.part",
+    "SELECT AVG(score) FROM person LEFT JOIN (VALUES (1, 'a'), (1, 'b'), (2, 'a')) AS v(k, x) ON v.k = person.part",
+    "SELECT COUNT(*) FROM person JOIN (VALUES ('t1'), ('t1'), ('t0')) AS v(k) ON v.k = person.town WHERE id < 20",
+    "SELECT COUNT(*), SUM(score) FROM person JOIN (SELECT p.k FROM part AS p, code) AS q ON q.k = person.part",
+    "SELECT COUNT(*) FROM person JOIN (SELECT p.k, c.name FROM part AS p JOIN code AS c ON c.k = p.k) AS q"
+    " ON q.k = person.part",
+    "WITH q AS (SELECT p.k FROM part AS p LEFT JOIN code AS c ON c.k >= p.k) SELECT MEDIAN(score) FROM person, q"
+    " WHERE q.k = person.part",
+)
+"""Public rows that are met more than once, where a column of them is, or was, a key."""
+
+SEVERAL_ROWS = (
+    "SELECT COUNT(*) FROM (SELECT pid, amount, COUNT(*) AS n FROM visit GROUP BY pid, amount) AS t",
+    "SELECT SUM(n) FROM (SELECT pid, amount, COUNT(*) AS n FROM visit GROUP BY 1, 2) AS t WHERE pid = 7",
+    "SELECT SUM(m) FROM (SELECT amount > 20, pid, MAX(amount) AS m FROM visit GROUP BY 1, 2) AS t",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT pid, amount FROM visit) AS t",
+    "SELECT COUNT(*) FROM (SELECT p.id, v.amount, COUNT(*) FROM person AS p JOIN visit AS v ON v.pid = p.id"
+    " GROUP BY p.id, v.amount) AS t",
+)
+"""People who have several rows after an aggregation by more than themselves."""
+
+
+def test_rows_that_are_met_more_than_once_multiply_nobody(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, MET_OFTEN, 1)
+
+
+def test_people_have_several_rows_after_an_aggregation_by_more_than_themselves(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, SEVERAL_ROWS, 1)
