@@ -24,12 +24,13 @@ from dpsql.perturb import perturb
 from dpsql.proxy import Session
 from dpsql.releases import ExactTable, NoisyTable
 from tests.doubles import open_without_noise
+from tests.engines.postgres_server import shared_server
 
 GONE = 7
 """The person that the neighbour lacks."""
 
 POLICY = """
-database: duckdb:{name}.duckdb
+database: {database}
 ledger: sqlite:{name}.ledger
 privacy_unit: {unit}
 budget: {{epsilon: 1000, delta: 1e-6}}
@@ -61,6 +62,44 @@ CREATE TABLE drawn (j INTEGER, valid_from TIMESTAMPTZ, k INTEGER GENERATED ALWAY
 """
 
 
+POSTGRES_ROWS = """
+CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE PRECISION, part INTEGER, town VARCHAR);
+INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2 FROM generate_series(0, 59) AS t(i);
+CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE PRECISION);
+INSERT INTO visit SELECT i, i % 60, i % 50 FROM generate_series(0, 179) AS t(i);
+CREATE TABLE code (k INTEGER, name VARCHAR);
+INSERT INTO code SELECT i % 4, 'x' || i FROM generate_series(0, 39) AS t(i);
+CREATE TABLE part (k INTEGER PRIMARY KEY);
+INSERT INTO part VALUES (0), (1), (2);
+CREATE TABLE price (city VARCHAR, k INTEGER);
+INSERT INTO price VALUES ('a', 0);
+CREATE VIEW tariff AS SELECT city, k FROM price;
+CREATE TABLE drawn (j INTEGER, k INTEGER);
+"""
+"""The same rows on a server, where others write: ``tariff`` and ``drawn`` grow by :func:`grow`."""
+
+
+def grow(databases: Sequence[str]) -> None:
+    """Public rows that come after policies over a server's databases were opened."""
+    for database in databases:
+        with shared_server().owner(database) as connection:
+            connection.execute("INSERT INTO price SELECT 'c' || i, 0 FROM generate_series(0, 49) AS t(i)")
+            connection.execute("INSERT INTO drawn SELECT i, 1 FROM generate_series(0, 49) AS t(i)")
+
+
+def two_policies_of_postgres(folder: Path) -> tuple[tuple[Path, Path], list[str]]:
+    """Policies of a server's database and of its neighbour, and the names of both databases."""
+    databases = [shared_server().database(POSTGRES_ROWS) for _ in range(2)]
+    with shared_server().owner(databases[1]) as connection:
+        connection.execute(f"DELETE FROM visit WHERE pid = {GONE}")
+        connection.execute(f"DELETE FROM person WHERE id = {GONE}")
+    for name, database in zip(("here", "there"), databases, strict=True):
+        url = shared_server().url(database)
+        text = POLICY.format(name=name, database=url, unit="person.id", bound="    max_rows: 3\n")
+        (folder / f"{name}.yaml").write_text(text)
+    return (folder / "here.yaml", folder / "there.yaml"), databases
+
+
 def two_policies(folder: Path, *, unit: str = "person.id", later: float | None = None) -> tuple[Path, Path]:
     """Policies of a database and of its neighbour. After so many seconds, ``later``, a view has more rows, and a column
     that told rows apart does not any more."""
@@ -79,7 +118,12 @@ def two_policies(folder: Path, *, unit: str = "person.id", later: float | None =
             if name == "there":
                 connection.execute(f"DELETE FROM person WHERE id = {GONE}")
         (folder / f"{name}.yaml").write_text(
-            POLICY.format(name=name, unit=unit, bound="" if unit == "row" else "    max_rows: 3\n")
+            POLICY.format(
+                name=name,
+                database=f"duckdb:{name}.duckdb",
+                unit=unit,
+                bound="" if unit == "row" else "    max_rows: 3\n",
+            )
         )
     return folder / "here.yaml", folder / "there.yaml"
 

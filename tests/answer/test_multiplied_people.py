@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.errors import Error, InternalError
-from tests.answer.staged_neighbours import assert_sound, two_policies, two_sessions
+from tests.answer.staged_neighbours import assert_sound, grow, two_policies, two_policies_of_postgres, two_sessions
 
 ANSWERS = ("(SELECT COUNT(*) AS n FROM person)", "(SELECT AVG(score) AS n FROM person WHERE ill)")
 BESIDE = (
@@ -52,6 +52,24 @@ ABOVE = (
 """People joined with it, as ``q``."""
 
 
+GROWING = (
+    "SELECT COUNT(*), SUM(score) FROM person, tariff WHERE id = 7",
+    "SELECT COUNT(DISTINCT id) FROM person JOIN tariff ON tariff.k <= person.part",
+    "SELECT AVG(score) FROM person LEFT JOIN tariff ON TRUE",
+    "SELECT COUNT(*) FROM person JOIN tariff ON tariff.k = person.part",
+    "SELECT tariff.k, SUM(score) FROM person JOIN tariff ON tariff.k = person.part GROUP BY tariff.k",
+    "SELECT MEDIAN(score) FROM person, tariff",
+    "SELECT COUNT(*) FROM person JOIN drawn ON drawn.k = person.part",
+    "SELECT SUM(amount) FROM visit LEFT JOIN drawn ON drawn.k = visit.number",
+    "SELECT tariff.city, COUNT(*), COUNT(DISTINCT id) FROM person, tariff GROUP BY tariff.city",
+    "SELECT tariff.city, AVG(score) FROM person JOIN tariff ON tariff.k <= person.part GROUP BY tariff.city",
+    "SELECT tariff.city, SUM(COUNT(*)) OVER (ORDER BY tariff.city) FROM person, tariff GROUP BY tariff.city",
+    "SELECT tariff.city, dpsql.over_blocks(AVG(score), blocks => 5, low => 0, high => 100) FROM person, tariff"
+    " GROUP BY tariff.city",
+)
+"""People joined with public rows that grow, and grouped by them."""
+
+
 def statements(part: int, parts: int) -> list[str]:
     """Each way to read an answer with each way to join people, in as many parts."""
     asked = product(ABOVE, BESIDE, ANSWERS)
@@ -80,24 +98,9 @@ def test_an_answer_beside_other_rows_multiplies_nobody_at_length(tmp_path: Path,
 def test_public_rows_that_come_by_the_clock_multiply_nobody(tmp_path: Path) -> None:
     """A view has one row when the policy is opened and plans are made, and 51 when people are joined with it; a
     generated column tells rows apart at first, and then does not."""
-    asked = [
-        "SELECT COUNT(*), SUM(score) FROM person, tariff WHERE id = 7",
-        "SELECT COUNT(DISTINCT id) FROM person JOIN tariff ON tariff.k <= person.part",
-        "SELECT AVG(score) FROM person LEFT JOIN tariff ON TRUE",
-        "SELECT COUNT(*) FROM person JOIN tariff ON tariff.k = person.part",
-        "SELECT tariff.k, SUM(score) FROM person JOIN tariff ON tariff.k = person.part GROUP BY tariff.k",
-        "SELECT MEDIAN(score) FROM person, tariff",
-        "SELECT COUNT(*) FROM person JOIN drawn ON drawn.k = person.part",
-        "SELECT SUM(amount) FROM visit LEFT JOIN drawn ON drawn.k = visit.number",
-        "SELECT tariff.city, COUNT(*), COUNT(DISTINCT id) FROM person, tariff GROUP BY tariff.city",
-        "SELECT tariff.city, AVG(score) FROM person JOIN tariff ON tariff.k <= person.part GROUP BY tariff.city",
-        "SELECT tariff.city, SUM(COUNT(*)) OVER (ORDER BY tariff.city) FROM person, tariff GROUP BY tariff.city",
-        "SELECT tariff.city, dpsql.over_blocks(AVG(score), blocks => 5, low => 0, high => 100) FROM person, tariff"
-        " GROUP BY tariff.city",
-    ]
     started = time.monotonic()
     with two_sessions(two_policies(tmp_path, later=4)) as (here, there):
-        for sql in asked:
+        for sql in GROWING:
             try:
                 here.explain(sql)
                 there.explain(sql)
@@ -105,8 +108,8 @@ def test_public_rows_that_come_by_the_clock_multiply_nobody(tmp_path: Path) -> N
                 pytest.fail(f"{reason}: {sql}")
         assert here.execute("SELECT COUNT(*) FROM tariff").rows == ((1,),)
         time.sleep(max(0.0, 4.5 - (time.monotonic() - started)))
-        assert_sound(here, there, asked, 1)
-        answer = here.execute(asked[-4])
+        assert_sound(here, there, GROWING, 1)
+        answer = here.execute(GROWING[-4])
         assert [row[0] for row in answer.rows] == ["a", "c0"], (
             "as many as there was room for, in the order of their keys"
         )
@@ -120,3 +123,26 @@ def test_more_rows_than_a_form_allows_never_reach_the_engine(tmp_path: Path, mon
         with pytest.raises(InternalError):
             here.execute(f"SELECT COUNT(*) FROM person, ({BESIDE[1].format(z=ANSWERS[0])}) AS q WHERE q.n > -1e9")
         assert len(here._opened.ledger.charges()) == 1, "the second stage was charged"
+
+
+def test_public_rows_that_others_write_multiply_nobody(tmp_path: Path) -> None:
+    """The same of tables and views of a server, that have grown since the policy was opened."""
+    policies, databases = two_policies_of_postgres(tmp_path)
+    with two_sessions(policies) as (here, there):
+        for sql in GROWING:
+            here.explain(sql)
+            there.explain(sql)
+        grow(databases)
+        assert_sound(here, there, GROWING, 1)
+
+
+def test_an_answer_beside_other_rows_multiplies_nobody_of_postgres(tmp_path: Path) -> None:
+    with two_sessions(two_policies_of_postgres(tmp_path)[0]) as (here, there):
+        assert_sound(here, there, statements(5, 23), 0.8)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(2))
+def test_an_answer_beside_other_rows_multiplies_nobody_of_postgres_at_length(tmp_path: Path, part: int) -> None:
+    with two_sessions(two_policies_of_postgres(tmp_path)[0]) as (here, there):
+        assert_sound(here, there, statements(part, 2), 0.8)
