@@ -24,7 +24,7 @@ def not_ready() -> OperationalError:
     return OperationalError(
         "the database cannot be read now",
         sqlstate="58000",
-        hint="nothing was charged: try again; the owner's log names the kind of error",
+        hint="nothing was charged: if it stays so, ask the owner, whose log names the kind of error",
     )
 
 

@@ -6,6 +6,7 @@ rest are syntax errors in PostgreSQL, and no rule need ask for them. Only GROUP 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ _HOLDING = frozenset({"USING", "ON", "GROUP", "FILTER", "ANY", "SOME", "ALL", "A
 _CLAUSES = frozenset({"FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT"})
 """Reserved words: no name in a list is one of them."""
 _CONDITIONS = (exp.Where, exp.Having, exp.Join, exp.Connector, exp.Not, exp.Paren)
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 _CLOSING = frozenset({")", "]", ",", ";", ""})
 
 
@@ -48,6 +50,16 @@ def check_row(node: exp.Expr) -> None:
     is_empty = isinstance(node, exp.Tuple) and not node.expressions
     if is_empty and not isinstance(node.parent, exp.Group | exp.GroupingSets):
         raise Refused("a row has at least one value", hint="write (1, 2)", sqlstate=SYNTAX)
+
+
+def check_number_of_rows(node: exp.Expr) -> None:
+    """Refuse a text behind LIMIT or OFFSET that is no number. Raises :class:`Refused` (22P02)."""
+    if not isinstance(node, exp.Limit | exp.Offset):
+        return
+    value = node.expression
+    if isinstance(value, exp.Literal) and value.is_string and not _WHOLE.fullmatch(value.this):
+        word = "LIMIT" if isinstance(node, exp.Limit) else "OFFSET"
+        raise Refused(f"{word} takes a number of rows", hint=f"write {word} 10", sqlstate="22P02")
 
 
 def _word(token: Token) -> str:

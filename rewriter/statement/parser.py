@@ -21,7 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
-from rewriter.statement.lacking_parts import check_row, check_words
+from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
 from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.words_apart import name_functions, told_apart
@@ -285,6 +285,7 @@ def _check_size(tree: exp.Expr) -> None:
             # Calls that the parser spells by a cast, without the argument that they need.
             raise Refused("a function lacks its argument", hint="give it one", sqlstate="42883")
         check_row(node)
+        check_number_of_rows(node)
         for child in node.iter_expressions():
             stack.append((child, depth + 1))
 

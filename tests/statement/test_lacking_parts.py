@@ -10,6 +10,8 @@ import pytest
 from dpsql.errors import Error
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.proxy import Proxy, Session
+from rewriter.refused import Refused
+from rewriter.statement.parser import parse
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE", "BOOL_OR", "STRING_AGG", "ARRAY_AGG")
 LACKING = ("{}(DISTINCT)", "{}(DISTINCT) FILTER (WHERE id > 3)", "{}(id,)", "{}(DISTINCT id,)", "{}(ALL)",
@@ -148,3 +150,17 @@ def test_sets_of_groups_hold_conditions(session: Session, sets: str, same: str) 
 )
 def test_a_null_without_a_type_is_grouped_and_counted_as_a_text(session: Session, sql: str, width: int) -> None:
     assert len(session.execute(sql).rows) == width
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1 LIMIT 'a'", "SELECT * FROM (SELECT 1 OFFSET '') AS t", "SELECT 1 LIMIT '1.5'"]
+)
+def test_a_text_that_is_no_number_of_rows_is_told_as_such(sql: str) -> None:
+    with pytest.raises(Refused, match="takes a number of rows") as refused:
+        parse(sql)
+    assert refused.value.sqlstate == "22P02"
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1 LIMIT ' 3 '", "SELECT 1 LIMIT '+3' OFFSET '0'", "SELECT 1 LIMIT 1.5"])
+def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
+    parse(sql)
