@@ -87,3 +87,12 @@ def error(message: str, *, sqlstate: str, hint: str = "", position: int | None =
     }
     kind = exact.get(sqlstate) or classes.get(sqlstate[:2]) or OperationalError
     return kind(message, sqlstate=sqlstate, hint=hint, position=position)
+
+
+def install(extra: str) -> str:
+    """The hint of what needs an extra of dpsql: no index has dpsql, so it is installed from a clone.
+
+    >>> install("spark")
+    "in a clone of dpsql: pip install '.[spark]'"
+    """
+    return f"in a clone of dpsql: pip install '.[{extra}]'"

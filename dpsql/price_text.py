@@ -51,7 +51,7 @@ def loss(price: PrivacyLoss) -> str:
 
     >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)))
     'ρ = 0.005, δ = 1e-09'
-    >>> loss(ACCOUNTINGS["rdp"].price_of_pure(Fraction(1)))
+    >>> loss(ACCOUNTINGS["rdp"].price_of_pure(Fraction(1), Fraction(2)))
     'Rényi divergence 0.735 at order 2 and 0.979 at order 16'
     """
     noise = {"ε": price.epsilon, "ρ": price.rho or line_of(price)}

@@ -12,8 +12,8 @@ before is given again without a charge; it tells nothing new.
 
 A watch over times that move, such as the last 24 hours, is one watch: the integers that are compared with one
 threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
-paid for. So the times in a statement are no part of what is watched; the sensitivity, the step and the number that is
-compared are.
+paid for, and up alone where that was paid for. So the times in a statement are no part of what is watched; the
+sensitivity, the ways it goes, the step and the number that is compared are.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import PAID_AGAIN, Answering, Asked
 from dpsql.calibrate import affordable
 from dpsql.errors import NotSupportedError
@@ -43,7 +44,8 @@ _TIME = re.compile(r"'\d{4,6}-\d\d-\d\d[^']*'")
 @dataclass(frozen=True, slots=True)
 class WatchedStatement:
     """A statement that is watched: ``shown`` is the statement as it is asked, ``prepared`` asks for the aggregate of
-    its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE."""
+    its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE. ``one_way``: one
+    person more never makes the aggregate smaller."""
 
     shown: Prepared
     prepared: Prepared
@@ -51,12 +53,14 @@ class WatchedStatement:
     sign: int
     least: int
     sensitivity: int
+    one_way: bool
 
     @property
     def question(self) -> tuple[object, ...]:
         """What is watched, whatever the times of its window."""
         (statistic,) = self.plan.statistics
-        return (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, self.sensitivity)
+        moved = (self.sensitivity, self.one_way)
+        return (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, moved)
 
 
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
@@ -74,7 +78,7 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     # Of one integer all norms are the same; a person moves it by a whole number of steps.
     moved = block.sensitivity.l1 if block.sensitivity.l1 is not None else _root_up(block.sensitivity.l2_squared)
     least = comparison.threshold(Fraction(weight))
-    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved)
+    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, block.rises)
 
 
 def _root_up(square: int) -> int:
@@ -123,7 +127,7 @@ class Watching:
         """The state of a watch that may answer: paid in the windows that are open, and not ended. None where another
         proxy has begun one meanwhile."""
         ledger, mine = self._opened.ledger, False
-        loss = self._opened.accountant.accounting.price_of_pure(asked.settings.epsilon)
+        loss = self._price(asked, watched)
         while state is None or state.answer or not ledger.pays_now([state.charge], asked.analyst):
             tables, sql = watched.prepared.program.private_tables, watched.shown.sql
             charge = ledger.charge(asked.analyst, loss, sql, tables, asked.receipt)
@@ -133,6 +137,10 @@ class Watching:
             asked.receipt.again |= mine
             state, mine = begun, True
         return state
+
+    def _price(self, asked: Asked, watched: WatchedStatement) -> PrivacyLoss:
+        accounting = self._opened.accountant.accounting
+        return AboveThreshold.price(accounting, asked.settings.epsilon, one_way=watched.one_way)
 
     def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
         """What is watched under a name: another comparison, price or bound is another watch."""
@@ -150,18 +158,14 @@ class Watching:
         budget: Callable[[], Budget],
     ) -> Answer:
         ((column, kind),) = watched.shown.columns
-        price, epsilon = (
-            self._opened.accountant.accounting.price_of_pure(asked.settings.epsilon),
-            asked.settings.epsilon,
-        )
         (statistic,) = watched.plan.statistics
         width = float(mechanism.half_width(0.05) * statistic.granularity)
         return Answer(
             (AnswerColumn(column, kind),),
             ((bool(state.answer),),),
             ((None,),),
-            price=price * times,
-            epsilon=epsilon * times,
+            price=self._price(asked, watched) * times,
+            epsilon=asked.settings.epsilon * times,
             budget=budget,
             notices=(
                 *((PAID_AGAIN,) if asked.receipt.again else ()),

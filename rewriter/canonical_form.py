@@ -49,7 +49,7 @@ CLASSES: Mapping[str, ListedFields] = {
     "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
-    "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight")),
+    "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight"), ("rises",)),
     "Statistic": ListedFields("statistic", ("name", "granularity", "bound", "text"), ("family",)),
     "Sensitivity": ListedFields("sensitivity", ("l1", "l2_squared")),
     "Prefix": ListedFields("prefix", ("strategy", "order", "descending")),

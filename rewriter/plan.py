@@ -59,13 +59,15 @@ class Block:
     """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
 
     With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
-    ``weight`` is its share of the price against the other blocks'; a single count has weight 1.
+    ``weight`` is its share of the price against the other blocks'; a single count has weight 1. ``rises``: one person
+    more makes no integer smaller, in any group, whatever the data.
     """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
+    rises: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,11 @@ class Accounting(ABC):
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
         """The price of a statement with this ε."""
 
-    def price_of_pure(self, epsilon: Fraction) -> PrivacyLoss:
-        """The price of one mechanism with pure ε; at most that of a statement."""
+    def price_of_pure(self, epsilon: Fraction, width: Fraction) -> PrivacyLoss:
+        """The price of one mechanism with pure ε; at most that of a statement.
+
+        For each pair of neighbours its log-ratios lie in an interval of this width, which is at most 2ε.
+        """
         return self.price(epsilon, Fraction(0))
 
     @abstractmethod

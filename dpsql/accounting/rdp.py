@@ -32,6 +32,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accounting.accounting import MOST_DELTA, Allowance
+from dpsql.accounting.concentration import rho_of_range
 from dpsql.accounting.conversion import DIGITS, MARGIN, decimal
 from dpsql.accounting.curves import flattest, line, pure, steepest
 from dpsql.accounting.loss import ORDERS, PrivacyLoss
@@ -70,8 +71,10 @@ class Rdp(Zcdp):
         """The line of ρ = ε²/2: what Gaussian noise of that ρ costs, and at least what any ε-DP mechanism does."""
         return PrivacyLoss(delta=delta_for_selection, curve=line(epsilon * epsilon / 2))
 
-    def price_of_pure(self, epsilon: Fraction) -> PrivacyLoss:
-        return PrivacyLoss(curve=pure(epsilon))
+    def price_of_pure(self, epsilon: Fraction, width: Fraction) -> PrivacyLoss:
+        """At each order the lesser of the two curves that hold for it."""
+        pairs = zip(pure(epsilon), line(rho_of_range(width)), strict=True)
+        return PrivacyLoss(curve=tuple(min(pair) for pair in pairs))
 
     def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
         """

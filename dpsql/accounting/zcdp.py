@@ -8,6 +8,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from dpsql.accounting.accounting import MOST_DELTA, Accounting, Allowance
+from dpsql.accounting.concentration import rho_of_pure, rho_of_range
 from dpsql.accounting.conversion import largest_rho, smallest_epsilon
 from dpsql.accounting.loss import PrivacyLoss
 from rewriter.declared import Norm
@@ -40,8 +41,15 @@ class Zcdp(Accounting):
         return not loss.epsilon
 
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
-        """ρ = ε²/2, which any ε-DP mechanism meets (Bun, Steinke 2016, Proposition 1.4)."""
+        """ρ = ε²/2, at least what any ε-DP mechanism costs (:mod:`dpsql.accounting.concentration`)."""
         return PrivacyLoss(rho=epsilon * epsilon / 2, delta=delta_for_selection)
+
+    def price_of_pure(self, epsilon: Fraction, width: Fraction) -> PrivacyLoss:
+        """
+        >>> ZCDP.price_of_pure(Fraction(3, 4), Fraction(1)).rho
+        Fraction(1, 8)
+        """
+        return PrivacyLoss(rho=min(rho_of_pure(epsilon), rho_of_range(width)))
 
     def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
         """√(2ρ), exactly where it is a fraction: of the price of a whole statement it is.

@@ -30,6 +30,8 @@ def compare(plan: Plan, here: Groups, there: Groups) -> float:
         if plan.top is not None:
             ours, theirs = _worst(names, plan.top.count, ours, theirs)
         shares.append(_vector(" ".join(names), names, block.sensitivity, ours, theirs))
+        if block.rises:
+            _one_way(" ".join(names), names, ours, theirs)
     if plan.top is not None:
         _reach(plan.top, here, there)
     if plan.selection is not None:
@@ -65,6 +67,19 @@ def _reach(top: Top, here: Groups, there: Groups) -> None:
         raise MovedTooFar(f"{top.name} moved from {min(moves)} to {max(moves)}, reach {top.reach}")
 
 
+def _one_way(what: str, names: Sequence[str], here: Groups, there: Groups) -> None:
+    """That nothing goes up where something goes down: what a watch and a pick pay for."""
+    moves = _moves(names, here, there)
+    if min(moves, default=0) < 0 < max(moves, default=0):
+        raise MovedTooFar(f"{what} moved by {min(moves)} and by {max(moves)}, claimed one way")
+
+
+def _moves(names: Sequence[str], here: Groups, there: Groups) -> list[int]:
+    return [
+        here.get(key, {}).get(name, 0) - there.get(key, {}).get(name, 0) for key in {**here, **there} for name in names
+    ]
+
+
 def _keys(plan: Plan, here: Groups, there: Groups) -> None:
     if plan.selection is None:
         if list(here) != list(there):
@@ -88,9 +103,7 @@ def _cells(plan: Plan, here: Groups, there: Groups) -> float:
 
 
 def _vector(what: str, names: Sequence[str], declared: Sensitivity, here: Groups, there: Groups) -> float:
-    moves = [
-        here.get(key, {}).get(name, 0) - there.get(key, {}).get(name, 0) for key in {**here, **there} for name in names
-    ]
+    moves = _moves(names, here, there)
     l1, squared = sum(map(abs, moves)), sum(move * move for move in moves)
     if declared.l1 is not None and l1 > declared.l1:
         raise MovedTooFar(f"{what} moved {l1} in L1, declared {declared.l1}")

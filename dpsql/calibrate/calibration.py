@@ -7,7 +7,8 @@ Why the share is charged and not what was derived: the scale of noise is a float
 by about one part in 10¹⁵, and a sum of such numbers has denominators that never stop growing.
 Why no analytic Gaussian under ``approx``: Balle, Wang 2018 prove it for continuous noise. Ours is
 discrete and goes through its zCDP guarantee and the tight conversion of Canonne, Kamath, Steinke 2020.
-Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ, the Gaussian's l2²/2ρ, and l2 ≤ l1.
+Why no Laplace noise under ``zcdp``: priced exactly (:mod:`dpsql.accounting.concentration`), it is the narrower one only
+where one number alone is measured at more than ρ = 1.5, which is about what a whole total of ε = 10 holds.
 """
 
 from __future__ import annotations

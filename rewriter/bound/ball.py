@@ -246,7 +246,7 @@ def measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector
     """The block of statistics with their sensitivity. For a prefix strategy the vector is clipped in L1."""
     prefix = vector.prefix
     if prefix is None:
-        return Block(statistics, sensitivity, weight=vector.weight)
+        return Block(statistics, sensitivity, weight=vector.weight, rises=not vector.signed)
     if sensitivity.l1 is None:
         raise AssertionError("a prefix strategy needs a bound on the L1 norm")
     return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix, vector.weight)

@@ -92,7 +92,7 @@ def credited(
             raise unbounded_rows(contribution, query, otherwise="; COUNT(DISTINCT key) may do")
         counts = counted(rows.copy(), keys, vector.credit, most, cell.name, dialect, cheap=_is_cheap(query.rows))
         statistic = Statistic(cell.name, cell.granularity, most.within, cell.text)
-        block = Block((statistic,), most.sensitivity, weight=vector.weight)
+        block = Block((statistic,), most.sensitivity, weight=vector.weight, rises=True)
         found.append(Credited(cell.name, counts, types, block))
     return found
 

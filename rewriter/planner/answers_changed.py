@@ -17,7 +17,8 @@ class AnswersChanged:
     A row that becomes another is one that goes and one that comes: twice what one row adds, in each group. Groups are
     cells of their own, so their squares add up; running sums over groups overlap, and there the norms add up.
 
-    Or at most ``units`` units come or go, wherever they are: so many times what one of them adds, in any norm.
+    Or at most ``units`` units come or go, wherever they are: so many times what one of them adds, in any norm. Only
+    where units are ``people`` does one person more take none of them away.
 
     >>> AnswersChanged(3).sensitivity(Sensitivity(l1=5, l2_squared=25))
     Sensitivity(l1=30, l2_squared=300)
@@ -29,6 +30,7 @@ class AnswersChanged:
 
     groups: int | None
     units: int = 1
+    people: bool = False
 
     def sensitivity(self, one: Sensitivity, *, overlap: bool = False) -> Sensitivity:
         if self.groups is None:
@@ -40,7 +42,7 @@ class AnswersChanged:
         most = self.units if self.groups is None else 2
         statistics = tuple(replace(statistic, bound=most * statistic.bound) for statistic in one.statistics)
         moved = self.sensitivity(one.sensitivity, overlap=one.prefix is not None)
-        return replace(one, statistics=statistics, sensitivity=moved)
+        return replace(one, statistics=statistics, sensitivity=moved, rises=one.rises and self.people)
 
     def selection(self, one: Selection | None) -> Selection | None:
         return one if one is None else replace(one, units=self.units)
@@ -55,7 +57,7 @@ def answers_changed(query: Query, cells: int | None) -> AnswersChanged:
     declared."""
     shared = query.bound.shared
     if not query.blocks:
-        return AnswersChanged(None, 1 if shared is None else shared.changes)
+        return AnswersChanged(None, people=True) if shared is None else AnswersChanged(None, shared.changes)
     if cells is None:
         raise Refused(
             "blocks are answered by groups that are declared",

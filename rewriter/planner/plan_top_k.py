@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
 from rewriter.dialects import Dialect
 from rewriter.plan import Block, Plan, Top
 from rewriter.planner.picks_or_sorts import in_one_group, rows_in_group
 from rewriter.planner.plan_release import declared_groups, plan
-from rewriter.release import Query, Ranked
+from rewriter.release import Query
 
 
 def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
@@ -50,14 +49,14 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     if total is None or len(total.terms) != 1:
         return None
     ((name, weight),) = total.terms
-    statistic = next(one for one in base.statistics if one.name == name)
+    block, statistic = next((block, one) for block in base.blocks for one in block.statistics if one.name == name)
     groups = 1 if in_one_group(query) else ranked.count
     top = Top(
         name=name,
         output=ordered.name,
         count=ranked.count,
         descending=ranked.descending is (weight > 0),
-        reach=statistic.bound * (1 if _only_grows(query, ranked) else 2),
+        reach=statistic.bound * (1 if block.rises else 2),
         text=ordered.text,
         most=ranked.descending,
     )
@@ -68,17 +67,6 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         exhaustive=False,
         alone=True,
     )
-
-
-def _only_grows(query: Query, ranked: Ranked) -> bool:
-    """Whether the aggregate is not below 0, whatever the data: then nobody's part of it is."""
-    aggregate = query.aggregates[ranked.aggregate]
-    aggregate = aggregate.within or aggregate
-    if aggregate.kind.counts:
-        return True
-    conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
-    within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)
-    return within is not None and within.low >= 0
 
 
 def _of_groups(block: Block, groups: int) -> Block:

@@ -153,7 +153,7 @@ def test_an_analyst_who_picks_orders_by_luck_stays_within_delta() -> None:
 def test_any_order_that_is_left_admits_and_none_admits_nothing() -> None:
     whole = accountant(1)
     steep = PrivacyLoss(curve=tuple(order * order / 100_000 for order in ORDERS))
-    flat = whole.accounting.price_of_pure(Fraction(1, 3))
+    flat = whole.accounting.price_of_pure(Fraction(1, 3), Fraction(2, 3))
     for more in (steep, flat, whole.price(Fraction(1, 10), Fraction(0))):
         spent, count, left = NOTHING, 0, whole.statements_left(NOTHING, more)
         while count <= left and whole.fits(spent, more):
@@ -181,14 +181,21 @@ def test_a_day_of_gaussian_noise_is_nearly_that_of_zcdp_and_watches_cost_less() 
     price = Fraction(1, 10)
     many = [one.statements_left(NOTHING, one.price(price, Fraction(0))) for one in (renyi, concentrated)]
     assert 0.9 * many[1] < many[0] <= many[1]
-    watches = [one.statements_left(NOTHING, one.accounting.price_of_pure(Fraction(1))) for one in (renyi, concentrated)]
+    watches = [
+        one.statements_left(NOTHING, AboveThreshold.price(one.accounting, Fraction(1), one_way=False))
+        for one in (renyi, concentrated)
+    ]
     assert watches[0] > 2 * watches[1]
 
 
 def test_a_watch_costs_at_most_its_curve() -> None:
     mechanism = AboveThreshold.of(3, Fraction(1, 2))
-    assert as_curve(mechanism.loss(3)).fits_within(RDP.price_of_pure(Fraction(1, 2)))
-    assert RDP.price_of_pure(Fraction(1, 2)).fits_within(RDP.price(Fraction(1, 2), Fraction(0)))
+    either, one_way = (AboveThreshold.price(RDP, Fraction(1, 2), one_way=one_way) for one_way in (False, True))
+    assert as_curve(mechanism.loss(3, one_way=False)).fits_within(either)
+    assert either.fits_within(RDP.price(Fraction(1, 2), Fraction(0)))
+    assert one_way.fits_within(either)
+    assert one_way.fits_within(PrivacyLoss(curve=line(Fraction(1, 32))))
+    assert one_way.curve[-1] < Fraction(3, 8), "at high orders it is the pure loss that decides"
 
 
 def test_noise_costs_no_more_at_any_order_than_its_share() -> None:

@@ -12,6 +12,7 @@ import pytest
 import dpsql
 from dpsql.accounting import RDP, ZCDP, PrivacyLoss
 from dpsql.interfaces.commands.commands import main
+from dpsql.mechanisms import AboveThreshold
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -83,7 +84,7 @@ def test_statements_cost_the_line_of_what_they_cost_under_zcdp(
         assert renyi.delta == concentrated.delta
         assert RDP.statement_epsilon(renyi) == ZCDP.statement_epsilon(concentrated)
         assert not renyi.rho
-    assert watch == RDP.price_of_pure(Fraction(1, 10))
+    assert watch == AboveThreshold.price(RDP, Fraction(1, 10), one_way=True)
     assert "(ε = 0.1)." in told["rdp"]
     assert "-differentially private." in told["rdp"]
 

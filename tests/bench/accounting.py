@@ -19,6 +19,7 @@ from rich.table import Table
 
 from dpsql.accounting import ACCOUNTINGS, RDP, ZCDP, Accountant, PrivacyLoss
 from dpsql.accounting.curves import subsampled
+from dpsql.mechanisms import AboveThreshold
 
 DELTA = Fraction(1, 10**6)
 
@@ -35,7 +36,7 @@ class Asked:
     def price(self, accountant: Accountant, selection: Fraction) -> PrivacyLoss | None:
         """None where this accounting does not answer it."""
         if self.watched:
-            return accountant.accounting.price_of_pure(self.epsilon)
+            return AboveThreshold.price(accountant.accounting, self.epsilon, one_way=True)
         if self.selects and not accountant.accounting.takes_delta:
             return None
         return accountant.price(self.epsilon, accountant.accounting.delta(selection, selects=self.selects))

@@ -37,7 +37,7 @@ def missing() -> str | None:
     if shutil.which("java") is None:
         return "there is no Java for Spark: apt install default-jre-headless"
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("grpc_status") is None:
-        return "there is no Spark: pip install 'dpsql[test-spark]'"
+        return "there is no Spark: pip install '.[test-spark]'"
     return None
 
 

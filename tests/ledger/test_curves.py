@@ -11,6 +11,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from dpsql.accounting import PURE, RDP, Accountant, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.errors import BudgetExceeded, OperationalError
 from dpsql.ledger.ledger import Due, Ledger, recorded
+from dpsql.mechanisms import AboveThreshold
 from tests.ledger.test_postgres_ledger import Server, durable_server
 
 DELTA = Fraction(1, 10**6)
@@ -30,6 +32,9 @@ _FORK = multiprocessing.get_context("fork")
 
 def renyi(epsilon: Fraction | int | str, per: CalendarUnit | None = None) -> Accountant:
     return Accountant(RDP, Fraction(epsilon), DELTA, per=per)
+
+
+watched = partial(AboveThreshold.price, RDP)
 
 
 def noise(epsilon: Fraction | int | str, delta: Fraction = Fraction(0)) -> PrivacyLoss:
@@ -73,7 +78,11 @@ def test_it_admits_what_a_list_and_the_filters_admit(place: str) -> None:
             who = chance.choice(["ana", "bob"])
             loss = recorded(
                 chance.choice(
-                    [noise("1/7"), noise("1/20", DELTA / 80), RDP.price_of_pure(Fraction(chance.randint(1, 12), 10))]
+                    [
+                        noise("1/7"),
+                        noise("1/20", DELTA / 80),
+                        watched(Fraction(chance.randint(1, 12), 10), one_way=chance.random() < 0.5),
+                    ]
                 )
             )
             admitted = all(fits(one, None, loss) for one in total) and (

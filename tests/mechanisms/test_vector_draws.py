@@ -10,10 +10,10 @@ from functools import partial
 
 import mpmath
 import numpy as np
+import opendp.prelude as dp
 import pytest
-from scipy.stats import ks_2samp
+from scipy.stats import chi2_contingency, ks_2samp
 
-from dpsql.mechanisms import gaussian, laplace
 from dpsql.mechanisms.sampling import vector_draws
 from dpsql.mechanisms.sampling.exponential import exp_bounds, is_below
 from dpsql.mechanisms.sampling.vector_draws import exp_near, first_bits, gaussian_draws, laplace_draws
@@ -34,13 +34,48 @@ def test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_a_tenth_is_seen(k
     assert chi_square(draws, kind, float(scale) / 1.1) < 1e-12
 
 
-@pytest.mark.parametrize("scale", [2**20, 2**45])
+@pytest.mark.parametrize("number", [1, 3, 7])
+@pytest.mark.parametrize("scale", [Fraction(0.4), Fraction(7.3)])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-def test_wide_draws_are_those_of_the_reference_sampler(kind: str, scale: int) -> None:
-    ours = DRAWN[kind](Fraction(scale), 20_000)
-    reference = {"laplace": laplace._noise, "gaussian": gaussian._noise}[kind](Fraction(scale))([0] * 20_000)
-    assert ks_2samp(ours, np.array(reference)).pvalue > 1e-8
-    assert ks_2samp(ours, np.array(reference) * 13 // 10).pvalue < 1e-6
+def test_a_few_draws_have_the_law_of_many(kind: str, scale: Fraction, number: int) -> None:
+    """Each place of a short vector by itself, too: none is kept sooner for being small."""
+    calls = [DRAWN[kind](scale, number).tolist() for _ in range(6_000)]
+    for place in range(number):
+        draws = [call[place] for call in calls]
+        assert chi_square(draws, kind, float(scale)) > 1e-10
+        assert chi_square(draws, kind, float(scale) * 1.3) < 1e-10
+
+
+@pytest.mark.parametrize("scale", [0.4, 7.3, 1000.0, 2.0**20, 2.0**45])
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_draws_are_those_of_opendp(kind: str, scale: float) -> None:
+    """Of draws that are alike, few values that are held by many: their counts are compared. Else what is below what."""
+    ours, theirs = DRAWN[kind](Fraction(scale), 20_000), _opendp(kind, scale, 20_000)
+    wider = _opendp(kind, scale * 1.3, 20_000)
+    if scale < 100:
+        edges = np.arange(-math.ceil(3 * scale), math.ceil(3 * scale) + 2) - 0.5
+        alike, other = (_counts_alike(ours, one, edges) for one in (theirs, wider))
+    else:
+        alike, other = (float(ks_2samp(ours, one).pvalue) for one in (theirs, wider))
+    assert alike > 1e-8
+    assert other < 1e-6
+
+
+def _opendp(kind: str, scale: float, number: int) -> np.ndarray:
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if kind == "laplace":
+        drawn = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+    else:
+        drawn = dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
+    return np.array(drawn([0] * number))
+
+
+def _counts_alike(one: np.ndarray, other: np.ndarray, edges: np.ndarray) -> float:
+    """The p-value of the hypothesis that two columns have one law, by how many fall between edges."""
+    ends = np.concatenate([[-np.inf], edges, [np.inf]])
+    table = np.array([np.histogram(column, ends)[0] for column in (one, other)])
+    return float(chi2_contingency(table[:, table.sum(axis=0) > 20]).pvalue)
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -51,9 +86,10 @@ def test_there_are_as_many_draws_as_asked_and_none_for_a_scale_that_is_none(kind
 
 
 def test_a_scale_of_nothing_is_refused_and_one_that_is_no_float_rounded_up() -> None:
-    for sigma in (Fraction(0), Fraction(-1)):
-        with pytest.raises(ValueError, match="no noise"):
-            gaussian_draws(sigma, 1)
+    for scale in (Fraction(0), Fraction(-1)):
+        for draws in DRAWN.values():
+            with pytest.raises(ValueError, match="no noise"):
+                draws(scale, 1)
     assert chi_square(gaussian_draws(Fraction(22, 3), DRAWS).tolist(), "gaussian", 22 / 3) > 1e-10
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
+CONCENTRATION = "tests/accounting/test_concentration.py"
 LOSSES = "tests/calibrate/test_losses.py"
 PERTURB = "tests/calibrate/test_perturb.py"
 SAMPLING = "tests/mechanisms/test_sampling.py"
@@ -35,6 +36,20 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.mechanisms.gaussian:Gaussian",
         (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.scale**2)", "/ (4 * self.scale**2)")),
         (f"{SAMPLING}::test_opendp_derives_no_larger_loss_than_we_do",),
+    ),
+    bug(
+        "what is purely private costs what continuous Laplace noise does",
+        "dpsql.accounting.concentration:rho_of_pure",
+        "found = e * (1 - less) + MARGIN * e",
+        "found = e + (-e).exp() - 1",
+        f"{CONCENTRATION}::test_no_pure_mechanism_costs_more_and_the_price_is_rounded_up",
+    ),
+    bug(
+        "a bounded range costs half",
+        "dpsql.accounting.concentration:rho_of_range",
+        "width * width / 8",
+        "width * width / 16",
+        f"{CONCENTRATION}::test_a_bounded_range_costs_an_eighth_of_its_square",
     ),
     bug(
         "a scale is rounded to the nearest float",

@@ -34,7 +34,7 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)(?: - (.*))?", re.MULTILINE)
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     """pytest hypothesis xdist.plugin sqlglot sqlglot.dialects.duckdb sqlglot.dialects.postgres duckdb numpy
-    scipy.stats scipy.optimize scipy.sparse.linalg opendp.measurements pyarrow psycopg pydantic yaml rich.table""".split()
+    scipy.stats scipy.optimize scipy.sparse.linalg pyarrow psycopg pydantic yaml rich.table""".split()
 )
 
 

@@ -200,6 +200,15 @@ def _finishes_alike(plan: Plan, here: Table, there: Table) -> None:
             raise Unsound(f"the unchanged group {key} is finished as {ours[key]} and as {theirs[key]}")
 
 
+def _rises(plan: Plan, here: Table, there: Table) -> None:
+    """Where it is claimed, no integer is smaller here, where there is one person more."""
+    names = [statistic.name for block in plan.blocks if block.rises for statistic in block.statistics]
+    for key, row in there.items():
+        fallen = [name for name in names if here.get(key, {}).get(name, 0) < row[name]]
+        if fallen:
+            raise Unsound(f"{fallen} of {key} fell with one person more")
+
+
 def check(plan: Plan, databases: Neighbourhood, random: Random) -> list[float]:
     """One plan against every neighbour: the shares of its bounds that were used. Raises Unsound or Failed."""
     here, ranks = databases.run(plan), databases.ranks(plan)
@@ -208,6 +217,7 @@ def check(plan: Plan, databases: Neighbourhood, random: Random) -> list[float]:
         there = databases.run(plan, schema)
         shares.append(max(compare(plan, here, there), _picks(plan, here, ranks, databases.ranks(plan, schema))))
         _finishes_alike(plan, here, there)
+        _rises(plan, here, there)
     threads = random.choice([1, 2])
     if databases.ranks(plan, "owned", threads=threads) != ranks:
         raise Unsound("rows of nobody, or the order of rows, changed ranks")

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from sqlglot.tokenizer_core import TokenType
 
 from dpsql.engines.spark.staged_ctes import Staged, staged
-from dpsql.errors import OperationalError
+from dpsql.errors import OperationalError, install
 from rewriter.dialects import SPARK, tokens_of
 
 if TYPE_CHECKING:
@@ -167,7 +167,6 @@ class SparkLine:
 
 def connect(url: str) -> SparkLine:
     """A new session with the settings above. Raises whatever the client raises, and :class:`OperationalError`."""
-    _reach(url)
     session = _client(url)
     try:
         if (catalog := _parameter(url, "catalog")) is not None:
@@ -200,9 +199,8 @@ def _client(url: str) -> Any:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
     except ImportError:
-        raise OperationalError(
-            "Spark's client is not installed", sqlstate="58000", hint="pip install 'dpsql[spark]'"
-        ) from None
+        raise OperationalError("Spark's client is not installed", sqlstate="58000", hint=install("spark")) from None
+    _reach(url)
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
     session = SparkSession.builder.remote(_without(url, "catalog")).create()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsql import __version__
-from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError, install
 from dpsql.interfaces.commands.command_line import parser
 
 if TYPE_CHECKING:
@@ -233,8 +233,7 @@ def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | 
         from dpsql.console import console_beside
     except ModuleNotFoundError as missing:
         name = (missing.name or "").partition(".")[0]
-        hint = "pip install 'dpsql[console]'"
-        raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=hint) from None
+        raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=install("console")) from None
     return console_beside(options.console_host, options.console_port)
 
 

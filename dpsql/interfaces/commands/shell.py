@@ -21,7 +21,7 @@ from dpsql.display import (
     rows_line,
     vertical_lines,
 )
-from dpsql.errors import Error
+from dpsql.errors import Error, install
 from dpsql.guide import page
 from dpsql.interfaces.commands.waiting import waiting
 from dpsql.interfaces.python import Connection
@@ -178,7 +178,7 @@ def prompt(known: Iterable[str]) -> Callable[[str], str]:
         from prompt_toolkit.completion import WordCompleter
         from prompt_toolkit.history import FileHistory
     except ModuleNotFoundError:
-        sys.stderr.write("pip install 'dpsql[shell]' adds completion and a history\n")
+        sys.stderr.write(f"Completion and a history: {install('shell')}\n")
         return input
     completer = WordCompleter(list(known), ignore_case=True, WORD=False)
     session: PromptSession[str] = PromptSession(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -87,6 +88,7 @@ class Cursor:
     def df(self, *, margins: bool = False) -> Any:
         """The rows not fetched yet as a ``pandas.DataFrame``; with ``margins``, the half-width of each number's 95 %
         interval in a column ``NAME_margin`` beside it."""
+        _needed("pandas", "df()")
         first = self._next
         try:
             found = self.arrow().to_pandas()
@@ -95,7 +97,7 @@ class Cursor:
             raise NotSupportedError(
                 f"there is no data frame of it: {type(cause).__name__}, {cause}",
                 sqlstate="0A000",
-                hint="pip install pandas, or fetchall(), arrow() or pl(): no row was fetched",
+                hint="fetchall(), arrow() or pl(): no row was fetched",
             ) from cause
         if margins:
             self._with_margins(found, first)
@@ -123,8 +125,7 @@ class Cursor:
 
     def pl(self) -> Any:
         """The rows not fetched yet as a ``polars.DataFrame``."""
-        import polars
-
+        polars = _needed("polars", "pl()")
         return polars.from_arrow(self.arrow())
 
     def explain(self, operation: str, parameters: Parameters | None = None) -> Explanation:
@@ -216,3 +217,15 @@ class Cursor:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _needed(library: str, method: str) -> Any:
+    """A library of data frames, before a row is fetched."""
+    try:
+        return import_module(library)
+    except ImportError as cause:
+        raise NotSupportedError(
+            f"{method} needs {library}: {cause}",
+            sqlstate="0A000",
+            hint=f"pip install {library}, or fetchall() or arrow(): no row was fetched",
+        ) from cause

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpsql.errors import NotSupportedError, ProgrammingError
+from dpsql.errors import NotSupportedError, ProgrammingError, install
 from dpsql.releases import cell
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        hint = "pip install 'dpsql[notebook]'"
-        raise NotSupportedError("plot() needs matplotlib", sqlstate="0A000", hint=hint) from None
+        raise NotSupportedError("plot() needs matplotlib", sqlstate="0A000", hint=install("notebook")) from None
     margins = list(answer.margins)
     measured = [at for at in range(len(answer.columns)) if any(row[at] is not None for row in margins)]
     drawn = measured or [at for at, column in enumerate(answer.columns) if column.type.numeric]

@@ -12,16 +12,13 @@ from dpsql.mechanisms.sampling.sampler import (
     ExactSampler,
     Sampler,
     TooWide,
-    Vector,
     check_scale,
     float_at_least,
-    opendp_noise,
 )
-from dpsql.mechanisms.sampling.vector_draws import MANY, gaussian_draws, laplace_draws
+from dpsql.mechanisms.sampling.vector_draws import gaussian_draws, laplace_draws
 from dpsql.mechanisms.sampling.walks import Candidate
 
 __all__ = [
-    "MANY",
     "WIDEST",
     "BlockKey",
     "Candidate",
@@ -34,11 +31,9 @@ __all__ = [
     "Product",
     "Sampler",
     "TooWide",
-    "Vector",
     "check_scale",
     "float_at_least",
     "gaussian_draws",
     "laplace_draws",
     "least_first",
-    "opendp_noise",
 ]

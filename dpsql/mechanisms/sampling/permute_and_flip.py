@@ -11,8 +11,8 @@ others, candidate r wins when its noise is above a bound that moves by at most �
 exponential noise is above a bound changes by a factor of at most exp(rate·Δ) then. So a pick is rate·Δ-DP; where scores
 move by between -Δ and Δ, twice that.
 
-Why not for ρ: it is only known to be ε-DP, which is ε²/2-zCDP, and the exponential mechanism with the same exponent
-has ε²/8. At the same ρ the latter has twice the exponent, and is never worse.
+Why not for ρ: it is only known to be ε-DP, which costs about ε²/2 (:mod:`dpsql.accounting.concentration`), and the
+exponential mechanism with the same exponent ε²/8. At the same ρ the latter has twice the exponent.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """The source of all draws: cryptographic, and seeded by nobody.
 
-Why OpenDP's noise: its samplers follow Canonne, Kamath, Steinke 2020 in exact rational arithmetic, so a sample has the
-stated distribution and not one near it. Whole columns have the same laws from
-:mod:`dpsql.mechanisms.sampling.vector_draws`, thirty times as fast and just as exact.
-Why not ``opendp.prelude``: it imports every data frame library that is installed, a fifth of a second.
-Why noise on zeros: what is drawn has a scale and a number of draws, never a value, so neither the noise nor the time
+Why draws and not noisy values: what is drawn has a scale and a number, never a value, so neither the noise nor the time
 it takes can depend on the value that is hidden. The time still tells a little about the noise itself (Jin, McMurtry,
 Rubinstein, Ohrimenko 2022); timing is outside the promise.
 """
@@ -12,15 +8,14 @@ Rubinstein, Ohrimenko 2022); timing is outside the promise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
 from dpsql.mechanisms.sampling.law import Drawn, Law
 
 WIDEST = 1 << 50
-"""Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
-with probability exp(-2**13), and a Gaussian one far more rarely still: never, in the life of the universe."""
+"""Noise is drawn as 64-bit integers. Below this scale a Laplace draw reaches their ends with probability exp(-2**13),
+and a Gaussian one far more rarely still: never, in the life of the universe."""
 
 
 class TooWide(ValueError):
@@ -64,21 +59,3 @@ def float_at_least(number: Fraction) -> float:
         raise TooWide("noise is too wide for 64-bit integers")
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
-
-
-Vector = Callable[[list[int]], list[int]]
-"""Adds noise to each of some integers."""
-
-
-def opendp_noise(make: Callable[..., Vector], metric: object, scale: Fraction) -> Vector:
-    """OpenDP's noise of a scale, for a vector of integers.
-
-    A scale that is not a float is rounded up to the next one: noise may be wider than asked, never narrower.
-    """
-    if scale <= 0:
-        raise ValueError(f"no noise at scale {scale}")
-    from opendp.domains import atom_domain, vector_domain  # Here and not above: so is what ``make`` comes from.
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    return make(vector_domain(atom_domain(T="i64")), metric, scale=float_at_least(scale))

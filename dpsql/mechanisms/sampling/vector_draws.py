@@ -1,4 +1,4 @@
-"""Exact draws of the discrete Laplace and the discrete Gaussian for whole columns, from a source that nobody can seed.
+"""Exact draws of the discrete Laplace and the discrete Gaussian, one or a column, from a source that nobody can seed.
 
 Guarantee: each draw has exactly the stated law and is independent of all others. Floats and short random words only
 decide comparisons that they are able to decide; every other one is decided by further random bits and as many digits of
@@ -39,8 +39,6 @@ from dpsql.mechanisms.sampling.sampler import float_at_least
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MANY = 8
-"""From so many draws on, they are made as a column: fewer are sooner made one by one."""
 _ROWS = 1 << 14
 """Draws that are made at once: their words stay in the processor's cache."""
 _WORD = 16
@@ -54,13 +52,13 @@ _SERIES = tuple(1 / math.factorial(power) for power in range(14, -1, -1))
 
 
 def laplace_draws(scale: Fraction, number: int) -> Integers:
-    """``number`` draws with P(x) ∝ exp(-|x|/scale).
+    """``number`` draws with P(x) ∝ exp(-|x|/scale). A scale that is not a float's value is rounded up to the next one.
 
     >>> draws = laplace_draws(Fraction(1000), 5000)
     >>> len(draws), bool(1100 < draws.std() < 1700)
     (5000, True)
     """
-    law = _geometric(scale)
+    law = _geometric(_of_floats(scale))
     return _pieces(number, lambda rows: law.difference(min(rows, number)))
 
 
@@ -71,9 +69,14 @@ def gaussian_draws(sigma: Fraction, number: int) -> Integers:
     >>> len(draws), bool(900 < draws.std() < 1100)
     (5000, True)
     """
-    if sigma <= 0:
-        raise ValueError(f"no noise at scale {sigma}")
-    return _pieces(number, functools.partial(_kept_draws, Fraction(float_at_least(sigma))))
+    return _pieces(number, functools.partial(_kept_draws, _of_floats(sigma)))
+
+
+def _of_floats(scale: Fraction) -> Fraction:
+    """Noise may be wider than asked, never narrower."""
+    if scale <= 0:
+        raise ValueError(f"no noise at scale {scale}")
+    return Fraction(float_at_least(scale))
 
 
 def _pieces(number: int, draw: Callable[[int], Integers]) -> Integers:

@@ -144,7 +144,7 @@ def _generate(scale: float, folder: Path) -> None:
     beside = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
     program = str(beside) if beside.exists() else shutil.which("tpchgen-cli")
     if program is None:
-        raise SystemExit("tpchgen-cli is not installed: pip install 'dpsql[test]'")
+        raise SystemExit("tpchgen-cli is not installed: pip install '.[test]'")
     subprocess.run([program, "parquet", "-s", f"{scale:g}", f"--output-dir={folder}"], check=True, capture_output=True)
 
 
