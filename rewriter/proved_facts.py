@@ -255,6 +255,19 @@ FACTS: Sequence[ProvedFact] = (
         "nothing is answered once the constraint is gone",
     ),
     ProvedFact(
+        "one person more makes no number smaller",
+        "Persons are added up, each by integers that are not below 0: rows, and values of a range that begins at 0 or"
+        " above. Of rows that several people share it holds of none.",
+        Basis.FORM,
+        (
+            "rewriter.bound.ball:measured",
+            "rewriter.bound.credited_values:credited",
+            "rewriter.planner.answers_changed:AnswersChanged.block",
+        ),
+        ("dpsql.watched:watched_statement", "rewriter.planner.plan_top_k:plan_top"),
+        "cannot be: values are clipped into their range",
+    ),
+    ProvedFact(
         "groupings of the same rows are clipped alike",
         "Balls of the same rows under one factor shorten each person by the same factor in all groupings, so that parts"
         " add up to their whole.",

@@ -134,8 +134,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "one person moves one row that people share",
         "rewriter.planner.answers_changed:answers_changed",
-        "1 if shared is None else shared.changes",
-        "1",
+        "AnswersChanged(None, shared.changes)",
+        "AnswersChanged(None, 1)",
         SHARED,
     ),
     bug(

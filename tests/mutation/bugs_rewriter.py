@@ -525,7 +525,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "sums that can fall pay for one way",
         "rewriter.planner.plan_top_k:plan_top",
-        "reach=statistic.bound * (1 if _only_grows(query, ranked) else 2)",
+        "reach=statistic.bound * (1 if block.rises else 2)",
         "reach=statistic.bound",
         f"{LARGEST}::test_sums_that_can_fall_pay_for_both_ways",
     ),
@@ -544,10 +544,10 @@ BUGS: tuple[Bug, ...] = (
         "tests/planner/test_picks_or_sorts.py",
     ),
     bug(
-        "a negative sum is taken to grow with people",
-        "rewriter.planner.plan_top_k:_only_grows",
-        "return within is not None and within.low >= 0",
-        "return within is not None and within.high >= 0",
+        "numbers that fall are taken to rise with people",
+        "rewriter.bound.ball:measured",
+        "rises=not vector.signed",
+        "rises=True",
         f"{LARGEST}::test_sums_that_can_fall_pay_for_both_ways",
     ),
     bug(

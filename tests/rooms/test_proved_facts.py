@@ -14,7 +14,7 @@ from tests.guide.blocks import GUIDE
 from tests.mutation.bugs import BUGS
 
 ROOT = Path(__file__).parents[2]
-CLAIMS = {"unique", "unique_keys", "unique_columns", "constant", "numbered"}
+CLAIMS = {"unique", "unique_keys", "unique_columns", "constant", "numbered", "rises"}
 """Words of relations, sources, values and bounds that make a sensitivity smaller."""
 
 HANDED_ON = {
