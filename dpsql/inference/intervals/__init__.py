@@ -1,11 +1,13 @@
 """Half-widths of intervals."""
 
+from dpsql.inference.intervals.conditional import distances_above
 from dpsql.inference.intervals.fieller import quotient_ends
 from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
     ONE_SIDED,
     Floats,
+    Terms,
     Z,
     count_ends,
     half_width,
@@ -18,8 +20,10 @@ __all__ = [
     "ALPHA",
     "ONE_SIDED",
     "Floats",
+    "Terms",
     "Z",
     "count_ends",
+    "distances_above",
     "half_width",
     "mean_reaches",
     "quotient_ends",

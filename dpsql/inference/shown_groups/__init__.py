@@ -1,0 +1,11 @@
+"""Which declared groups are shown, by evidence of many groups together: never by a group's own noise."""
+
+from dpsql.inference.shown_groups.ends import SURE, DecidingBlock, Ends, blocks_of, trimmed_ends
+
+__all__ = [
+    "SURE",
+    "DecidingBlock",
+    "Ends",
+    "blocks_of",
+    "trimmed_ends",
+]
