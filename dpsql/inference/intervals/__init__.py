@@ -1,6 +1,6 @@
 """Half-widths of intervals."""
 
-from dpsql.inference.intervals.conditional import distances_above
+from dpsql.inference.intervals.conditional import chances_above, distances_above
 from dpsql.inference.intervals.fieller import quotient_ends
 from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
@@ -22,6 +22,7 @@ __all__ = [
     "Floats",
     "Terms",
     "Z",
+    "chances_above",
     "count_ends",
     "distances_above",
     "half_width",

@@ -20,6 +20,18 @@ _FARTHEST = 7.0
 """Standard deviations up to which a lower end is sought: beyond it, a double has no digits of the tail."""
 
 
+def chances_above(terms: Terms, numbers: Floats, times: int = 1) -> Floats:
+    """P(Σ weight · noise ≥ number), each noise drawn ``times`` times and added up.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.mechanisms import Gaussian
+    >>> chances_above(((Gaussian(Fraction(10)), Fraction(1)),), np.array([-0.5, 19.6])).round(3).tolist()
+    [0.52, 0.025]
+    """
+    points, tails = _tails(terms, times)
+    return np.asarray(np.exp(np.interp(numbers, points, tails)))
+
+
 def distances_above(terms: Terms, excess: Floats) -> Floats:
     """How far below a number y its lower end n is, by how far y is above the threshold t = y - excess that showed it.
 
@@ -32,7 +44,7 @@ def distances_above(terms: Terms, excess: Floats) -> Floats:
     >>> distances_above(terms, np.array([0.0, 10.0, 20.0, 60.0])).round(1).tolist()
     [inf, 39.3, 23.7, 19.6]
     """
-    points, tails = _tails(terms)
+    points, tails = _tails(terms, 1)
     spread = _spread(terms)
     if not spread:
         return np.zeros_like(excess)
@@ -55,16 +67,18 @@ def _spread(terms: Terms) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _tails(terms: Terms) -> tuple[Floats, Floats]:
+def _tails(terms: Terms, times: int) -> tuple[Floats, Floats]:
     """Points, and log P(Σ weight · noise ≥ point), of the continuous law with the same variances."""
-    spread = _spread(terms) or 1.0
-    times = np.pi / _REACH * np.arange(_POINTS // 2 + 1)
-    transform = np.ones_like(times)
+    spread = _spread(terms) * math.sqrt(times) or 1.0
+    angles = np.pi / _REACH * np.arange(_POINTS // 2 + 1)
+    transform = np.ones_like(angles)
     for noise, weight in terms:
-        transform *= noise.continuous_characteristic((float(weight) / spread * times) ** 2 * variance(noise) / 2)
+        transform *= (
+            noise.continuous_characteristic((float(weight) / spread * angles) ** 2 * variance(noise) / 2) ** times
+        )
     mass = np.roll(np.fft.irfft(transform, _POINTS), _POINTS // 2)
     step = 2 * _REACH / _POINTS
     above = np.cumsum(np.maximum(mass, 0.0)[::-1])[::-1]
     # Half of the mass of a point lies on either side of it.
-    points = (np.arange(_POINTS) - _POINTS // 2 - 0.5) * step
-    return points * spread, np.log(np.maximum(above / above[0], 1e-15))
+    points = np.asarray((np.arange(_POINTS) - _POINTS // 2 - 0.5) * (step * spread), dtype=np.float64)
+    return points, np.log(np.maximum(above / above[0], 1e-15))

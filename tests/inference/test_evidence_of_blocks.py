@@ -143,6 +143,13 @@ def test_where_all_groups_are_empty_a_block_speaks_once_in_a_hundred_times() -> 
         assert spoke / runs <= SURE + 4 * np.sqrt(SURE / runs)
 
 
+def test_over_empty_groups_ends_are_cut_once_in_a_hundred_times() -> None:
+    rng, runs = np.random.default_rng(4), 3_000
+    noise = Gaussian(Fraction(4))
+    found = [trimmed_ends(noise.replicas(365, rng).astype(np.float64), ((noise, Fraction(1)),)) for _ in range(runs)]
+    assert sum(one.left_out > 0 for one in found) / runs <= SURE + 4 * np.sqrt(SURE / runs)
+
+
 def test_both_ends_are_treated_alike() -> None:
     rng = np.random.default_rng(5)
     truth = middle_third(64, 30)
