@@ -27,10 +27,10 @@ def discovered(counts: FloatArray, terms: Terms, each: int = 1) -> tuple[BoolArr
     >>> chosen.nonzero()[0].tolist(), least
     ([0, 3, 5], 12.0)
     """
-    chances = chances_above(terms, counts - 0.5, each)
-    order = np.argsort(chances, kind="stable")
-    passing = np.flatnonzero(chances[order] <= FALSE * np.arange(1, len(order) + 1) / max(len(order), 1))
+    falling = np.sort(counts)[::-1]
+    chances = chances_above(terms, falling - 0.5, each)
+    passing = np.flatnonzero(chances <= FALSE * np.arange(1, len(counts) + 1) / max(len(counts), 1))
     if not len(passing):
         return np.zeros(len(counts), dtype=np.bool_), float("inf")
-    least = float(counts[order[passing[-1]]])
+    least = float(falling[passing[-1]])
     return counts >= least, least

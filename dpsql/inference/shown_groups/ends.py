@@ -6,7 +6,8 @@ are all empty, a block speaks once in 100 times.
 
 Why blocks: a sum from an end inwards carries the noise of all empty groups before the data, and loses most of the data
 where groups are small. A single group speaks only where it is large. Why a guard: where groups are as small as their
-noise, the few blocks that speak are the lucky ones, and what they leave out may be more than what they show.
+noise, the few blocks that speak are the lucky ones, and what they leave out may be more than what they show. And an end
+is a block as well: one that speaks itself is not cut.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ SURE = 0.01
 """How often a block of any length speaks where all groups are empty."""
 _ONE_SIDED = 1.645
 """The standard normal's 95 % point."""
+_SPEAKS = 2.326
+"""The standard normal's 99 % point."""
 _LOST = 0.5
 """The part of what is shown that an end may hold at most, to be cut."""
 
@@ -96,9 +99,10 @@ def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> Ends:
 
 
 def _may_go(end: FloatArray, shown: float, spread: float) -> bool:
-    """Whether an end surely holds at most half as much as what is shown surely holds."""
-    most = max(float(end.sum()), 0.0) + _ONE_SIDED * spread * math.sqrt(len(end))
-    return bool(len(end)) and most <= _LOST * shown
+    """Whether an end surely holds at most half as much as what is shown surely holds, and does not speak itself."""
+    total, error = float(end.sum()), spread * math.sqrt(len(end))
+    silent = total <= _SPEAKS * error
+    return bool(len(end)) and silent and max(total, 0.0) + _ONE_SIDED * error <= _LOST * shown
 
 
 def _deciding(counts: FloatArray, terms: Terms, each: int) -> tuple[DecidingBlock | None, DecidingBlock | None]:
