@@ -289,7 +289,7 @@ class Ranked:
     descending: bool
 
 
-class Kept(StrEnum):
+class KeptGroups(StrEnum):
     """Which declared groups of a release are kept."""
 
     SHOWN = "shown"
@@ -305,12 +305,12 @@ class Presence:
     """The groups of a release that the outer SELECT reads: those that share their keys at ``places`` with a group that
     is ``kept``.
 
-    >>> Presence((0, 2), Kept.SHOWN).column
+    >>> Presence((0, 2), KeptGroups.SHOWN).column
     'dpsql_shown_0_2'
     """
 
     places: tuple[int, ...]
-    kept: Kept
+    kept: KeptGroups
 
     @property
     def column(self) -> str:

@@ -27,7 +27,7 @@ from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import measured, sum_half_width
 from dpsql.inference.intervals import Terms, distances_above, half_width, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
-from dpsql.inference.shown_groups import Ends, discovered, trimmed_ends
+from dpsql.inference.shown_groups import TrimmedEnds, discovered, trimmed_ends
 from dpsql.releases import (
     Additive,
     ColumnarRows,
@@ -41,7 +41,7 @@ from dpsql.releases import (
 from rewriter.declared import BOOLEAN, DOUBLE, Kind
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
-from rewriter.release import Kept, aggregate_name
+from rewriter.release import KeptGroups, aggregate_name
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -104,14 +104,14 @@ def shown_groups(
     distances = np.zeros(released.rows)
     for presence in shape.presences:
         values, listed = certain, np.zeros(released.rows, dtype=np.bool_)
-        if presence.kept is not Kept.CERTAIN:
-            use = [presence.kept is Kept.SHOWN or not one.clear for one in shown]
+        if presence.kept is not KeptGroups.CERTAIN:
+            use = [presence.kept is KeptGroups.SHOWN or not one.clear for one in shown]
             values = _laid([one.kept if used else one.certain for one, used in zip(shown, use, strict=True)])
             used = [one for one, used in zip(shown, use, strict=True) if used]
             notes |= dict.fromkeys(note for one in used for note in one.notes)
-            if presence.kept is Kept.PRESENT:
+            if presence.kept is KeptGroups.PRESENT:
                 notes |= dict.fromkeys(note for one in used for note in one.unclear)
-            if presence.kept is Kept.SHOWN:
+            if presence.kept is KeptGroups.SHOWN:
                 listed = _listed(shape, every, shown, presence.places)
             spots = [one.distances if at else np.zeros(len(one.kept)) for one, at in zip(shown, use, strict=True)]
             distances = np.maximum(distances, np.concatenate(spots))
@@ -256,7 +256,7 @@ def _ranks(column: ValueColumn, known: BoolArray) -> NDArray[np.int64]:
     return np.asarray(np.where(known, ranks[codes], 0))
 
 
-def _left_out(groups: _Groups, at: int, ends: Ends, each: int) -> list[str]:
+def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[str]:
     if not ends.left_out:
         return []
     width = half_width(groups.terms, times=ends.left_out * each)
@@ -360,19 +360,19 @@ def _rules(shape: Shape, declared: Sequence[Calibration]) -> Iterator[str]:
     keys = ", ".join(key.text for key in shape.keys)
     axes = dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.ordered)
     kinds = {one.kept for one in shape.presences}
-    if Kept.CERTAIN in kinds:
+    if KeptGroups.CERTAIN in kinds:
         yield (
             f"groups of {keys} are left out where the measured number of rows is at most {least:,.0f}, since they may"
             " be empty"
         )
-    if Kept.PRESENT in kinds:
+    if KeptGroups.PRESENT in kinds:
         yield (
             f"groups of {keys} count as rows where the measured number of rows is above {least:,.0f}, or all of them"
             f"{' between the ends' if axes else ''} if others may have many rows too"
         )
-    if Kept.SHOWN in kinds and axes:
+    if KeptGroups.SHOWN in kinds and axes:
         yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
-    elif Kept.SHOWN in kinds:
+    elif KeptGroups.SHOWN in kinds:
         yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"
 
 

@@ -25,7 +25,7 @@ from rewriter.dialects import Dialect
 from rewriter.keys import public_keys
 from rewriter.release import (
     Aggregate,
-    Kept,
+    KeptGroups,
     Presence,
     Query,
     ReleaseColumn,
@@ -103,8 +103,8 @@ def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty,
     if presence is None or declared is None:
         return None
     if empty is Empty.HIDE:
-        return replace(presence, kept=Kept.CERTAIN)
-    every = presence.kept is Kept.SHOWN and not declared.ordered and declared.cells <= rows
+        return replace(presence, kept=KeptGroups.CERTAIN)
+    every = presence.kept is KeptGroups.SHOWN and not declared.ordered and declared.cells <= rows
     return None if every else presence
 
 
@@ -169,7 +169,7 @@ class _Reader:
 
     def presence(self, table: exp.Table, query: Query) -> Presence | None:
         """The groups that may be read of a release's table; None for all of them."""
-        every = Presence(tuple(range(len(query.keys))), Kept.SHOWN)
+        every = Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
         names = [named(place) for named in (key_name, mark_name) for place in range(len(query.keys))]
         names += [aggregate_name(place) for place in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
@@ -279,7 +279,7 @@ class _Rows:
     @property
     def there(self) -> Presence:
         """The groups that act as rows of a SELECT above."""
-        return replace(self.presence, kept=Kept.PRESENT)
+        return replace(self.presence, kept=KeptGroups.PRESENT)
 
     def named(self, names: Sequence[str], alias: str) -> _Rows:
         given = {
@@ -297,8 +297,8 @@ class _Rows:
         if not asked:
             return None
         places = tuple(sorted({place for one in asked for place in one.places}))
-        shown = all(one.kept is Kept.SHOWN for one in asked)
-        return Presence(places, Kept.SHOWN if shown else Kept.PRESENT)
+        shown = all(one.kept is KeptGroups.SHOWN for one in asked)
+        return Presence(places, KeptGroups.SHOWN if shown else KeptGroups.PRESENT)
 
     def written(self, node: exp.Expr) -> exp.Expr | None:
         """An expression over the columns of the release; None where it is made of something else, or too large."""

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpsql.inference.intervals import distances_above, half_width
-from dpsql.inference.shown_groups import SURE, Ends, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups import SURE, TrimmedEnds, blocks_of, trimmed_ends
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.releases import Additive
 
@@ -165,7 +165,7 @@ def test_without_noise_the_ends_are_those_of_the_data() -> None:
     ends = trimmed_ends(np.array([0.0, 0, 1, 0, 2, 0]), ((Gaussian(Fraction(0)), Fraction(1)),))
     assert (ends.first, ends.last, ends.left_out, ends.total) == (2, 4, 3, 0.0)
     nothing = trimmed_ends(np.zeros(5), ((Gaussian(Fraction(0)), Fraction(1)),))
-    assert nothing == Ends(0, 4, 0, 0.0, 0.0)
+    assert nothing == TrimmedEnds(0, 4, 0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("law", [Gaussian, Laplace])

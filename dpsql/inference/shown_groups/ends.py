@@ -45,7 +45,7 @@ class DecidingBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class TrimmedEnds:
     """The groups from ``first`` to ``last`` are shown. What is ``left_out`` has the sum ``total``, with the standard
     deviation ``spread``. ``blocks`` are those that decided an end that was cut."""
 
@@ -70,7 +70,7 @@ def blocks_of(size: int) -> Iterator[tuple[int, int, int]]:
         length *= 2
 
 
-def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> Ends:
+def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> TrimmedEnds:
     """The ends of groups in their order. ``counts`` are noisy and not moved to 0; each is off by ``each`` independent
     draws of Σ weight · noise.
 
@@ -95,7 +95,7 @@ def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> Ends:
             deciding.append(right)
     left_out = first + len(counts) - 1 - last
     total = float(counts[:first].sum() + counts[last + 1 :].sum())
-    return Ends(first, last, left_out, total, spread * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
+    return TrimmedEnds(first, last, left_out, total, spread * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
 
 
 def _may_go(end: FloatArray, shown: float, spread: float) -> bool:
