@@ -62,18 +62,20 @@ def visits(request: pytest.FixtureRequest, folder: Path) -> Iterator[Session]:
 
 
 def test_each_of_many_small_groups_is_shown_and_none_is_too_high(visits: Session) -> None:
+    """Numbers below 0 are shown as 0 otherwise, which moves the mean by itself; here none is moved."""
     errors: list[float] = []
     held = shown = 0
-    for _ in range(6):
+    for _ in range(8):
+        visits.execute("SET dpsql.consistent = off")
         rows = visits.execute(PER_DAY).rows
+        visits.execute("RESET dpsql.consistent")
         assert len(rows) >= 0.94 * DAYS
         shown += len(rows)
         held += sum(low <= EACH <= high for _, _, low, high in rows)  # type: ignore[operator]
         errors += [float(str(n)) - EACH for _, n, *_ in rows]
     assert held / shown >= 0.93
-    # A number below 0 is shown as 0, which moves the mean by less than a tenth of the noise.
-    noise = float(np.std(errors))
-    assert abs(float(np.mean(errors))) <= 2 * noise / len(errors) ** 0.5 + 0.1 * noise
+    # Three standard errors: two would fail one run in twenty.
+    assert abs(float(np.mean(errors))) <= 3 * float(np.std(errors)) / len(errors) ** 0.5
 
 
 def test_empty_ends_are_left_out_and_told(visits: Session) -> None:

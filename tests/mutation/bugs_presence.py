@@ -86,9 +86,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "empty groups are told from noise in each group by itself",
-        "dpsql.finish.present_groups:threshold",
-        "    each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
-        "    each = ALPHA",
+        "dpsql.finish.present_groups:chance_of_each",
+        "return -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
+        "return ALPHA",
         f"{PRESENCE}::test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there",
     ),
     bug(
