@@ -176,6 +176,7 @@ def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn
 
 def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, ...]:
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
+    cut = {place for shape in prepared.program.shapes if shape.presences for place in shape.measurements}
     return tuple(
         ReleaseExplanation(
             plan=calibration.read,
@@ -187,6 +188,7 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
             running=running_margins(calibration.plan, calibration.noise),
             ranking=calibration.ranking,
             beside=place in totals,
+            every=place not in cut,
         )
         for place, calibration in enumerate(priced.calibrations)
     )

@@ -78,6 +78,7 @@ class ReleaseExplanation:
     ``ranking`` says how the groups are found where only the largest ones are shown.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     ``beside``: it is the total that is measured beside groups, for the row of those that are not shown.
+    ``every``: none of its public groups is left out of the answer.
     """
 
     plan: Plan
@@ -89,6 +90,7 @@ class ReleaseExplanation:
     origin: str = ""
     ranking: str = ""
     beside: bool = False
+    every: bool = True
 
 
 @dataclass(frozen=True, slots=True)

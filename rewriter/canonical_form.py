@@ -66,7 +66,9 @@ CLASSES: Mapping[str, ListedFields] = {
         ("within",),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews", "answers")),
+    "Catalog": ListedFields(
+        "catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews", "rows", "answers")
+    ),
     "Table": ListedFields(
         "table",
         (

@@ -35,6 +35,11 @@ class KeyColumn:
     listed: bool = field(default=False, repr=False, compare=False)
     lists_null: bool = field(default=False, repr=False, compare=False)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the values lie along an axis, so that neighbouring groups tell of each other."""
+        return self.type.on_axis and not self.listed
+
 
 @dataclass(frozen=True, slots=True)
 class Statistic:

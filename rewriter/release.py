@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from fractions import Fraction
 
 from sqlglot import exp
@@ -289,23 +289,33 @@ class Ranked:
     descending: bool
 
 
+class KeptGroups(StrEnum):
+    """Which declared groups of a release are kept."""
+
+    SHOWN = "shown"
+    """All but the ends of ordered keys that neighbouring groups show to be empty: for a reader."""
+    PRESENT = "present"
+    """Those with rows, where that is clear of all of them, else those that are shown: for a SELECT above."""
+    CERTAIN = "certain"
+    """Those whose own number of rows shows that somebody is in them: only where a session asks for that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The groups of a release that the outer SELECT reads. A group is present if it shares its keys at ``places`` with
-    a group whose number of rows shows that somebody is in it; if ``listed``, also if the owner listed its keys one by
-    one.
+    """The groups of a release that the outer SELECT reads: those that share their keys at ``places`` with a group that
+    is ``kept``.
 
-    >>> Presence((0, 2), listed=True).column
+    >>> Presence((0, 2), KeptGroups.SHOWN).column
     'dpsql_shown_0_2'
     """
 
     places: tuple[int, ...]
-    listed: bool
+    kept: KeptGroups
 
     @property
     def column(self) -> str:
         """The column of the release's table that says so of each row."""
-        return "_".join([RESERVED + ("shown" if self.listed else "present"), *map(str, self.places)])
+        return "_".join([RESERVED + self.kept, *map(str, self.places)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
 from dpsql.finish.other_notes import less_shown
-from dpsql.finish.present_groups import present_columns
+from dpsql.finish.present_groups import shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
@@ -46,35 +46,40 @@ def pieced(
     *,
     consistent: bool,
     derived: Mapping[int, DerivedTable] | None = None,
+    rows: int,
     silent: bool = False,
-) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
-    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them.
+) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...], tuple[str, ...]]:
+    """The tables that the outer SELECT reads, their rows numbered, the rows of each measurement in them, and what to
+    say of the groups that are left out.
 
-    ``silent``: no noise was added, as in tests.
+    Of more than ``rows`` groups without an order, not all are shown. ``silent``: no noise was added, as in tests.
     """
     program = prepared.program
     tables, plans, derived = less_shown(tables, plans, program.shapes, derived or {})
     released = infer_all(tables, plans, program.families, program.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
+    notes: list[str] = []
     for shape in program.shapes:
         table = released[shape.name]
+        own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
+        groups = shown_groups(shape, own[0], own[1], table, rows=rows, silent=silent)
+        notes += groups.notes
         numbers: list[IntArray] = []
         first = 0
         for place in shape.measurements:
             size = len(tables[place].keys)
             numbers.append(row_number(len(pieces), np.arange(first, first + size, dtype=np.int64)))
-            pieces.append(_piece(plans[place], tables[place], table, first))
+            pieces.append(_piece(plans[place], tables[place], table, first, groups.distances))
             first += size
         extra = [
             ReleasedColumn(margin_name(column.name), DOUBLE, column.margins)
             for column in table.columns
             if column.margins is not None
         ]
-        own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
-        extra += present_columns(shape, own[0], own[1], table, silent=silent)
-        rows = ReleasedColumn(row_column(0), BIGINT, ValueColumn(BIGINT, arrow=pa.array(np.concatenate(numbers))))
-        released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
-    return released, tuple(pieces)
+        extra += groups.columns
+        numbered = ReleasedColumn(row_column(0), BIGINT, ValueColumn(BIGINT, arrow=pa.array(np.concatenate(numbers))))
+        released[shape.name] = replace(table, columns=(*table.columns, *extra, numbered))
+    return released, tuple(pieces), tuple(notes)
 
 
 def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece]) -> tuple[Bars | None, ...]:
@@ -118,12 +123,13 @@ def tried_bars(
     sandbox: Sandbox,
     cancellation: Cancellation,
     consistent: bool,
+    shown: int,
 ) -> dict[int, Intervals]:
     """The intervals of columns without an exact rule, from replicates of the released tables."""
 
     def replicates(count: int) -> list[Tables]:
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
-        return [pieced(one, plans, prepared, consistent=consistent)[0] | dict(virtual) for one in drawn]
+        return [pieced(one, plans, prepared, consistent=consistent, rows=shown)[0] | dict(virtual) for one in drawn]
 
     work = effort(tables, plans, prepared.program.families)
     every = {**released, **virtual}
@@ -131,11 +137,13 @@ def tried_bars(
     return {at: Intervals.of(ends) for at, ends in tried.items()}
 
 
-def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
+def _piece(
+    plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int, distances: Mapping[str, FloatArray]
+) -> Piece:
     running = lru_cache(maxsize=8)(lambda window: running_half_widths(noisy, plan, window))
     if all(block.prefix is None for block in plan.blocks):
-        return Piece(plan, noisy.noise, table, first, running)
-    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running)
+        return Piece(plan, noisy.noise, table, first, running, distances)
+    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running, distances)
 
 
 def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:

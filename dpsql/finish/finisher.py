@@ -43,7 +43,10 @@ class Finisher:
         plans, tables = [one.plan for one in made], [one.table for one in made]
         derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
         consistent, sandbox, outer = settings.consistent, self._opened.sandbox, prepared.outer
-        released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=self._silent)
+        limit = self._opened.policy.limits.rows
+        released, pieces, left_out = pieced(
+            tables, plans, prepared, consistent=consistent, derived=derived, rows=limit, silent=self._silent
+        )
         virtual = {name: virtual_table(name, self._opened, analyst) for name in prepared.program.virtual}
         below = released | virtual
         if released:
@@ -56,11 +59,12 @@ class Finisher:
         if not settings.intervals and not prepared.program.shown:
             lacking = lacking_notes([columns[at][0] for at in outer.question.wanted])
         elif outer.question.wanted:
-            tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
+            sources = prepared, tables, plans, rows, released, virtual
+            tried = tried_bars(*sources, sandbox, cancellation, consistent, limit)
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
-        return Finished(columns, rows, bars, (*chosen, *lacking, *told))
+        return Finished(columns, rows, bars, (*left_out, *chosen, *lacking, *told))
 
 
 def lacking_notes(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,14 +1,22 @@
-"""Which groups of a release have somebody in them, as far as its released numbers tell. Post-processing of these.
+"""Which groups of a release are shown, and which act as rows, by its released numbers. Post-processing of these.
 
-A group is there where its released number of rows is above a threshold that empty groups exceed so rarely that in 99 of
-100 answers none of them does, however many there are. The threshold follows from the noise and the number of groups;
-without noise it is 0, and the groups are those that SQL has.
+Guarantee: no group is shown, or left out, because of its own noise, unless the session asks for that or the list is
+longer than an answer may be. All declared groups are shown, but for the ends of ordered keys that neighbouring groups
+show to be empty (:mod:`dpsql.inference.shown_groups`). Of a longer list without an order those are shown that surely
+have people, two in a hundred wrongly.
+
+A SELECT above the groups counts, joins or averages rows, and SQL has no row for an empty group. It reads the groups
+whose number of rows is above what any empty group reaches in one of 100 answers, if all other groups together surely
+have few rows; then no group of people is missing because of its noise. Otherwise it reads all groups that are shown.
+Without noise these are the groups that SQL has.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +24,10 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.inference.estimates import sum_half_width
-from dpsql.inference.numeric import FloatArray
+from dpsql.inference.estimates import measured, sum_half_width
+from dpsql.inference.intervals import Terms, distances_above, half_width, variance
+from dpsql.inference.numeric import BoolArray, FloatArray
+from dpsql.inference.shown_groups import TrimmedEnds, discovered, trimmed_ends
 from dpsql.releases import (
     Additive,
     ColumnarRows,
@@ -25,12 +35,13 @@ from dpsql.releases import (
     ReleasedColumn,
     ReleasedTable,
     ValueColumn,
+    bar,
     columns_of,
 )
 from rewriter.declared import BOOLEAN, DOUBLE, Kind
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
-from rewriter.release import aggregate_name
+from rewriter.release import KeptGroups, aggregate_name
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -47,33 +58,246 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
     >>> threshold(rows, noise, 1), threshold(rows, noise, 100)
     (39.0, 85.0)
     """
-    each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))
-    return sum_half_width(counted, noise, 2 * each)
+    return sum_half_width(counted, noise, 2 * chance_of_each(cells))
 
 
-def present_columns(
-    shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool = False
-) -> list[ReleasedColumn]:
-    """A column of booleans for each presence that the outer SELECT asks for: whether a row's group is present.
+def chance_of_each(cells: int) -> float:
+    """How often each of so many empty groups may be taken for one that is there, if any is once in 100 times."""
+    return -math.expm1(math.log1p(-ALPHA) / max(cells, 1))
 
-    ``tables`` and ``plans`` are those of the shape's measurements, whose rows are one below the other in ``released``.
-    ``silent``: no noise was added, whatever the tables say of it.
+
+@dataclass(frozen=True, slots=True)
+class ShownGroups:
+    """A column of booleans for each presence that the outer SELECT asks for: whether a row's group is kept.
+
+    ``distances`` say of each row how far below its number of rows the lower end is at least, since the row decided
+    which groups are shown; 0 of all others. ``notes`` tell what is left out.
+    """
+
+    columns: tuple[ReleasedColumn, ...] = ()
+    distances: Mapping[str, FloatArray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def shown_groups(
+    shape: Shape,
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    released: ReleasedTable,
+    *,
+    rows: int,
+    silent: bool = False,
+) -> ShownGroups:
+    """Of the groups of a shape's measurements, which are one below the other in ``released``: those that are kept.
+
+    ``tables`` and ``plans`` are those of the measurements. Of more than ``rows`` groups without an order, not all are
+    shown. ``silent``: no noise was added, whatever the tables say of it.
     """
     if not shape.presences:
-        return []
+        return ShownGroups()
+    every = [_Groups(table, plan, shape.counted) for table, plan in zip(tables, plans, strict=True)]
+    certain = _there(shape, tables, plans, released, silent=silent)
+    shown = _shown(every, certain, rows, silent=silent)
     keys = ColumnarRows([column.column for column in released.columns[: len(shape.keys)]], released.rows)
-    there = _there(shape, tables, plans, released, silent=silent)
-    found: list[ReleasedColumn] = []
+    columns: list[ReleasedColumn] = []
+    notes: dict[str, None] = {}
+    distances = np.zeros(released.rows)
     for presence in shape.presences:
-        places, values = presence.places, there
-        if len(places) != len(shape.keys):
-            codes = keys.among(places).codes()
-            values = np.isin(codes, codes[there])
-        if presence.listed:
-            shown = [_listed(at, shape, tables, plans) for at in places]
-            values = values | np.all(shown, axis=0) if shown else np.ones_like(values)
-        found.append(ReleasedColumn(presence.column, BOOLEAN, ValueColumn(BOOLEAN, arrow=pa.array(values))))
+        values, listed = certain, np.zeros(released.rows, dtype=np.bool_)
+        if presence.kept is not KeptGroups.CERTAIN:
+            use = [presence.kept is KeptGroups.SHOWN or not one.clear for one in shown]
+            values = _laid([one.kept if used else one.certain for one, used in zip(shown, use, strict=True)])
+            used = [one for one, used in zip(shown, use, strict=True) if used]
+            notes |= dict.fromkeys(note for one in used for note in one.notes)
+            if presence.kept is KeptGroups.PRESENT:
+                notes |= dict.fromkeys(note for one in used for note in one.unclear)
+            if presence.kept is KeptGroups.SHOWN:
+                listed = _listed(shape, every, shown, presence.places)
+            spots = [one.distances if at else np.zeros(len(one.kept)) for one, at in zip(shown, use, strict=True)]
+            distances = np.maximum(distances, np.concatenate(spots))
+        if len(presence.places) != len(shape.keys):
+            codes = keys.among(presence.places).codes()
+            values = np.isin(codes, codes[values])
+        flags = ValueColumn(BOOLEAN, arrow=pa.array(values | listed))
+        columns.append(ReleasedColumn(presence.column, BOOLEAN, flags))
+    return ShownGroups(tuple(columns), {aggregate_name(shape.counted): distances}, tuple(notes))
+
+
+def _laid(parts: Sequence[BoolArray]) -> BoolArray:
+    return np.concatenate(parts) if parts else np.ones(0, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Of one measurement: the groups ``kept`` for a reader, and those that are ``certain``. ``clear``: what is not
+    certain surely has few rows. ``exact``: no noise moves a number of rows, and what is listed is expected too.
+    ``unclear`` is told where a SELECT above reads the groups and they are not clear."""
+
+    kept: BoolArray
+    certain: BoolArray
+    clear: bool
+    distances: FloatArray
+    exact: bool = False
+    notes: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+
+
+class _Groups:
+    """The groups of one measurement, with their noisy numbers of rows: not moved to 0, and each off by a draw of the
+    noises in ``terms``."""
+
+    def __init__(self, table: NoisyTable, plan: Plan, counted: int) -> None:
+        self.plan = plan
+        self.size = len(table.keys)
+        self.declared = bool(plan.keys) and plan.cells is not None
+        self.counts: FloatArray = np.zeros(0)
+        self.terms: Terms = ()
+        if self.declared:
+            estimator = _rows_of(plan, counted)
+            numerators, denominator = measured(table, estimator, Fraction(1))
+            self.counts = np.asarray(numerators.floats / denominator)
+            self.terms = _terms(estimator, table.noise)
+        columns = columns_of(table.keys, len(plan.keys))
+        self.keys = [ValueColumn.of(key.type, column) for key, column in zip(plan.keys, columns, strict=True)]
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a number of rows."""
+        return math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in self.terms))
+
+
+def _terms(estimator: Linear, noise: Mapping[str, Additive]) -> Terms:
+    weights: dict[str, Fraction] = {}
+    for name, weight in estimator.terms:
+        weights[name] = weights.get(name, Fraction(0)) + weight
+    return tuple((noise[name], weight) for name, weight in weights.items())
+
+
+_FEW = 0.05
+"""What is left out has few rows if it surely has at most this part of the others."""
+_ONE_SIDED = 1.645
+
+
+def _shown(every: Sequence[_Groups], certain: BoolArray, rows: int, *, silent: bool) -> list[_Shown]:
+    found: list[_Shown] = []
+    cells, first = sum(one.size for one in every if one.declared), 0
+    for groups in every:
+        there = certain[first : first + groups.size]
+        first += groups.size
+        nothing = np.zeros(groups.size)
+        if not groups.declared:
+            found.append(_Shown(np.ones(groups.size, dtype=np.bool_), there, True, nothing))
+        elif silent or half_width(groups.terms, 2 * chance_of_each(cells)) < 1:
+            # A number of rows that no noise moves says itself whether it is 0.
+            found.append(_Shown(there, there, True, nothing, exact=True))
+        else:
+            found.append(_between(groups, there, rows))
     return found
+
+
+def _between(groups: _Groups, certain: BoolArray, rows: int) -> _Shown:
+    """Between the ends of ordered keys; of a list that is still longer, the values that surely have people."""
+    kept = np.ones(groups.size, dtype=np.bool_)
+    distances, notes = np.zeros(groups.size), []
+    axes = [at for at, key in enumerate(groups.plan.keys) if key.ordered]
+    if groups.plan.top is None:
+        for at in axes:
+            own, below, left_out = _along(groups, at)
+            kept &= own
+            distances = np.maximum(distances, below)
+            notes += left_out
+        others = [at for at in range(len(groups.plan.keys)) if at not in axes]
+        if others and int(kept.sum()) > rows:
+            own, below, left_out = _chosen(groups, others, kept)
+            kept &= own
+            distances = np.maximum(distances, below)
+            notes += left_out
+    text = ", ".join(key.text for key in groups.plan.keys)
+    unclear = (
+        f"which groups of {text} are empty cannot be told through so much noise: {int(kept.sum()):,} groups are taken"
+        " as rows"
+    )
+    return _Shown(kept, certain, _is_clear(groups, certain), distances, notes=tuple(notes), unclear=(unclear,))
+
+
+def _is_clear(groups: _Groups, certain: BoolArray) -> bool:
+    """Whether groups that are not certain surely have few rows, all together."""
+    sums = [float(groups.counts[one].sum()) for one in (certain, ~certain)]
+    errors = [_ONE_SIDED * groups.spread * math.sqrt(int(one.sum())) for one in (certain, ~certain)]
+    return max(sums[1], 0.0) + errors[1] <= _FEW * (sums[0] - errors[0])
+
+
+def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
+    """Along an ordered key, by the sums over all other keys. NULL is on no axis, and stays."""
+    column = groups.keys[at]
+    known = column.known
+    ranks = _ranks(column, known)
+    sums = np.bincount(ranks[known], groups.counts[known]).astype(np.float64)
+    sizes = np.bincount(ranks[known])
+    each = int(sizes.max(initial=1))
+    ends = trimmed_ends(sums, groups.terms, each)
+    kept = ~known | ((ranks >= ends.first) & (ranks <= ends.last))
+    distances = np.zeros(groups.size)
+    if each == 1:
+        for block in ends.blocks:
+            own = known & (ranks >= block.first) & (ranks <= block.last)
+            distances[own] = np.maximum(distances[own], distances_above(groups.terms, np.array([block.excess]))[0])
+    return kept, distances, _left_out(groups, at, ends, each)
+
+
+def _ranks(column: ValueColumn, known: BoolArray) -> NDArray[np.int64]:
+    """The place of each value among all of its column, in their order; 0 of NULL, which is not ``known``."""
+    codes = column.codes
+    _, places = np.unique(codes, return_index=True)
+    values = list(column.taken(places.astype(np.int64)))
+    order = sorted((one for one in range(len(values)) if values[one] is not None), key=lambda one: values[one])
+    ranks = np.zeros(len(values), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return np.asarray(np.where(known, ranks[codes], 0))
+
+
+def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[str]:
+    if not ends.left_out:
+        return []
+    width = half_width(groups.terms, times=ends.left_out * each)
+    return [
+        f"{ends.left_out:,} values of {groups.plan.keys[at].text} at its ends are left out; together they have"
+        f" {ends.total:,.0f} ± {bar(width)} rows"
+    ]
+
+
+def _chosen(groups: _Groups, places: Sequence[int], kept: BoolArray) -> tuple[BoolArray, FloatArray, list[str]]:
+    """Those values of keys without an order that surely have people, by the sums over all groups that are kept."""
+    codes = ColumnarRows([groups.keys[at] for at in places], groups.size).codes()
+    sums = np.bincount(codes, np.where(kept, groups.counts, 0.0)).astype(np.float64)
+    each = int(np.bincount(codes, kept).max(initial=1))
+    chosen, least = discovered(sums, groups.terms, each)
+    distances = np.zeros(groups.size)
+    if each == 1:
+        excess = np.maximum(groups.counts - least, 0.0)
+        distances = np.where(chosen[codes], distances_above(groups.terms, excess), 0.0)
+    text = ", ".join(groups.plan.keys[at].text for at in places)
+    note = (
+        f"{int((~chosen).sum()):,} of {len(chosen):,} values of {text} are left out: those are shown that have rows as"
+        " far as their noisy numbers tell, two in a hundred of them wrongly"
+    )
+    return chosen[codes], distances, [note]
+
+
+def _listed(shape: Shape, every: Sequence[_Groups], shown: Sequence[_Shown], places: Sequence[int]) -> BoolArray:
+    """The groups of which the owner listed the keys at ``places`` one by one, where numbers of rows are exact. A key
+    that a total adds up over counts as listed."""
+    found: list[BoolArray] = []
+    for number, (groups, one) in enumerate(zip(every, shown, strict=True)):
+        own = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
+        listed = np.full(groups.size, one.exact)
+        for at in (own.index(place) for place in places if place in own):
+            key = groups.plan.keys[at]
+            listed &= key.listed
+            if key.listed and not key.lists_null:
+                listed &= groups.keys[at].known
+        found.append(listed)
+    return np.concatenate(found)
 
 
 def _there(
@@ -115,43 +339,41 @@ def _rows_of(plan: Plan, place: int) -> Linear:
     return counted
 
 
-def _listed(at: int, shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> NDArray[np.bool_]:
-    """For each row, whether its key at a place has a value that the owner listed. A key that a total adds up over
-    counts as listed."""
-    found: list[NDArray[np.bool_]] = []
-    for number, (table, plan) in enumerate(zip(tables, plans, strict=True)):
-        places = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
-        listed = np.ones(len(table.keys), dtype=np.bool_)
-        if at in places:
-            own = places.index(at)
-            column = plan.keys[own]
-            listed &= column.listed
-            if column.listed and not column.lists_null:
-                listed &= ValueColumn.of(column.type, columns_of(table.keys, len(plan.keys))[own]).known
-        found.append(listed)
-    return np.concatenate(found)
-
-
 def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -> Iterator[str]:
-    """How many rows speak for a group, and what their number costs where nobody asked for it. From text and price."""
+    """Which groups are left out, and what their number of rows costs where nobody asked for it. From text and
+    price."""
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
     for shape in shapes:
         every = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
         own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
-        cells = sum(one.plan.cells or 0 for one in own)
-        least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in own)
-        keys = ", ".join(key.text for key in shape.keys)
-        named = all(key.listed for one in own for key in one.plan.keys)
-        listed = named and any(one.listed for one in shape.presences)
-        yield (
-            f"groups of {keys} are left out where the measured number of rows is at most {least:,.0f}, since they may"
-            f" be empty{', unless the policy lists them one by one' if listed else ''};"
-            " SET dpsql.empty_groups = show has all of them"
-        )
+        yield from (f"{note}; SET dpsql.empty_groups = show has all of them" for note in _rules(shape, own))
         if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
+
+
+def _rules(shape: Shape, declared: Sequence[Calibration]) -> Iterator[str]:
+    """By which rule groups are left out, for each reader of them."""
+    cells = sum(one.plan.cells or 0 for one in declared)
+    least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in declared)
+    keys = ", ".join(key.text for key in shape.keys)
+    axes = dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.ordered)
+    kinds = {one.kept for one in shape.presences}
+    if KeptGroups.CERTAIN in kinds:
+        yield (
+            f"groups of {keys} are left out where the measured number of rows is at most {least:,.0f}, since they may"
+            " be empty"
+        )
+    if KeptGroups.PRESENT in kinds:
+        yield (
+            f"groups of {keys} count as rows where the measured number of rows is above {least:,.0f}, or all of them"
+            f"{' between the ends' if axes else ''} if others may have many rows too"
+        )
+    if KeptGroups.SHOWN in kinds and axes:
+        yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
+    elif KeptGroups.SHOWN in kinds:
+        yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"
 
 
 def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
@@ -162,10 +384,10 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
         asked = (output.estimator for output in one.plan.outputs if output.name != aggregate_name(place))
         told = {name for estimator in asked for name in estimator.statistics}
         names = {name for name, _ in _rows_of(one.plan, place).terms} - told
-        for measured in one.measured:
-            of_rows = {statistic.name for statistic in measured.block.statistics}
+        for block in one.measured:
+            of_rows = {statistic.name for statistic in block.block.statistics}
             if of_rows & names:
                 if not of_rows <= names:
                     return "together with what was asked for, in one measurement"
-                paid += float(measured.share.of_noise.part_of(whole))
+                paid += float(block.share.of_noise.part_of(whole))
     return f"{100 * paid:.0f} % of the price" if paid else ""

@@ -41,6 +41,8 @@ class Piece:
     first: int = 0
     running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
     """By output, the half-width of the sum over the window of each row of the measurement."""
+    distances: Mapping[str, FloatArray] = field(default_factory=dict)
+    """By output, how far below each row's number the lower end is at least, since the number showed a group."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
@@ -258,7 +260,24 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
             low, high = count_ends(value - least, width, one_sided)
             low, high = least + low, least + high
         found.low[places], found.high[places] = low, high
+    if len(form.terms) == 1:
+        _lower(found, values + least, form, sources)
     return found
+
+
+def _lower(found: Intervals, values: FloatArray, form: Affine, sources: Sources) -> None:
+    """Moves the lower end of a number that decided which groups are shown, in place."""
+    ((slot, name), weight), least = form.terms[0], float(form.constant)
+    for piece, places, rows in sources.by_piece(slot):
+        distances = piece.distances.get(name)
+        if distances is None or not (distances[rows] > 0).any():
+            continue
+        at = places[distances[rows] > 0]
+        moved = abs(float(weight)) * distances[rows][distances[rows] > 0]
+        if weight > 0:
+            found.low[at] = np.maximum(np.minimum(found.low[at], values[at] - moved), least)
+        else:
+            found.high[at] = np.minimum(np.maximum(found.high[at], values[at] + moved), least)
 
 
 def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | None]:

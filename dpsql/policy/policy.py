@@ -233,6 +233,8 @@ class LimitsSection(_Section):
     """How many statements of one analyst run at once."""
     wait: Seconds = 30.0
     """How long a statement beyond those waits for its turn; so long it waits for the database, too."""
+    rows: Count = 10_000
+    """How many declared groups an answer shows whoever is in them; of longer lists, those that surely have people."""
     connections: Count = 2000
     """How many clients are connected at once."""
     connections_per_analyst: Count = 1500

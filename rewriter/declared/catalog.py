@@ -246,6 +246,7 @@ class Catalog:
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
     ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
     ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
+    ``rows``: an answer shows so many declared groups, whoever is in them.
     ``answers`` are not declared but released: what queries said that a statement asks first, by their text.
     """
 
@@ -253,6 +254,7 @@ class Catalog:
     unit: tuple[str, str] | None
     declared_extremes: bool = False
     previews: bool = True
+    rows: int = 10_000
     answers: Mapping[str, EarlierAnswer] = field(default_factory=dict)
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 

@@ -69,6 +69,11 @@ class Type:
         return self.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
 
     @property
+    def on_axis(self) -> bool:
+        """Whether values lie along an axis: numbers and times, not texts."""
+        return self.numeric or self.temporal
+
+    @property
     def nested(self) -> bool:
         """Whether a value holds others, which are read one by one: nothing else may be done with it."""
         return self.document or self.listed

@@ -48,6 +48,11 @@ class PublicKeys:
     notes: tuple[str, ...] = ()
 
     @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Of each key, whether its values lie along an axis, so that neighbouring groups tell of each other."""
+        return tuple(kind.on_axis and not listed for kind, listed in zip(self.types, self.listed, strict=True))
+
+    @property
     def exhaustive(self) -> bool:
         """Whether every row of people is in one of the groups, by proof."""
         return all(self.closed)

@@ -1,11 +1,12 @@
-"""Which groups of a release act as rows: those with somebody in them, as far as released numbers tell.
+"""Which groups of a release act as rows, as far as released numbers tell.
 
-A public key set has groups that nobody is in. SQL has no row for them, and a SELECT above a release may depend on which
-rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
-SELECT reads only those groups whose released number of rows is above what an empty group reaches
-(:mod:`dpsql.finish.present_groups`). At the outermost level a reader also expects the values that the owner listed one
-by one, empty or not. Sums and running sums are taken over all groups: a group that is dropped would be missing in them,
-and an empty group adds nothing but noise around 0.
+A public key set has groups that nobody is in. SQL has no row for them. A reader is shown all of them, but for the ends
+of ordered keys that neighbouring groups show to be empty (:mod:`dpsql.finish.present_groups`): a group that was left
+out, or shown, because of its own noise would make all numbers shown too high. A SELECT above a release may depend on
+which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. It reads the
+groups with rows where released numbers make clear which these are, and else those that a reader is shown. Sums and
+running sums are taken over all groups: a group that is dropped would be missing in them, and an empty group adds
+nothing but noise around 0.
 
 Text and policy alone decide under which condition each release's table is read, and whether its number of rows has to
 be measured for it.
@@ -21,9 +22,10 @@ from sqlglot import exp
 
 from rewriter.aggregates import COUNT_OF_ROWS, SUM, function_of
 from rewriter.dialects import Dialect
-from rewriter.keys import PublicKeys, public_keys
+from rewriter.keys import public_keys
 from rewriter.release import (
     Aggregate,
+    KeptGroups,
     Presence,
     Query,
     ReleaseColumn,
@@ -52,11 +54,11 @@ class Empty(StrEnum):
 
 
 def with_presence(
-    releases: Sequence[Query], outer: exp.Query, dialect: Dialect, empty: Empty
+    releases: Sequence[Query], outer: exp.Query, dialect: Dialect, empty: Empty, rows: int
 ) -> tuple[tuple[Query, ...], exp.Query]:
     """The releases, with a number of rows where one is needed, and the outer SELECT over the groups that act as rows.
 
-    Changes ``outer``.
+    Of more than ``rows`` groups, not all are shown. Changes ``outer``.
     """
     if empty is Empty.SHOW:
         return tuple(releases), outer
@@ -70,7 +72,7 @@ def with_presence(
             tables = []  # The groups of the release of people that it is joined with are read, and no others.
         read: dict[Presence, None] = {}
         for table in tables:
-            presence = _needed(reader.presence(table, query), declared, empty)
+            presence = _needed(reader.presence(table, query), declared, empty, rows)
             if presence is not None:
                 _keep(table, presence)
                 read[presence] = None
@@ -80,35 +82,30 @@ def with_presence(
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """The declared groups of a release, over all of its grouping sets: how many, and whether all of them are listed."""
+    """The declared groups of a release, over all of its grouping sets: how many, and whether a key of them is
+    ordered."""
 
     cells: int
-    listed: bool
+    ordered: bool
 
 
 def _declared(query: Query, dialect: Dialect) -> _Declared | None:
     """None where all groups are selected, which is evidence by itself, or where there is one group."""
     sets = [one for one in query.groupings if one.keys] if not query.others else []
-    found = [(public_keys(one.keys, one.filters, dialect), one) for one in sets]
-    public = [(one, grouping) for one, grouping in found if one is not None]
+    public = [one for one in (public_keys(one.keys, one.filters, dialect) for one in sets) if one is not None]
     if not public:
         return None
-    listed = all(_all_listed(one, grouping) for one, grouping in public)
-    return _Declared(sum(one.cells for one, _ in public), listed)
+    return _Declared(sum(one.cells for one in public), any(any(one.ordered) for one in public))
 
 
-def _all_listed(public: PublicKeys, query: Query) -> bool:
-    named = zip(query.keys, public.listed, public.lists_null, strict=True)
-    return all(listed and (null or not key.value.nullable) for key, listed, null in named)
-
-
-def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty) -> Presence | None:
+def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty, rows: int) -> Presence | None:
     """None where every group may be read."""
     if presence is None or declared is None:
         return None
     if empty is Empty.HIDE:
-        return replace(presence, listed=False)
-    return None if presence.listed and declared.listed else presence
+        return replace(presence, kept=KeptGroups.CERTAIN)
+    every = presence.kept is KeptGroups.SHOWN and not declared.ordered and declared.cells <= rows
+    return None if every else presence
 
 
 def _keep(table: exp.Table, presence: Presence) -> None:
@@ -172,7 +169,7 @@ class _Reader:
 
     def presence(self, table: exp.Table, query: Query) -> Presence | None:
         """The groups that may be read of a release's table; None for all of them."""
-        every = Presence(tuple(range(len(query.keys))), listed=True)
+        every = Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
         names = [named(place) for named in (key_name, mark_name) for place in range(len(query.keys))]
         names += [aggregate_name(place) for place in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
@@ -281,8 +278,8 @@ class _Rows:
 
     @property
     def there(self) -> Presence:
-        """Only groups with evidence, listed or not."""
-        return replace(self.presence, listed=False)
+        """The groups that act as rows of a SELECT above."""
+        return replace(self.presence, kept=KeptGroups.PRESENT)
 
     def named(self, names: Sequence[str], alias: str) -> _Rows:
         given = {
@@ -300,7 +297,8 @@ class _Rows:
         if not asked:
             return None
         places = tuple(sorted({place for one in asked for place in one.places}))
-        return Presence(places, listed=all(one.listed for one in asked))
+        shown = all(one.kept is KeptGroups.SHOWN for one in asked)
+        return Presence(places, KeptGroups.SHOWN if shown else KeptGroups.PRESENT)
 
     def written(self, node: exp.Expr) -> exp.Expr | None:
         """An expression over the columns of the release; None where it is made of something else, or too large."""

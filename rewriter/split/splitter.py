@@ -142,7 +142,7 @@ def split(
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
-    releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
+    releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty, catalog.rows)
     answers = frozenset(splitter.answers.used)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 

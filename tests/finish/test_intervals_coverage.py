@@ -129,8 +129,8 @@ class Repeated:
             return 0.95
         tables = [NoisyTable(exact.keys, exact.statistics, calibration.noise)
                   for exact, calibration in zip(self.exact, self.priced.calibrations, strict=True)]  # fmt: skip
-        _, pieces = pieced(tables, [calibration.plan for calibration in self.priced.calibrations], self.prepared,
-                           consistent=True)  # fmt: skip
+        _, pieces, _ = pieced(tables, [calibration.plan for calibration in self.priced.calibrations], self.prepared,
+                              consistent=True, rows=10_000)  # fmt: skip
         terms = [(noise, weight) for noise, weight, _ in _joint(form, Affine(), [(pieces[0], 0)])]
         if any(weight.denominator != 1 for _, weight in terms):
             return 0.95

@@ -255,7 +255,7 @@ def test_whatever_noise_a_group_has_too_much_the_row_has_too_little(noisy: Sessi
     tables = [perturb(table, one, ExactSampler()) for table, one in zip(exact, calibrations, strict=True)]
     totals = set()
     for one in replicated(tables, plans, 20, np.random.default_rng(5)):
-        (released,) = pieced(one, plans, prepared, consistent=True)[0].values()
+        (released,) = pieced(one, plans, prepared, consistent=True, rows=10_000)[0].values()
         (counts,) = [column.values for column in released.columns if column.name == "a0"]
         totals.add(one[1].statistics["s0"][0])
         assert sum(counts) == one[1].statistics["s0"][0]  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
+SHOWN = "tests/finish/test_shown_groups.py"
 PRESENCE = "tests/finish/test_presence.py"
 SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
 JOINS = "tests/split/test_bi_joins.py"
@@ -85,9 +86,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "empty groups are told from noise in each group by itself",
-        "dpsql.finish.present_groups:threshold",
-        "    each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
-        "    each = ALPHA",
+        "dpsql.finish.present_groups:chance_of_each",
+        "return -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
+        "return ALPHA",
         f"{PRESENCE}::test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there",
     ),
     bug(
@@ -98,18 +99,32 @@ BUGS: tuple[Bug, ...] = (
         SAME,
     ),
     bug(
-        "listed values that nobody has are left out where they are expected",
-        "dpsql.finish.present_groups:present_columns",
-        "        if presence.listed:",
-        "        if False:",
-        f"{PRESENCE}::test_listed_values_are_shown_at_the_outermost_level_empty_or_not",
+        "groups inside of an axis are left out by their own noise",
+        "dpsql.finish.present_groups:_between",
+        "    kept = np.ones(groups.size, dtype=np.bool_)",
+        "    kept = certain.copy()",
+        f"{SHOWN}::test_each_of_many_small_groups_is_shown_and_none_is_too_high",
     ),
     bug(
-        "NULL is expected where the owner did not list it",
-        "dpsql.finish.present_groups:_listed",
-        "column.listed and not column.lists_null",
-        "False",
-        f"{PRESENCE}::test_null_is_shown_where_there_are_rows_without_a_value",
+        "what is left out of a SELECT above may be most of the people",
+        "dpsql.finish.present_groups:_is_clear",
+        "<= _FEW * (sums[0] - errors[0])",
+        "<= math.inf",
+        f"{SHOWN}::test_a_select_above_small_groups_reads_all_of_them",
+    ),
+    bug(
+        "an end is cut that may hold as much as what is shown",
+        "dpsql.inference.shown_groups.ends:_may_go",
+        "max(total, 0.0) + _ONE_SIDED * error <= _LOST * shown",
+        "True",
+        "tests/inference/test_evidence_of_blocks.py::test_one_spike_does_not_hide_the_rest",
+    ),
+    bug(
+        "each block speaks as often as if it were alone",
+        "dpsql.inference.shown_groups.ends:_deciding",
+        "half_width(terms, 2 * SURE / number, length * each)",
+        "half_width(terms, 2 * SURE, length * each)",
+        "tests/inference/test_evidence_of_blocks.py::test_over_empty_groups_ends_are_cut_once_in_a_hundred_times",
     ),
     bug(
         "groups that are counted are those that are shown",

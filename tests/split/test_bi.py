@@ -277,8 +277,9 @@ JOINS_OF_NUMBERS = [
 def test_a_join_that_is_no_choice_of_groups_is_with_what_was_released_first(
     ana: Session, data: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
+    """Declared regions that a released answer leaves out have nobody, and are shown so."""
     found = ana.execute(sql)
-    assert set(found.rows) == set(data.execute(sql).fetchall())
+    assert {row for row in found.rows if row[-1] != 0} == set(data.execute(sql).fetchall())
     assert any("was released first" in notice for notice in found.notices)
     assert not ana.execute(sql).price
 

@@ -1,11 +1,13 @@
 """Half-widths of intervals."""
 
+from dpsql.inference.intervals.conditional import chances_above, distances_above
 from dpsql.inference.intervals.fieller import quotient_ends
 from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
     ONE_SIDED,
     Floats,
+    Terms,
     Z,
     count_ends,
     half_width,
@@ -18,8 +20,11 @@ __all__ = [
     "ALPHA",
     "ONE_SIDED",
     "Floats",
+    "Terms",
     "Z",
+    "chances_above",
     "count_ends",
+    "distances_above",
     "half_width",
     "mean_reaches",
     "quotient_ends",

@@ -37,38 +37,41 @@ Floats = NDArray[np.float64]
 
 
 @functools.lru_cache(maxsize=4096)
-def half_width(terms: Terms, alpha: float = ALPHA) -> float:
+def half_width(terms: Terms, alpha: float = ALPHA, times: int = 1) -> float:
     """The least w with P(|Σ weight · noise| > w) ≤ α (5 %), for independent noises on their lattices.
 
-    Where a standard deviation spans many lattice steps, the lattice is taken coarser than it is.
+    Where a standard deviation spans many lattice steps, the lattice is taken coarser than it is. ``times``: each noise
+    is drawn so often, and all draws are added up.
 
     >>> from dpsql.mechanisms import Gaussian, Laplace
     >>> coin = Laplace(Fraction(10))
     >>> half_width(((coin, Fraction(1)),)), half_width(((coin, Fraction(1)), (coin, Fraction(-1))))
     (30.0, 41.0)
+    >>> half_width(((coin, Fraction(1)),), times=2)
+    41.0
     >>> round(half_width(((Gaussian(Fraction(1000)), Fraction(1, 2)),)))
     980
     """
     terms = tuple((noise, abs(weight)) for noise, weight in terms if weight)
     if not terms:
         return 0.0
-    if len(terms) == 1 and (alone := terms[0][0].half_width(alpha)) is not None:
+    if len(terms) == times == 1 and (alone := terms[0][0].half_width(alpha)) is not None:
         return alone * float(terms[0][1])
     terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= noise.silent)
     if not terms:
         return 0.0
-    spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    spread = math.sqrt(times * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
     step = _common_step([weight for _, weight in terms])
     if spread <= float(step) * FINE:
         lattice = [(noise, int(weight / step)) for noise, weight in terms]
-        return float(step) * _quantile(lattice, spread / float(step), alpha)
+        return float(step) * _quantile(lattice, spread / float(step), alpha, times)
     law = common_law([noise for noise, _ in terms])
     if law is not None and law.stable and all(noise.scale > SMOOTH for noise, _ in terms):
         return law.beyond(alpha) * spread
-    return _coarse_half_width(terms, spread, alpha)
+    return _coarse_half_width(terms, spread, alpha, times)
 
 
-def _coarse_half_width(terms: Terms, spread: float, alpha: float) -> float:
+def _coarse_half_width(terms: Terms, spread: float, alpha: float, times: int) -> float:
     """On a lattice of ``FINE`` points per standard deviation, with every weight moved to it and every spread kept.
 
     Noises whose steps show, and are wider than those of this lattice, stay on it where they are.
@@ -83,7 +86,7 @@ def _coarse_half_width(terms: Terms, spread: float, alpha: float) -> float:
     for noise, weight in terms:
         multiple = max(1, round(float(weight) / unit))
         lattice.append((replace(noise, scale=Fraction(float(noise.scale * weight) / (multiple * unit))), multiple))
-    return unit * (_quantile(lattice, spread / unit, alpha) + 1)
+    return unit * (_quantile(lattice, spread / unit, alpha, times) + 1)
 
 
 def common_law(noises: Sequence[Additive]) -> type[Additive] | None:
@@ -111,7 +114,7 @@ def _common_step(weights: Sequence[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(weight * denominator) for weight in weights)), denominator)
 
 
-def _quantile(terms: Sequence[tuple[Additive, int]], spread: float, alpha: float) -> int:
+def _quantile(terms: Sequence[tuple[Additive, int]], spread: float, alpha: float, times: int) -> int:
     """The least integer w with P(|Σ multiple · noise| > w) ≤ α, for noises on the integers with their multiples.
 
     The characteristic function of a sum on the integers is a product, and its values at N points give the whole
@@ -122,7 +125,7 @@ def _quantile(terms: Sequence[tuple[Additive, int]], spread: float, alpha: float
     transform = np.ones_like(angles)
     for noise, multiple in terms:
         transform *= noise.characteristic(np.remainder(multiple * angles + np.pi, 2 * np.pi) - np.pi)
-    mass = np.fft.irfft(transform, size)
+    mass = np.fft.irfft(transform**times, size)
     inside = mass[0] + np.concatenate(([0.0], 2 * np.cumsum(mass[1 : size // 2])))
     return int(np.searchsorted(inside, 1 - alpha - 1e-12))
 

@@ -55,6 +55,4 @@ ORDER BY
 SELECT
   dpsql_release_0.k1 AS "country",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0
-WHERE
-  dpsql_release_0.dpsql_shown_0_1;
+FROM dpsql_release_0;

@@ -58,4 +58,4 @@ SELECT
   dpsql_release_0.a0 AS "count"
 FROM dpsql_release_0
 WHERE
-  dpsql_release_0.a0 > 5 AND dpsql_release_0.dpsql_shown_0_1;
+  dpsql_release_0.a0 > 5;

@@ -129,7 +129,7 @@ FROM (
         END
       ) * 0.5206355432540113e0
     )
-    AND dpsql_release_0.dpsql_present_0
+    AND dpsql_release_0.dpsql_certain_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
@@ -154,7 +154,7 @@ FROM (
         END
       ) * 0.5206355432540113e0
     )
-    AND dpsql_release_0.dpsql_present_0
+    AND dpsql_release_0.dpsql_certain_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
@@ -179,7 +179,7 @@ FROM (
         END
       ) * 0.5206355432540113e0
     )
-    AND dpsql_release_0.dpsql_present_0
+    AND dpsql_release_0.dpsql_certain_0
   UNION ALL
   SELECT
     dpsql_release_0.k0 AS dpsql_k0,
@@ -204,5 +204,5 @@ FROM (
         END
       ) * 0.5206355432540113e0
     )
-    AND dpsql_release_0.dpsql_present_0
+    AND dpsql_release_0.dpsql_certain_0
 ) AS dpsql_by_value;

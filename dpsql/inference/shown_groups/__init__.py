@@ -1,0 +1,14 @@
+"""Which declared groups are shown, by evidence of many groups together: never by a group's own noise."""
+
+from dpsql.inference.shown_groups.discoveries import FALSE, discovered
+from dpsql.inference.shown_groups.ends import SURE, DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
+
+__all__ = [
+    "FALSE",
+    "SURE",
+    "DecidingBlock",
+    "TrimmedEnds",
+    "blocks_of",
+    "discovered",
+    "trimmed_ends",
+]

@@ -1,0 +1,124 @@
+"""The ends of an ordered list of groups: from where to where the data go, as far as noisy counts tell.
+
+Guarantee: a function of released counts and of the public law of their noise. No group between the ends is left out,
+and an end is cut by evidence of whole blocks of neighbouring groups, never by the noise of one group. Over groups that
+are all empty, a block speaks once in 100 times.
+
+Why blocks: a sum from an end inwards carries the noise of all empty groups before the data, and loses most of the data
+where groups are small. A single group speaks only where it is large. Why a guard: where groups are as small as their
+noise, the few blocks that speak are the lucky ones, and what they leave out may be more than what they show. And an end
+is a block as well: one that speaks itself is not cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.inference.intervals import Terms, half_width, variance
+from dpsql.inference.numeric import FloatArray
+
+SURE = 0.01
+"""How often a block of any length speaks where all groups are empty."""
+_ONE_SIDED = 1.645
+"""The standard normal's 95 % point."""
+_SPEAKS = 2.326
+"""The standard normal's 99 % point."""
+_LOST = 0.5
+"""The part of what is shown that an end may hold at most, to be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingBlock:
+    """``size`` groups from ``first`` on, by which an end was cut: their sum is ``excess`` above the threshold."""
+
+    first: int
+    size: int
+    excess: float
+
+    @property
+    def last(self) -> int:
+        return self.first + self.size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedEnds:
+    """The groups from ``first`` to ``last`` are shown. What is ``left_out`` has the sum ``total``, with the standard
+    deviation ``spread``. ``blocks`` are those that decided an end that was cut."""
+
+    first: int
+    last: int
+    left_out: int
+    total: float
+    spread: float
+    blocks: tuple[DecidingBlock, ...] = ()
+
+
+def blocks_of(size: int) -> Iterator[tuple[int, int, int]]:
+    """The blocks of so many groups: lengths 1, 2, 4, …, each with the distance of its starts and the number of them.
+
+    >>> [sum(count for _, _, count in blocks_of(size)) for size in (12, 31, 365, 2_406, 100_000)]
+    [37, 121, 1765, 11950, 499882]
+    """
+    length = 1
+    while length <= size:
+        step = max(1, length // 8)
+        yield length, step, (size - length) // step + 1
+        length *= 2
+
+
+def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> TrimmedEnds:
+    """The ends of groups in their order. ``counts`` are noisy and not moved to 0; each is off by ``each`` independent
+    draws of Σ weight · noise.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.mechanisms import Gaussian
+    >>> ends = trimmed_ends(np.array([1.0, -3, 62, 58, 0, 71, 2]), ((Gaussian(Fraction(4)), Fraction(1)),))
+    >>> ends.first, ends.last, ends.left_out, ends.total, round(ends.spread, 1)
+    (2, 5, 3, 0.0, 6.9)
+    """
+    left, right = _deciding(counts, terms, each)
+    spread = math.sqrt(each * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    first, last = 0, len(counts) - 1
+    deciding = []
+    if left is not None and right is not None:
+        shown = counts[left.first : right.last + 1]
+        surely = float(shown.sum()) - _ONE_SIDED * spread * math.sqrt(len(shown))
+        if _may_go(counts[: left.first], surely, spread):
+            first = left.first
+            deciding.append(left)
+        if _may_go(counts[right.last + 1 :], surely, spread):
+            last = right.last
+            deciding.append(right)
+    left_out = first + len(counts) - 1 - last
+    total = float(counts[:first].sum() + counts[last + 1 :].sum())
+    return TrimmedEnds(first, last, left_out, total, spread * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
+
+
+def _may_go(end: FloatArray, shown: float, spread: float) -> bool:
+    """Whether an end surely holds at most half as much as what is shown surely holds, and does not speak itself."""
+    total, error = float(end.sum()), spread * math.sqrt(len(end))
+    silent = total <= _SPEAKS * error
+    return bool(len(end)) and silent and max(total, 0.0) + _ONE_SIDED * error <= _LOST * shown
+
+
+def _deciding(counts: FloatArray, terms: Terms, each: int) -> tuple[DecidingBlock | None, DecidingBlock | None]:
+    """Of the blocks that speak, the one that ends first and the one that starts last; the shortest of several."""
+    sums = np.concatenate([[0.0], np.cumsum(counts)])
+    number = sum(count for _, _, count in blocks_of(len(counts)))
+    left: DecidingBlock | None = None
+    right: DecidingBlock | None = None
+    for length, step, count in blocks_of(len(counts)):
+        starts = np.arange(count) * step
+        excess = sums[starts + length] - sums[starts] - half_width(terms, 2 * SURE / number, length * each)
+        speaking = np.flatnonzero(excess > 0)
+        if not len(speaking):
+            continue
+        early, late = (DecidingBlock(int(starts[at]), length, float(excess[at])) for at in speaking[[0, -1]])
+        # Lengths grow: only a strictly better end replaces that of a shorter block.
+        left = early if left is None or early.last < left.last else left
+        right = late if right is None or late.first > right.first else right
+    return left, right

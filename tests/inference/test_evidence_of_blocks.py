@@ -1,0 +1,181 @@
+"""Which groups are shown, simulated: no people are lost, no shown number is too high, and bars hold what is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpsql.inference.intervals import distances_above, half_width
+from dpsql.inference.shown_groups import SURE, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.mechanisms import Gaussian, Laplace
+from dpsql.releases import Additive
+
+Counts = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What answers over the same truth showed: the part of the people lost, and of shown groups the mean error in
+    standard deviations and the part that is within its bar. ``whole``: how often all people were shown."""
+
+    lost: float
+    error: float
+    within: float
+    ends_within: float
+    whole: float
+
+
+def asked(truth: Counts, noise: Additive, runs: int, seed: int = 7) -> Shown:
+    rng = np.random.default_rng(seed)
+    terms = ((noise, Fraction(1)),)
+    width, spread = half_width(terms), half_width(terms) / 1.96
+    lost, errors, within, ends_within, whole = 0.0, [], [], [], 0
+    for _ in range(runs):
+        noisy = truth + noise.replicas(len(truth), rng)
+        ends = trimmed_ends(noisy, terms)
+        shown = slice(ends.first, ends.last + 1)
+        lost += 1 - truth[shown].sum() / truth.sum()
+        whole += truth[shown].sum() == truth.sum()
+        errors.append(noisy[shown] - truth[shown])
+        below = np.full(len(truth), float(width))
+        deciding = np.zeros(len(truth), dtype=bool)
+        for block in ends.blocks:
+            own = slice(block.first, block.last + 1)
+            below[own] = np.maximum(below[own], distances_above(terms, np.array([block.excess]))[0])
+            deciding[own] = True
+        held = (truth >= noisy - below) & (truth <= np.maximum(noisy, 0) + width)
+        within.append(held[shown])
+        ends_within.append(held[deciding])
+    every, at_ends = np.concatenate(within), np.concatenate(ends_within)
+    return Shown(
+        lost / runs,
+        float(np.concatenate(errors).mean()) / spread,
+        float(every.mean()),
+        float(at_ends.mean()) if len(at_ends) else 1.0,
+        whole / runs,
+    )
+
+
+def middle_third(size: int, each: int) -> Counts:
+    truth = np.zeros(size)
+    truth[size // 3 : size - size // 3] = each
+    return truth
+
+
+SIGMA = Gaussian(Fraction(4))
+LOST = [
+    (12, 20, SIGMA, 0.03, 400),
+    (31, 20, SIGMA, 0.035, 400),
+    (365, 5, SIGMA, 0.08, 200),
+    (365, 20, SIGMA, 0.01, 200),
+    (2_406, 5, SIGMA, 0.015, 60),
+    (2_406, 62, SIGMA, 0.0005, 60),
+    (100_000, 1, SIGMA, 0.02, 6),
+    (100_000, 5, SIGMA, 0.001, 6),
+    (31, 20, Laplace(Fraction(4)), 0.05, 400),
+    (2_406, 20, Laplace(Fraction(4)), 0.003, 60),
+]
+
+
+@pytest.mark.parametrize(("size", "each", "noise", "most", "runs"), LOST)
+def test_data_in_the_middle_are_shown_without_bias(
+    size: int, each: int, noise: Additive, most: float, runs: int
+) -> None:
+    found = asked(middle_third(size, each), noise, runs)
+    assert found.lost <= most
+    assert abs(found.error) <= 0.1
+    assert found.within >= 0.93
+    assert found.ends_within >= 0.9
+
+
+@pytest.mark.parametrize("each", [0, 1, 5, 20, 100])
+@pytest.mark.parametrize("scale", [1, 4, 20])
+@pytest.mark.parametrize("size", [12, 31, 365])
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+def test_bars_hold_what_is_shown(law: type[Additive], size: int, scale: int, each: int) -> None:
+    noise = law(Fraction(scale))
+    for truth in (np.full(size, float(each)), middle_third(size, each)):
+        if truth.any():
+            found = asked(truth, noise, 100)
+            assert found.within >= 0.93, found
+            deviation = 1 / np.sqrt(100 * (truth > 0).sum())
+            assert abs(found.error) <= 0.1 + 3 * deviation, found
+
+
+def test_groups_that_all_have_people_are_all_shown() -> None:
+    """365 days of 20 people each at ε = 0.1: the law by which each day spoke for itself showed 8 of them."""
+    found = asked(np.full(365, 20.0), Gaussian(Fraction(10)), 200)
+    assert found.lost <= 0.01
+    assert abs(found.error) <= 0.01
+
+
+def test_one_spike_does_not_hide_the_rest() -> None:
+    """Small groups around one that is large: their end could hold as much as what would be shown."""
+    truth = np.full(365, 5.0)
+    truth[180] = 62.0
+    assert asked(truth, Gaussian(Fraction(10)), 100).lost <= 0.1
+
+
+def test_nothing_inside_is_left_out() -> None:
+    truth = np.zeros(365)
+    truth[::10] = 62.0
+    found = asked(truth, SIGMA, 100)
+    assert found.lost == 0
+
+
+def test_where_all_groups_are_empty_a_block_speaks_once_in_a_hundred_times() -> None:
+    rng, runs = np.random.default_rng(3), 3_000
+    for noise in (Gaussian(Fraction(4)), Laplace(Fraction(4)), Gaussian(Fraction(1, 2))):
+        terms = ((noise, Fraction(1)),)
+        spoke = 0
+        for _ in range(runs):
+            noisy = noise.replicas(31, rng).astype(np.float64)
+            number = sum(count for _, _, count in blocks_of(31))
+            spoke += any(
+                np.convolve(noisy, np.ones(length), "valid")[::step].max()
+                > half_width(terms, 2 * SURE / number, length)
+                for length, step, _ in blocks_of(31)
+            )
+        assert spoke / runs <= SURE + 4 * np.sqrt(SURE / runs)
+
+
+def test_over_empty_groups_ends_are_cut_once_in_a_hundred_times() -> None:
+    rng, runs = np.random.default_rng(4), 3_000
+    noise = Gaussian(Fraction(4))
+    found = [trimmed_ends(noise.replicas(365, rng).astype(np.float64), ((noise, Fraction(1)),)) for _ in range(runs)]
+    assert sum(one.left_out > 0 for one in found) / runs <= SURE + 4 * np.sqrt(SURE / runs)
+
+
+def test_both_ends_are_treated_alike() -> None:
+    rng = np.random.default_rng(5)
+    truth = middle_third(64, 30)
+    terms = ((SIGMA, Fraction(1)),)
+    for _ in range(50):
+        noisy = truth + SIGMA.replicas(64, rng)
+        one, mirrored = trimmed_ends(noisy, terms), trimmed_ends(noisy[::-1].copy(), terms)
+        assert abs(one.first - (63 - mirrored.last)) <= 1
+        assert abs(one.last - (63 - mirrored.first)) <= 1
+
+
+def test_without_noise_the_ends_are_those_of_the_data() -> None:
+    ends = trimmed_ends(np.array([0.0, 0, 1, 0, 2, 0]), ((Gaussian(Fraction(0)), Fraction(1)),))
+    assert (ends.first, ends.last, ends.left_out, ends.total) == (2, 4, 3, 0.0)
+    nothing = trimmed_ends(np.zeros(5), ((Gaussian(Fraction(0)), Fraction(1)),))
+    assert nothing == TrimmedEnds(0, 4, 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+def test_a_number_that_passed_a_threshold_is_within_its_conditional_bar(law: type[Additive]) -> None:
+    noise = law(Fraction(20))
+    terms = ((noise, Fraction(1)),)
+    rng = np.random.default_rng(1)
+    for truth in (0, 20, 60, 120):
+        noisy = truth + noise.replicas(50_000, rng)
+        passed = noisy[noisy > 60].astype(np.float64)
+        low = passed - distances_above(terms, passed - 60)
+        missed = float((truth < low).mean())
+        assert missed <= 0.025 + 4 * np.sqrt(0.025 / len(passed)) + 0.002
