@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
 MEANS = "tests/relations/test_forms_mean.py"
+OWN = "tests/relations/test_own_figures.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
 UNREAD = "tests/split/test_unread_columns.py"
 
@@ -387,5 +388,34 @@ BUGS: tuple[Bug, ...] = (
         "if aggregate.distinct:",
         "if not aggregate.kind.word:",
         MEANS,
+    ),
+    # A person's own figures
+    bug(
+        "rows are compared with a mean on a lattice",
+        "rewriter.aggregates.sums:_total",
+        "dialect.sums_in_order and not aggregate.fine",
+        "dialect.sums_in_order and aggregate.fine",
+        OWN,
+    ),
+    bug(
+        "a person's doubles are added as the rows of all come",
+        "rewriter.aggregates.sums:_total",
+        "exp.Sum(this=order)",
+        "exp.Sum(this=values)",
+        f"{OWN}::test_no_order_of_rows_decides_the_bits_of_a_sum",
+    ),
+    bug(
+        "a sum of a person's doubles is infinite",
+        "rewriter.aggregates.sums:_held",
+        "argument.magnitude is not None and",
+        "argument.magnitude is None or",
+        f"{OWN}::test_no_number_of_a_row_ends_a_statement",
+    ),
+    bug(
+        "the mean of equal decimals lies beside them",
+        "rewriter.aggregates.sums:Average.of_one_person",
+        "1 < unit <= _MOST_UNIT",
+        "unit > _MOST_UNIT",
+        OWN,
     ),
 )

@@ -31,7 +31,11 @@ def setup() -> list[str]:
         alike = random.randrange(100) if random.random() < 0.3 else None
         for _ in range(random.randint(1, 6)):
             tenths = random.randrange(100) if alike is None else alike
-            x = random.choice(["-3.3", "12.7", "1e9", "NULL", "5e-324", "1e100", "'NaN'"]) if random.random() < 0.08 else str(tenths / 10)
+            x = (
+                random.choice(["-3.3", "12.7", "1e9", "NULL", "5e-324", "1e100", "'NaN'"])
+                if random.random() < 0.08
+                else str(tenths / 10)
+            )
             c = "NULL" if random.random() < 0.05 else str((tenths + 3) / 10)
             rows.append(f"({number}, {person}, {x}::double precision, {c}, {tenths // 10})")
             number += 1
@@ -102,3 +106,47 @@ def test_what_is_compared_is_the_engines_own_number(both: tuple[Session, object]
     truth = raw.execute(clean(sql)).fetchall()
     found = session.execute(sql).rows
     assert [tuple(map(float, row)) for row in found] == [tuple(map(float, row)) for row in truth]
+
+
+ORDERS = (
+    "SELECT COUNT(*) FROM (SELECT pid FROM v GROUP BY pid HAVING SUM(x) = 1) AS t",
+    "SELECT COUNT(*) FROM (SELECT pid FROM v GROUP BY pid HAVING AVG(x) > 0.1 AND AVG(x) < 0.5) AS t",
+    "SELECT COUNT(*) FROM (SELECT SUM(x) OVER (PARTITION BY pid) AS s FROM v) AS t WHERE s = 1",
+    "SELECT COUNT(*) FROM (SELECT SUM(x) FILTER (WHERE k < 5) OVER (PARTITION BY pid) AS s FROM v) AS t WHERE s = 1",
+)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_no_order_of_rows_decides_the_bits_of_a_sum(tmp_path: Path, engine: str) -> None:
+    """10¹⁶ + 1 is 10¹⁶ in doubles: a person's sum is 0 or 1 as the rows come, and other people's rows move them."""
+    random = Random(5)
+    rows = [(person, x) for person in range(300) for x in (1e16, 1.0, -1e16)]
+    found = []
+    for number in range(3):
+        random.shuffle(rows)
+        values = ", ".join(f"({i}, {pid}, {x}, 0, 0)" for i, (pid, x) in enumerate(rows))
+        made = [*setup()[:3], f"INSERT INTO v VALUES {values}"]
+        with case(tmp_path / f"{number}", made, TABLES, engine=engine) as session:
+            found.append([session.execute(sql).rows for sql in ORDERS])
+    assert found[0] == found[1] == found[2] == [((0,),)] * len(ORDERS)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize(
+    "values", [["1.7e308", "1.7e308"], ["5e-324", "5e-324", "0"], ["'Infinity'", "1.7e308", "-1.7e308"]]
+)
+def test_no_number_of_a_row_ends_a_statement(tmp_path: Path, engine: str, values: list[str]) -> None:
+    rows = ", ".join(f"({i}, 0, {x}::double precision, 0, 0)" for i, x in enumerate(values))
+    with case(tmp_path, [*setup()[:3], f"INSERT INTO v VALUES {rows}"], TABLES, engine=engine) as session:
+        for form in FORMS:
+            session.execute(form.format("x"))
+
+
+def test_what_is_measured_is_clipped(tmp_path: Path) -> None:
+    """A person whose rows lie beyond what is declared adds as much as one at its end, who is compared as before."""
+    rows = "(0, 0, 1e9, 0, 0), (1, 1, 10, 0, 0)"
+    with case(tmp_path, [*setup()[:3], f"INSERT INTO v VALUES {rows}"], TABLES) as session:
+        (sums,) = session.execute(
+            "SELECT SUM(m), COUNT(*) FILTER (WHERE m > 1000) FROM (SELECT pid, AVG(x) AS m FROM v GROUP BY pid) AS t"
+        ).rows
+    assert [float(one) for one in sums] == pytest.approx([20, 1], abs=1e-4)
