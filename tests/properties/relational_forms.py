@@ -59,6 +59,16 @@ def with_hops(catalog: Catalog) -> Catalog:
 class RelationalForms(Relations):
     """Draws relations of all forms over a world with second ways."""
 
+    def statement(self) -> str:
+        """Now and then over groups by a key that is one person's where it is not missing."""
+        if self.random.random() < 0.9:
+            return Relations.statement(self)
+        having = self.random.choice(["", " HAVING COUNT(*) > 1", " HAVING MAX(x) > 1"])
+        groups = f"SELECT y, COUNT(*) AS n, MAX(x) AS m FROM ({self._table()}) AS {self._alias()} GROUP BY y{having}"
+        asked = self.random.choice(["COUNT(*)", "COUNT(*), SUM(CASE WHEN n > 1 THEN 2 ELSE 1 END)", "n, COUNT(m)"])
+        by = " GROUP BY n" if asked.startswith("n,") else ""
+        return f"SELECT {asked} FROM ({groups}) AS {self._alias()}{by}"
+
     def relation(self, depth: int) -> str:
         if depth == 0 or self.random.random() < 0.4:
             return Relations.relation(self, depth)
