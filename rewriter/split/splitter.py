@@ -61,6 +61,7 @@ from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unproved_groups import check_groups
 from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
 from rewriter.split.values_beside_groups import values_beside_groups
@@ -156,6 +157,7 @@ def split(
     tree = without_unread(resolved.tree)
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
+    check_groups(one.releases, outer, dialect)
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     answers = frozenset(splitter.answers.used)

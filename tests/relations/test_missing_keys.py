@@ -10,6 +10,7 @@ import duckdb
 import psycopg
 import pytest
 
+import dpsql
 from dpsql.proxy import Session
 from tests.engines.postgres_server import shared_server
 from tests.properties.planted import case, plain, rows
@@ -96,3 +97,29 @@ def test_groups_that_are_shown_are_everybodys(both: tuple[Session, object]) -> N
     shown = session.execute("SELECT stay_id, COUNT(*) FROM event GROUP BY stay_id")
     assert (None, missing[0]) in list(shown.rows)
     assert NOTICE not in [str(one) for one in shown.notices]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "SELECT AVG(n), COUNT(*) FROM (SELECT session, COUNT(*) AS n FROM event GROUP BY session{0}{1}) AS t",
+        "WITH t AS (SELECT session, COUNT(*) AS n FROM event GROUP BY session{0}{1}) SELECT COUNT(*) FROM t WHERE n > 1",
+    ],
+)
+def test_groups_too_small_to_be_shown_are_refused_before_they_are_paid(both: tuple[Session, object], form: str) -> None:
+    session, raw = both
+    with pytest.raises(dpsql.NotSupportedError, match="may be one person's each") as refused:
+        session.explain(form.format("", ""))
+    assert "GROUP BY session and the key of the person" in str(refused.value)
+    by_person = form.format(", pid", "")
+    truth = [tuple(map(plain, row)) for row in raw.execute(by_person).fetchall()]
+    assert rows(session, by_person) == [pytest.approx(row) for row in truth]
+    session.explain(form.format("", " HAVING COUNT(DISTINCT pid) > 10"))
+
+
+def test_shown_groups_and_groups_of_texts_are_answered(both: tuple[Session, object]) -> None:
+    session, _ = both
+    session.explain("SELECT session, COUNT(*) FROM event GROUP BY session")
+    assert rows(
+        session, "SELECT COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM event GROUP BY ward) AS t WHERE n > 5"
+    ) == [(3,)]
