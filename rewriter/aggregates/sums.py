@@ -86,7 +86,7 @@ class Average(NumberFunction):
             total = dialect.call("round", exp.Mul(this=total, expression=double(unit)))
             count = exp.Paren(this=exp.Mul(this=count, expression=double(unit)))
         # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
-        mean = exp.Paren(this=dialect.divide(total, count))
+        mean: exp.Expr = exp.Paren(this=dialect.divide(total, count))
         if _as_doubles(argument.type) and not dialect.divides_to_zero:
             tiny = exp.LT(this=dialect.call("abs", total.copy()), expression=double(_TINY))
             mean = when(tiny, total.copy(), mean)
