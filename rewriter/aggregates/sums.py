@@ -1,4 +1,9 @@
-"""SUM and AVG."""
+"""SUM and AVG.
+
+Of one person's rows they are the engine's own numbers, since rows may be compared with them: nothing is clipped, and
+nothing is rounded to a lattice, before what a row or a person adds to a measured sum. Doubles are added in the order of
+their values, or else the engine's order of rows, which other people have a part in, would decide the last bits.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from rewriter.aggregates.aggregate_function import AggregateFunction, Call, Numb
 from rewriter.aggregates.counts import COUNT, count_where, one_or_zero
 from rewriter.columns import most_in_total
 from rewriter.declared import BIGINT, DOUBLE, ContributionBound, Interval, Kind, Type, decimal
-from rewriter.dialects import Dialect, double
+from rewriter.dialects import Dialect, double, when, wrap
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.refused import Unbounded
 from rewriter.relations import learned_ranges, missing_ranges
@@ -52,7 +57,7 @@ class Sum(AggregateFunction):
             many = Interval.of(0, 0).hull(argument.interval * Interval.of(bound.rows, bound.rows))
             interval = _within_total(many.hull(argument.interval), argument)
         total = _total(aggregate, dialect)
-        if _needs_lattice(argument.type):
+        if _as_doubles(argument.type):
             return _sum_of_one(total, DOUBLE, interval, halves_away=argument.exact)
         if argument.type.kind is Kind.DECIMAL:
             wide = decimal(38, argument.type.scale)
@@ -69,14 +74,28 @@ class Average(NumberFunction):
 
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         argument = aggregate.value
-        total = _total(aggregate, dialect)
-        if not _needs_lattice(argument.type):
+        total, unit = _total(aggregate, dialect), 1.0
+        if not _as_doubles(argument.type):
+            # Whole numbers of the last digit, so that the mean of equal decimals is the double next to them.
+            unit = 10.0**argument.type.scale
             total = dialect.cast(total, DOUBLE)
-        count = aggregate.filtered(_distinct(exp.Count(this=argument.sql.copy()), aggregate), dialect)
+        count = dialect.cast(
+            aggregate.filtered(_distinct(exp.Count(this=argument.sql.copy()), aggregate), dialect), DOUBLE
+        )
+        if 1 < unit <= _MOST_UNIT:
+            total = dialect.call("round", exp.Mul(this=total, expression=double(unit)))
+            count = exp.Paren(this=exp.Mul(this=count, expression=double(unit)))
         # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
-        mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
+        mean: exp.Expr = exp.Paren(this=dialect.divide(total, count))
+        if _as_doubles(argument.type) and not dialect.divides_to_zero:
+            tiny = exp.LT(this=dialect.call("abs", total.copy()), expression=double(_TINY))
+            mean = when(tiny, total.copy(), mean)
         return _sum_of_one(mean, DOUBLE, argument.interval, halves_away=argument.exact)
 
+
+_GREAT, _TINY, _MOST_UNIT = 960, 2.0**-900, 1e22
+"""Doubles up to 2**_GREAT are added as they are; a total below _TINY is not divided where an engine would raise; powers
+of ten up to the last one are exact doubles."""
 
 SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True, same_of_one=True)
 AVG = Average("AVG", exp.Avg, MeasuredBy.MEAN, in_windows=True, same_of_one=True)
@@ -88,13 +107,30 @@ def _is_never_null(argument: exp.Expr) -> bool:
 
 
 def _total(aggregate: Aggregate, dialect: Dialect) -> exp.Expr:
-    """The sum of one person's values: doubles by way of steps, as a double."""
+    """The sum of one person's values; a double where they are not added exactly."""
     argument = aggregate.value
-    if not _needs_lattice(argument.type):
+    if not _as_doubles(argument.type):
         return aggregate.filtered(_distinct(dialect.sum(argument.sql.copy(), argument.type), aggregate), dialect)
+    if dialect.sums_in_order and not aggregate.fine:
+        added = _held(argument, dialect)
+        values = exp.Distinct(expressions=[added]) if aggregate.distinct else added
+        order = exp.Order(this=values, expressions=[exp.Ordered(this=added.copy(), desc=False, nulls_first=False)])
+        return aggregate.filtered(exp.Sum(this=order), dialect)
     steps, granularity = _exact(aggregate, dialect)
     total = aggregate.filtered(_distinct(dialect.sum(steps, BIGINT), aggregate), dialect)
     return exp.Paren(this=exp.Mul(this=dialect.cast(total, DOUBLE), expression=double(float(granularity))))
+
+
+def _held(argument: Value, dialect: Dialect) -> exp.Expr:
+    """A number as a double so small that no sum of a person's rows is infinite."""
+    if argument.type.kind is not Kind.DOUBLE:
+        return dialect.cast(argument.sql.copy(), DOUBLE)
+    if argument.magnitude is not None and argument.magnitude[1] <= _GREAT:
+        return argument.sql.copy()
+    above = exp.GT(this=wrap(argument.sql.copy()), expression=double(2.0**_GREAT))
+    below = exp.LT(this=wrap(argument.sql.copy()), expression=double(-(2.0**_GREAT)))
+    limits = [exp.If(this=above, true=double(2.0**_GREAT)), exp.If(this=below, true=double(-(2.0**_GREAT)))]
+    return exp.Case(ifs=limits, default=argument.sql.copy())
 
 
 def _distinct(call: exp.Expr, aggregate: Aggregate) -> exp.Expr:
@@ -118,8 +154,8 @@ def _within_total(interval: Interval, argument: Value) -> Interval:
     return Interval(max(interval.low, -most), min(interval.high, most))
 
 
-def _needs_lattice(kind: Type) -> bool:
-    """Doubles add up to different bits in different orders, and very wide numbers can overflow; steps do neither."""
+def _as_doubles(kind: Type) -> bool:
+    """Whether a sum is one of doubles: of very wide numbers too, whose exact sum could overflow."""
     return kind.kind is Kind.DOUBLE or kind.bits > 64 or kind.precision > 24
 
 

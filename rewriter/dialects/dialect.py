@@ -60,6 +60,12 @@ class Dialect(NestedValues, ABC):
     """Whether a decimal that is stored may be no number, and is NULL where it is read."""
     recomputes: ClassVar[bool]
     """Whether an expression that occurs several times is computed several times."""
+    sums_in_order: ClassVar[bool]
+    """Whether SUM(x ORDER BY x) adds doubles one by one in that order, so that no other row decides its last bits."""
+    windows_in_order: ClassVar[bool]
+    """Whether such a SUM may have OVER; else the window has the order."""
+    divides_to_zero: ClassVar[bool]
+    """Whether a quotient that is too small for a double is 0, and no error."""
     usual_escape: ClassVar[str]
     """What escapes a wildcard of LIKE where no ESCAPE is said."""
     longest_text: ClassVar[int | None]

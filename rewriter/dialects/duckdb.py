@@ -31,6 +31,8 @@ class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
     default_schema = "main"
     decimals_may_be_nan = False
     recomputes = False
+    sums_in_order = True
+    windows_in_order = True
     usual_escape = ""
     longest_text = None
     own_words = (

@@ -24,6 +24,8 @@ _TAME, _MOST, _SETTLED, _LEAST = 250, 1000, -452, -1070
 class GuardedDoubles(Dialect, family=True):
     """Every operation has a guard before it, in a CASE; no result is NaN or ±inf."""
 
+    divides_to_zero = False
+
     def finite(self, sql: exp.Expr) -> exp.Expr:
         return sql
 

@@ -12,6 +12,8 @@ from rewriter.dialects.nodes import binary, double, duplicate, number, when, wra
 class IeeeDoubles(Dialect, family=True):
     """Results are as the engine's own; :meth:`finite` makes NULL of those that are no number."""
 
+    divides_to_zero = True
+
     def finite(self, sql: exp.Expr) -> exp.Expr:
         return when(self.is_finite(wrap(duplicate(sql))), sql)
 

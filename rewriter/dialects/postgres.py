@@ -52,6 +52,8 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
     default_schema = "public"
     decimals_may_be_nan = True
     recomputes = True
+    sums_in_order = True
+    windows_in_order = False
     usual_escape = "\\"
     longest_text = 50_000_000
     own_words = (

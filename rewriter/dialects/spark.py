@@ -60,6 +60,8 @@ class Spark(IeeeDoubles):
     default_schema = "default"
     decimals_may_be_nan = False
     recomputes = True
+    sums_in_order = False
+    windows_in_order = False
     usual_escape = "\\"
     longest_text = 50_000_000
     words: ClassVar[Mapping[str, str]] = {word: _OTHER_NAMES.get(word, word) for word in WORDS}

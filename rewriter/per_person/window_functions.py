@@ -258,8 +258,11 @@ def _aggregate(at: _Call) -> Value:
     frame = None if whole else over.frame
     order = () if whole else over.settled() if over.frame.rows else over.order
     width = None if whole else over.frame.width
+    if not whole:
+        # The order of a frame is that of rows, not of values: sums of doubles stand on a lattice, where none matters.
+        aggregate = replace(aggregate, fine=True)
     value = aggregate.of_one_person(replace(at.bound, rows=least([at.bound.rows, width])), at.dialect)
-    sql = _over_each(value.sql, lambda call_: over.sql(call_, order, frame))
+    sql = _over_each(value.sql, lambda call_: _in_order(call_, over, at.dialect) or over.sql(call_, order, frame))
     if aggregate.kind.picks and aggregate.condition is None and aggregate.argument is not None:
         return replace(_picked(aggregate.argument, sql, nullable=True), constant=whole and over.one_partition)
     domain, interval = value.domain, value.interval
@@ -270,6 +273,15 @@ def _aggregate(at: _Call) -> Value:
         domain = Values((True, False, None))
     constant = whole and over.one_partition
     return replace(value.carried_by(sql), domain=domain, interval=interval, constant=constant)
+
+
+def _in_order(call: exp.Expr, over: Over, dialect: Dialect) -> exp.Expr | None:
+    """The window of a sum that has an order of its own, where the engine wants that of the window; else None."""
+    summed = call.this if isinstance(call, exp.Filter) else call
+    if dialect.windows_in_order or not isinstance(order := summed.this, exp.Order):
+        return None
+    order.replace(order.this)
+    return over.sql(call, order.expressions, WHOLE)
 
 
 def _over_each(node: exp.Expr, over: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

@@ -61,6 +61,7 @@ from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unproved_groups import check_groups
 from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
 from rewriter.split.values_beside_groups import values_beside_groups
@@ -114,20 +115,35 @@ def split(
 
     asked = counted_groups(plain, persons_of(catalog))
 
-    def read(query: exp.Query, *, several: bool = False, lengths: int = 0) -> tuple[_Splitter, Resolved]:
-        splitter = _Splitter(catalog, dialect, with_others, surely, several=several)
+    def read(
+        query: exp.Query, *, several: bool = False, lengths: int = 0, apart: bool = True
+    ) -> tuple[_Splitter, Resolved]:
+        splitter = _Splitter(catalog, dialect, with_others, surely, several=several, apart=apart)
         splitter.notes |= dict.fromkeys(notes)
+        again = partial(read, query, several=several, lengths=lengths, apart=False)
         try:
-            return splitter, splitter.query(query, {})
+            resolved = splitter.query(query, {})
+            # Rows of people are no answer: then the groups are those of everybody's rows.
+            return again() if isinstance(resolved, Relation) and splitter.parted else (splitter, resolved)
         except CountedGroups as refused:
-            return _or_else(refused, partial(read, query, several=True, lengths=lengths))
+            return _or_else(refused, partial(read, query, several=True, lengths=lengths, apart=apart))
+        except LimitedRows:
+            if splitter.parted:
+                return again()
+            raise
         except IsInterval as refused:
             seconds = with_seconds(query, refused) if lengths < MOST_LENGTHS else None
             if seconds is None:
                 raise
-            found = read(seconds, several=several, lengths=lengths + 1)
+            found = read(seconds, several=several, lengths=lengths + 1, apart=apart)
             found[0].notes[SECONDS_NOTE] = None
             return found
+        except (NeedsAnswer, Unbounded):
+            raise
+        except Refused as refused:
+            if splitter.parted:
+                return _or_else(refused, again)
+            raise
 
     try:
         splitter, resolved = read(asked)
@@ -141,6 +157,7 @@ def split(
     tree = without_unread(resolved.tree)
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
+    check_groups(one.releases, outer, dialect)
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty, catalog.rows)
     answers = frozenset(splitter.answers.used)
@@ -166,7 +183,11 @@ class CountedGroups(Refused):
 
 
 class _Splitter:
-    """One reading of a query. ``several``: groups of which a statement says whose they are may be several people's."""
+    """One reading of a query. ``several``: groups of which a statement says whose they are may be several people's.
+
+    ``apart``: groups by a key that is one person's where it is not NULL are made by the person as well, and ``parted``
+    says that some were.
+    """
 
     def __init__(
         self,
@@ -176,12 +197,15 @@ class _Splitter:
         surely: SurelyPresent | None = None,
         *,
         several: bool = False,
+        apart: bool = True,
     ) -> None:
         self._catalog = catalog
         self._dialect = dialect
         self._with_others = with_others
         self._surely = surely
         self._several = several
+        self._apart = apart
+        self.parted = False
         self._names = NamedQueries(catalog)
         self._set_operations = SetOperations(self.query, self._select, self._alias, dialect)
         self.answers = EarlierAnswers(catalog, self._alias, dialect)
@@ -431,14 +455,15 @@ class _Splitter:
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs, reported=block.reported)
-        person = None if any(key.value.identifies for key in grouped.keys) else named_person(grouped)
+        own = self._is_of_one_person(grouped)
+        person = None if own else named_person(grouped)
         if person is not None and self._several and not grouped.sets:
             source = groups_of_several(grouped, block, self._alias(), self._catalog, self._dialect)
             if source is not None:
                 return self._projection_of(grouped.outer, source, {})
         if person is not None:
             self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
-        if person is not None or any(key.value.identifies for key in grouped.keys):
+        if person is not None or own:
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
             if block.reported or any(key.column is not None for key in grouped.keys):
@@ -482,6 +507,17 @@ class _Splitter:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _is_of_one_person(self, grouped: Grouped) -> bool:
+        """Whether each group is one person's, but for one whose key is NULL: of that each person's rows are a group."""
+        if any(key.value.identifies for key in grouped.keys):
+            return True
+        held = next((key for key in grouped.keys if key.value.keys or key.value.ways), None)
+        if held is None or grouped.sets or not self._apart:
+            return False
+        self.parted = True
+        self.notes[f"rows in which {held.text} is missing are a group for each person"] = None
+        return True
 
     def _by_true_values(self, grouped: Grouped, block: SelectRows) -> Grouped:
         """Groups and aggregates by what people truly have, where they randomized it themselves."""

@@ -35,6 +35,8 @@ class Toy(IeeeDoubles):
     default_schema = "default"
     decimals_may_be_nan = False
     recomputes = True
+    sums_in_order = False
+    windows_in_order = False
     usual_escape = "\\"
     longest_text = None
     words = {word: f"toy_{word}" for word in WORDS}  # noqa: RUF012

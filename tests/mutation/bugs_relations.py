@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no_form_further"
 LIES = "tests/relations/test_facts_that_lie.py"
 MEANS = "tests/relations/test_forms_mean.py"
+OWN = "tests/relations/test_own_figures.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
 UNREAD = "tests/split/test_unread_columns.py"
 
@@ -410,5 +411,55 @@ BUGS: tuple[Bug, ...] = (
         "if aggregate.distinct:",
         "if not aggregate.kind.word:",
         MEANS,
+    ),
+    # A person's own figures
+    bug(
+        "rows are compared with a mean on a lattice",
+        "rewriter.aggregates.sums:_total",
+        "dialect.sums_in_order and not aggregate.fine",
+        "dialect.sums_in_order and aggregate.fine",
+        OWN,
+    ),
+    bug(
+        "a person's doubles are added as the rows of all come",
+        "rewriter.aggregates.sums:_total",
+        "exp.Sum(this=order)",
+        "exp.Sum(this=values)",
+        f"{OWN}::test_no_order_of_rows_decides_the_bits_of_a_sum",
+    ),
+    bug(
+        "a sum of a person's doubles is infinite",
+        "rewriter.aggregates.sums:_held",
+        "argument.magnitude is not None and",
+        "argument.magnitude is None or",
+        f"{OWN}::test_no_number_of_a_row_ends_a_statement",
+    ),
+    bug(
+        "the mean of equal decimals lies beside them",
+        "rewriter.aggregates.sums:Average.of_one_person",
+        "1 < unit <= _MOST_UNIT",
+        "unit > _MOST_UNIT",
+        OWN,
+    ),
+    bug(
+        "groups by a key that may be missing are those that many people share",
+        "rewriter.split.splitter:_Splitter._is_of_one_person",
+        "if held is None or grouped.sets",
+        "if held is not None or grouped.sets",
+        "tests/relations/test_missing_keys.py",
+    ),
+    bug(
+        "groups that an answer shows are each person's, and refused",
+        "rewriter.split.splitter:split",
+        "isinstance(resolved, Relation) and splitter.parted",
+        "isinstance(resolved, Relation) and several",
+        "tests/relations/test_missing_keys.py",
+    ),
+    bug(
+        "an average of groups too small to be shown is sold",
+        "rewriter.split.unproved_groups:check_groups",
+        "key is None or query.blocks",
+        "key is not None or query.blocks",
+        "tests/relations/test_missing_keys.py",
     ),
 )

@@ -59,6 +59,16 @@ def with_hops(catalog: Catalog) -> Catalog:
 class RelationalForms(Relations):
     """Draws relations of all forms over a world with second ways."""
 
+    def statement(self) -> str:
+        """Now and then over groups by a key that is one person's where it is not missing."""
+        if self.random.random() < 0.9:
+            return Relations.statement(self)
+        having = self.random.choice(["", " HAVING COUNT(*) > 1", " HAVING MAX(x) > 1"])
+        groups = f"SELECT y, COUNT(*) AS n, MAX(x) AS m FROM ({self._table()}) AS {self._alias()} GROUP BY y{having}"
+        asked = self.random.choice(["COUNT(*)", "COUNT(*), SUM(CASE WHEN n > 1 THEN 2 ELSE 1 END)", "n, COUNT(m)"])
+        by = " GROUP BY n" if asked.startswith("n,") else ""
+        return f"SELECT {asked} FROM ({groups}) AS {self._alias()}{by}"
+
     def relation(self, depth: int) -> str:
         if depth == 0 or self.random.random() < 0.4:
             return Relations.relation(self, depth)
@@ -76,6 +86,7 @@ class RelationalForms(Relations):
             self._beside_answer,
             self._looked_up,
             self._in_series,
+            self._beside_own_figures,
         ]
         return self.random.choice(forms)(depth - 1)
 
@@ -225,3 +236,18 @@ class RelationalForms(Relations):
         value = self.random.choice(["COUNT(*)", f"AVG({b}.x)", f"MAX({b}.x)"]) if "pid" in tie else "COUNT(*)"
         looked = f"(SELECT {value} FROM {inner} WHERE {tie} AND {b}.x BETWEEN 0 AND 9)"
         return f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM ({self.relation(depth)}) AS {a} WHERE {a}.x >= {looked}"
+
+    def _beside_own_figures(self, depth: int) -> str:
+        """Rows above, at or below what their own person's rows make, which is in no declared range."""
+        a, b, inner = self._alias(), self._alias(), self.relation(depth)
+        figure = self.random.choice(["AVG(x)", "SUM(x)", "MAX(x)", "SUM(DISTINCT x)", "AVG(x) FILTER (WHERE y > 1)"])
+        sign = self.random.choice([">", ">=", "=", "<=", "<>"])
+        groups = f"SELECT pid, {figure} AS m FROM ({inner}) AS {self._alias()} GROUP BY pid"
+        joined = f"({inner}) AS {a} JOIN ({groups}) AS {b} ON {b}.pid = {a}.pid"
+        over = f"{self.random.choice(['AVG(x)', 'SUM(x)'])} OVER (PARTITION BY pid)"
+        made = [
+            f"SELECT {a}.pid, {a}.k, {a}.x, {a}.y FROM {joined} WHERE {a}.x {sign} {b}.m",
+            f"SELECT {a}.pid, {a}.k, SIGN({a}.x - {b}.m) AS x, {a}.y FROM {joined}",
+            f"SELECT pid, k, x, y FROM (SELECT pid, k, x, y, {over} AS m FROM ({inner}) AS {a}) AS {b} WHERE x {sign} m",
+        ]
+        return self.random.choice(made)

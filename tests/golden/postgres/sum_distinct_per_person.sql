@@ -33,7 +33,9 @@ WITH released AS (
             THEN CAST(SUM(DISTINCT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END) AS DECIMAL(38, 2))
           END AS a0,
           (
-            CAST(SUM(DISTINCT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END) AS DOUBLE PRECISION) / CAST(COUNT(DISTINCT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END) AS DOUBLE PRECISION)
+            ROUND(CAST(SUM(DISTINCT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END) AS DOUBLE PRECISION) * 100e0) / (
+              CAST(COUNT(DISTINCT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END) AS DOUBLE PRECISION) * 100e0
+            )
           ) AS a1
         FROM "public"."visit" AS t1
         GROUP BY

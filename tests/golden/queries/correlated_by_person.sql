@@ -28,7 +28,9 @@ WITH partial AS (
           t1."patient_id" AS u,
           t1."patient_id" AS k0,
           (
-            CAST(SUM(t1."cost") AS DOUBLE) / CAST(COUNT(t1."cost") AS DOUBLE)
+            ROUND(CAST(SUM(t1."cost") AS DOUBLE) * 100e0) / (
+              CAST(COUNT(t1."cost") AS DOUBLE) * 100e0
+            )
           ) AS a0
         FROM "main"."visit" AS t1
         GROUP BY

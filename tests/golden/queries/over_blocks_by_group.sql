@@ -156,7 +156,9 @@ WITH released AS (
             ) AS u,
             t1."reason" AS k0,
             (
-              CAST(SUM(t1."cost") AS DOUBLE) / CAST(COUNT(t1."cost") AS DOUBLE)
+              ROUND(CAST(SUM(t1."cost") AS DOUBLE) * 100e0) / (
+                CAST(COUNT(t1."cost") AS DOUBLE) * 100e0
+              )
             ) AS a0,
             (
               (

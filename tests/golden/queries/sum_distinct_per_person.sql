@@ -42,7 +42,9 @@ WITH released AS (
           t1."patient_id" AS k0,
           TRY_CAST(SUM(DISTINCT t1."cost") AS DECIMAL(38, 2)) AS a0,
           (
-            CAST(SUM(DISTINCT t1."cost") AS DOUBLE) / CAST(COUNT(DISTINCT t1."cost") AS DOUBLE)
+            ROUND(CAST(SUM(DISTINCT t1."cost") AS DOUBLE) * 100e0) / (
+              CAST(COUNT(DISTINCT t1."cost") AS DOUBLE) * 100e0
+            )
           ) AS a1
         FROM "main"."visit" AS t1
         GROUP BY

@@ -1,0 +1,69 @@
+"""Groups that are computed with, by a number that nothing is known of: an order number, the number of a session.
+
+Such groups are most often one person's each, and then none is large enough to be shown: what is computed of those that
+are shown is NULL, or 0. That follows from the text and the policy, so it is said before anything is paid. Whoever means
+one person's groups groups by the person as well; whoever means groups of many people says so by counting these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from rewriter.columns import variable_behind
+from rewriter.declared import Kind
+from rewriter.dialects import Dialect
+from rewriter.keys import public_keys
+from rewriter.refused import Refused
+from rewriter.release import Key, Query, release_name
+from rewriter.statement import is_window_function
+
+
+def check_groups(releases: Sequence[Query], outer: exp.Query, dialect: Dialect) -> None:
+    """Refuse aggregates over such groups. Raises :class:`Refused`."""
+    for number, query in enumerate(releases):
+        key = next((key for key in query.keys if _is_any_number(key)), None)
+        if key is None or query.blocks or query.bound.rows == 1 or _counts_people(query):
+            continue
+        if _is_aggregated(release_name(number), outer) and public_keys(query.keys, query.filters, dialect) is None:
+            raise Refused(
+                f"groups by {key.text} may be one person's each, and groups of so few people are not shown",
+                hint=f"where each is one person's, GROUP BY {key.text} and the key of the person; for groups of many"
+                " people add HAVING COUNT(DISTINCT …) > 10 of that key, or the owner can declare a range of the column",
+            )
+
+
+def _is_any_number(key: Key) -> bool:
+    """Whether a key is a column of whole numbers without declared values."""
+    variable = variable_behind(key.value.sql)
+    if variable is None or variable.table.public or variable.lister is not None:
+        return False
+    column = variable.column
+    return column.type.kind is Kind.INTEGER and column.range is None and column.values is None
+
+
+def _counts_people(query: Query) -> bool:
+    """Whether groups are asked how many people they have."""
+    return any(one.distinct and one.argument is not None and one.argument.unit for one in query.aggregates)
+
+
+def _is_aggregated(name: str, outer: exp.Query) -> bool:
+    """Whether an aggregate stands over the rows of a table, or of a WITH query that reads it."""
+    for table in [one for one in outer.find_all(exp.Table) if one.name == name]:
+        node: exp.Expr | None = table
+        while node is not None:
+            if isinstance(node, exp.Select) and any(_aggregates(node)):
+                return True
+            if isinstance(node, exp.CTE) and node.alias != name and _is_aggregated(node.alias, outer):
+                return True
+            node = node.parent
+    return False
+
+
+def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
+    """The aggregates of a SELECT itself, which are no windows."""
+    for item in select.expressions:
+        for node in item.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+            if isinstance(node, exp.AggFunc) and not is_window_function(node):
+                yield node
