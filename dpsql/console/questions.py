@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ class ShownColumn:
 
     @property
     def measured(self) -> bool:
-        return any(end is not None for end in self.ends)
+        return any(self.margin(row) is not None for row in range(len(self.values)))
 
     @property
     def numeric(self) -> bool:
@@ -71,10 +72,12 @@ class ShownColumn:
         return bool(known) and all(isinstance(value, datetime.date) for value in known)
 
     def margin(self, row: int) -> float | None:
-        """The distance of a value to the farther end of its interval."""
+        """The distance of a value to the farther end of its interval; infinite where a measured number has none."""
         value, ends = self.values[row], self.ends[row] if self.ends else None
-        if ends is None or not _is_number(value):
+        if not self.ends or not _is_number(value):
             return None
+        if ends is None:
+            return math.inf
         return max(abs(float(end) - float(value)) for end in ends)  # type: ignore[arg-type]
 
     def text(self, row: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ def answer_html(answer: Answer) -> str:
         for value, width, column, end in zip(row, margin, answer.columns, ends, strict=True):
             told = escape(cell(value, width))
             if width is not None and value is not None:
-                told += f" ± {bar(width, isinstance(value, int))} {_drawn(float(value), width, end)}"  # type: ignore[arg-type]
+                told += f" ± {bar(width, isinstance(value, int))}"
+                if math.isfinite(width):
+                    told += f" {_drawn(float(value), width, end)}"  # type: ignore[arg-type]
             side = "right" if column.type.numeric else "left"
             cells.append(f'<td style="text-align:{side}">{told}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
@@ -57,7 +60,7 @@ def _end(answer: Answer, margins: list[tuple[float | None, ...]], at: int) -> fl
     found = [
         abs(float(row[at])) + width  # type: ignore[arg-type]
         for row, margin in zip(answer.rows, margins, strict=True)
-        if (width := margin[at]) is not None and row[at] is not None
+        if (width := margin[at]) is not None and row[at] is not None and math.isfinite(width)
     ]
     return max(found, default=0.0) or 1.0
 

@@ -42,7 +42,7 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     width = len(prepared.columns)
     columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
     rows = finished.rows.among(range(width))
-    known = known_margins(rows, finished.bars)
+    known = known_margins(rows, finished.bars, prepared.outer.measured)
     if prepared.program.shown:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         rows, known = _ends_in_place(prepared, rows, known, finished.bars)

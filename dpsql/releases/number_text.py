@@ -9,6 +9,9 @@ from rewriter.declared import Scalar
 
 Cell = Scalar | None
 
+UNKNOWN = "?"
+"""What stands after ± where a measured number has no finite interval."""
+
 
 def places(margin: float) -> int:
     """Decimal places that show a margin to two digits.
@@ -60,12 +63,14 @@ def _number(value: float | Decimal, margin: float | None) -> str:
 
 
 def bar(margin: float, whole: bool = False) -> str:
-    """A margin to two digits, never understated; for a whole number, to a whole number.
+    """A margin to two digits, never understated; for a whole number, to a whole number. An infinite one is not known.
 
-    >>> bar(0.3141), bar(6120.4), bar(12.2, whole=True), bar(0.0)
-    ('0.32', '6,200', '13', '0')
+    >>> bar(0.3141), bar(6120.4), bar(12.2, whole=True), bar(0.0), bar(math.inf)
+    ('0.32', '6,200', '13', '0', '?')
     """
-    if margin <= 0 or not math.isfinite(margin):
+    if not math.isfinite(margin):
+        return UNKNOWN
+    if margin <= 0:
         return f"{margin:g}"
     digits = 1 - math.floor(math.log10(margin))
     step = Decimal(1).scaleb(-(min(digits, 0) if whole else digits))
