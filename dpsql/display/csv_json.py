@@ -12,7 +12,7 @@ from dpsql.releases import UNKNOWN
 from rewriter.declared import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.reply import Answer
+    from dpsql.reply import Answer, Margin
 
 
 def as_csv(answer: Answer) -> str:
@@ -50,7 +50,7 @@ def as_json(answer: Answer) -> str:
     told = {
         "columns": [{"name": named.name, "type": str(named.type)} for named in answer.columns],
         "rows": [list(map(plain, row)) for row in answer.rows],
-        "margins": [[None if one is None else _margin(one) for one in row] for row in answer.margins],
+        "margins": [list(map(_margin, row)) for row in answer.every_margin],
         "paid": {
             "epsilon": float(answer.epsilon),
             "loss": paid,
@@ -61,7 +61,11 @@ def as_json(answer: Answer) -> str:
     return json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _margin(margin: float) -> float | str:
+def _margin(margin: Margin) -> object:
+    if isinstance(margin, tuple):
+        return list(map(_margin, margin))
+    if margin is None or math.isnan(margin):
+        return None
     return margin if math.isfinite(margin) else UNKNOWN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 
 from rewriter.declared import Scalar
@@ -48,6 +49,16 @@ def cell(value: Cell, margin: float | None = None) -> str:
     if isinstance(value, str):
         return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in value)
     return str(value)
+
+
+def list_cell(array: str, margins: Sequence[float]) -> str:
+    """An array's text, each measured number with its error bar.
+
+    >>> list_cell("{57.754,76.1256,NULL}", (0.31, math.inf, math.nan))
+    '{57.75 ± 0.31, 76.1256 ± ?, NULL}'
+    """
+    items = zip(items_of(array), margins, strict=True)
+    return "{" + ", ".join("NULL" if one is None else f"{_number(one, width)} ± {bar(width)}" for one, width in items) + "}"
 
 
 def _number(value: float | Decimal, margin: float | None) -> str:
