@@ -15,7 +15,6 @@ from dpsql.releases import Additive
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
 
-
 Margin = float | tuple[float, ...] | None
 """The half-width of a cell's interval, of an array those of its items."""
 

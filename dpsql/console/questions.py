@@ -81,10 +81,11 @@ class ShownColumn:
         return max(abs(float(end) - float(value)) for end in ends)  # type: ignore[arg-type]
 
     def text(self, row: int) -> str:
-        value, ends = self.values[row], self.ends[row] if self.ends else None
-        if isinstance(value, list):
-            known = zip(*ends, value, strict=True) if ends is not None else ()  # type: ignore[misc]
-            return list_cell(_array_text(value), [_item_margin(*one) for one in known] or [math.inf] * len(value))
+        items: object = self.values[row]
+        if isinstance(items, list):
+            ends: Any = self.ends[row] if self.ends else None
+            known = [] if ends is None else [_item_margin(*one) for one in zip(*ends, items, strict=True)]
+            return list_cell(_array_text(items), known or [math.inf] * len(items))
         # A month is a day without an hour.
         return cell(self.values[row], self.margin(row)).removesuffix(" 00:00:00")
 

@@ -58,7 +58,11 @@ def list_cell(array: str, margins: Sequence[float]) -> str:
     '{57.75 ± 0.31, 76.1256 ± ?, NULL}'
     """
     items = zip(items_of(array), margins, strict=True)
-    return "{" + ", ".join("NULL" if one is None else f"{_number(one, width)} ± {bar(width)}" for one, width in items) + "}"
+    return (
+        "{"
+        + ", ".join("NULL" if one is None else f"{_number(one, width)} ± {bar(width)}" for one, width in items)
+        + "}"
+    )
 
 
 def _number(value: float | Decimal, margin: float | None) -> str:

@@ -17,7 +17,6 @@ from rewriter.refused import Unbounded
 from rewriter.relations import learned_ranges, missing_ranges
 from rewriter.release import Aggregate, MeasuredBy
 
-
 _TWO_INTEGERS = 1 << 62
 
 

@@ -7,12 +7,11 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from dpsql.console.questions import shown_columns
 from dpsql import connect
+from dpsql.console.questions import shown_columns
 from dpsql.display import answer_html, answer_table, as_json, vertical_lines
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.price_text import errors_line
@@ -92,7 +91,9 @@ def test_on_every_interface(ana: Session, sql: str, exact: tuple[str, ...]) -> N
     assert [column.name for column in columns] == [column.name for column in answer.columns]
     for row, at in cells:
         assert columns[at].error(row) or " ± " in columns[at].text(row)
-    assert {(row, at) for at, column in enumerate(columns) for row in range(len(rows)) if column.error(row)} <= set(cells)
+    assert {(row, at) for at, column in enumerate(columns) for row in range(len(rows)) if column.error(row)} <= set(
+        cells
+    )
 
 
 def of_the_wire(value: object) -> object:

@@ -187,7 +187,9 @@ def test_a_column_is_the_same_in_python_and_in_arrow(numbers: list[int | None], 
 def test_means_are_those_of_each_group(pairs: list[tuple[int, int]], target: Type) -> None:
     ratio = Ratio((("a", Fraction(1, 180)),), (("b", Fraction(1, 180)),), Fraction(-40, 3), Fraction(220))
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
-    found = MeanEstimate(ratio)._means(IntegerColumn.of(a), IntegerColumn.of(b), Fraction(ROW), Output("x", target, ratio, ""))
+    found = MeanEstimate(ratio)._means(
+        IntegerColumn.of(a), IntegerColumn.of(b), Fraction(ROW), Output("x", target, ratio, "")
+    )
     expected = [cell_mean(target, ratio, *pair) for pair in pairs]
     assert [str(value) for value in found] == [str(value) for value in expected]
 

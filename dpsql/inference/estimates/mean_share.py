@@ -2,8 +2,8 @@
 
 Why a mean of nobody is NULL: where the noisy size of a group is below half a row, the measurements say as clearly as
 they can that the group is empty, and SQL's mean of no rows is NULL. The middle of the range would look like an answer.
-The decision reads noisy numbers only. Why no larger size is NULL, though its interval is the whole range: sizes that noise
-made large would be left, and their intervals held the mean of 5 to 20 rows 40 to 90 times in 100.
+The decision reads noisy numbers only. Why no larger size is NULL, though its interval is the whole range: sizes that
+noise made large would be left, and their intervals held the mean of 5 to 20 rows 76 to 94 times in 100.
 """
 
 from __future__ import annotations
