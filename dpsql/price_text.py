@@ -82,28 +82,27 @@ def price_line(answer: Answer) -> str:
     return "\n".join([*paid, f"Left: {left_over(left)}."])
 
 
-_MOST_COLUMNS = 8
-
-
 def errors_line(answer: Answer) -> str:
-    """The error of each measured column, the smallest and the largest of its rows; nothing where none is known.
+    """The error of each measured column, the smallest and the largest of its rows; ``?`` where one is not known.
 
     >>> from rewriter.declared import BIGINT, DOUBLE
     >>> from dpsql.reply import AnswerColumn
     >>> columns = AnswerColumn("n", BIGINT), AnswerColumn("avg", DOUBLE)
     >>> errors_line(Answer(columns, ((10, 2.5), (20, 3.5)), ((11.0, 0.217), (11.0, 0.31))))
     '95 %: n ± 11, avg ± 0.22 to 0.31'
+    >>> errors_line(Answer(columns, ((10, 2.5), (20, 3.5)), ((math.inf, 0.2), (math.inf, math.inf))))
+    '95 %: n ± ?, avg ± 0.20 to ?'
     """
     found = []
     margins = list(answer.margins)
     for at, column in enumerate(answer.columns):
-        known = [width for row in margins if (width := row[at]) is not None and math.isfinite(width)]
+        known = [width for row in margins if (width := row[at]) is not None]
+        known += [width for row in answer.items.get(at, ()) for width in row if not math.isnan(width)]
         if known:
             whole = column.type.kind is Kind.INTEGER
             least, most = bar(min(known), whole), bar(max(known), whole)
             found.append(f"{column.name} ± {least if least == most else f'{least} to {most}'}")
-    more = f" and {len(found) - _MOST_COLUMNS} more" if len(found) > _MOST_COLUMNS else ""
-    return f"95 %: {', '.join(found[:_MOST_COLUMNS])}{more}" if found else ""
+    return f"95 %: {', '.join(found)}" if found else ""
 
 
 def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> str:

@@ -15,6 +15,9 @@ from dpsql.releases import Additive
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
 
+Margin = float | tuple[float, ...] | None
+"""The half-width of a cell's interval, of an array those of its items."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
@@ -45,9 +48,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows that may be shown to anybody, with the half-width of the 95 % interval of each cell where it is known.
+    """Rows that may be shown to anybody, with the half-width of the 95 % interval of each measured number: infinite
+    where none is known, None for a key, a constant and all else that is exact.
 
-    ``items`` has, of a column of arrays, the smallest half-width of each item over all rows, 0 where none is known.
+    ``items`` has those of measured columns of arrays, by their places: of each row, those of all items, NaN of NULL.
     ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
     ``remaining`` asks the ledger when it is read.
     """
@@ -55,12 +59,22 @@ class Answer:
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar | None, ...], ...] = ()
     margins: Sequence[tuple[float | None, ...]] = ()
-    items: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    items: Mapping[int, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
     price: PrivacyLoss = field(default_factory=PrivacyLoss)
     epsilon: Fraction = Fraction(0)
     budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)
     notices: tuple[str, ...] = ()
     tag: str = "SELECT"
+
+    @property
+    def every_margin(self) -> tuple[tuple[Margin, ...], ...]:
+        """The margins with those of arrays, which have one for each item."""
+        if not self.items:
+            return tuple(self.margins)
+        return tuple(
+            tuple(self.items[at][number] if at in self.items else one for at, one in enumerate(row))
+            for number, row in enumerate(self.margins)
+        )
 
     @property
     def remaining(self) -> Budget:

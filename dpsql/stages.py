@@ -7,6 +7,7 @@ planned with values of which nothing but the type is known; its price is the sam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from dpsql.engines import Cancellation
 from dpsql.finish import Finished, Finisher, delivered
 from dpsql.prepare import Prepared, earlier_answer
 from dpsql.price import Priced, Pricing, Settled
+from dpsql.releases import UNKNOWN
 from dpsql.settings import Settings
 
 _TEXT = 80
@@ -105,7 +107,7 @@ def released_note(prepared: Prepared, finished: Finished) -> str:
     text = shortened(prepared)
     if len(shown.rows) == len(shown.columns) == 1:
         (value,), (margin,) = shown.rows[0], next(iter(shown.margins))
-        exact = "" if margin is None else f" ± {margin:.3g}"
+        exact = "" if margin is None else f" ± {margin:.3g}" if math.isfinite(margin) else f" ± {UNKNOWN}"
         shown_value = "NULL" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         what = f"{shown_value}{exact}"
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ import psycopg
 from psycopg import sql
 
 from dpsql.errors import error
-from dpsql.releases import Cell, bar, cell
+from dpsql.releases import Cell, bar, cell, list_cell
 
 EXPLAIN = "EXPLAIN (FORMAT JSON) "
 LONGEST = 64 * 1024
@@ -58,7 +59,7 @@ class ShownColumn:
 
     @property
     def measured(self) -> bool:
-        return any(end is not None for end in self.ends)
+        return any(self.margin(row) is not None for row in range(len(self.values)))
 
     @property
     def numeric(self) -> bool:
@@ -71,13 +72,20 @@ class ShownColumn:
         return bool(known) and all(isinstance(value, datetime.date) for value in known)
 
     def margin(self, row: int) -> float | None:
-        """The distance of a value to the farther end of its interval."""
+        """The distance of a value to the farther end of its interval; infinite where a measured number has none."""
         value, ends = self.values[row], self.ends[row] if self.ends else None
-        if ends is None or not _is_number(value):
+        if not self.ends or not _is_number(value):
             return None
+        if ends is None:
+            return math.inf
         return max(abs(float(end) - float(value)) for end in ends)  # type: ignore[arg-type]
 
     def text(self, row: int) -> str:
+        items: object = self.values[row]
+        if isinstance(items, list):
+            ends: Any = self.ends[row] if self.ends else None
+            known = [] if ends is None else [_item_margin(*one) for one in zip(*ends, items, strict=True)]
+            return list_cell(_array_text(items), known or [math.inf] * len(items))
         # A month is a day without an hour.
         return cell(self.values[row], self.margin(row)).removesuffix(" 00:00:00")
 
@@ -141,7 +149,7 @@ class AskingAnalyst:
                 return Result((), 0, tuple(self._notices), cursor.statusmessage or "")
             rows = cursor.fetchall()
             names = [column.name for column in cursor.description]
-            return Result(_columns(names, rows), len(rows), tuple(self._notices), cursor.statusmessage or "")
+            return Result(shown_columns(names, rows), len(rows), tuple(self._notices), cursor.statusmessage or "")
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """The rows of one of our own questions, about budget and columns."""
@@ -199,7 +207,7 @@ def _checked(text: str) -> str:
     return text.strip().rstrip(";")
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[ShownColumn, ...]:
+def shown_columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[ShownColumn, ...]:
     """The columns, each with the two after it where these are the ends of its intervals."""
     found: list[ShownColumn] = []
     at = 0
@@ -207,13 +215,25 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[Sho
         values = tuple(row[at] for row in rows)
         if list(names[at + 1 : at + 3]) == [f"{names[at]}_low", f"{names[at]}_high"]:
             pairs = [(row[at + 1], row[at + 2]) for row in rows]
-            ends = tuple(None if None in pair or not _is_number(pair[0]) else pair for pair in pairs)
+            ends = tuple(pair if all(map(_has_distance, pair)) else None for pair in pairs)
             found.append(ShownColumn(names[at], values, ends))
             at += 3
         else:
             found.append(ShownColumn(names[at], values))
             at += 1
     return tuple(found)
+
+
+def _array_text(items: Sequence[float | None]) -> str:
+    return "{" + ",".join("NULL" if one is None else str(one) for one in items) + "}"
+
+
+def _has_distance(value: object) -> bool:
+    return _is_number(value) or isinstance(value, list)
+
+
+def _item_margin(low: float | None, high: float | None, value: float | None) -> float:
+    return math.inf if low is None or high is None or value is None else max(high - value, value - low)
 
 
 def _is_number(value: object) -> bool:

@@ -13,6 +13,7 @@ from dpsql.display.explained_plan import explanation, explanation_lines
 from dpsql.display.terminal_tables import column, grid
 from dpsql.errors import Error
 from dpsql.price_text import price_line
+from dpsql.releases import Cell, cell, list_cell
 
 if TYPE_CHECKING:
     from dpsql.reply import Answer
@@ -24,17 +25,27 @@ def answer_table(answer: Answer) -> Table:
     """The rows of an answer, each measured value with the half-width of its 95 % interval."""
     columns = []
     for position in range(len(answer.columns)):
-        values = [row[position] for row in answer.rows]
-        columns.append(column(values, [row[position] for row in answer.margins]))
+        columns.append(_texts(answer, position))
     headers = [named.name for named in answer.columns]
     return grid(headers, columns, [named.type.numeric for named in answer.columns])
+
+
+def _texts(answer: Answer, position: int) -> list[str]:
+    values = [row[position] for row in answer.rows]
+    if (items := answer.items.get(position)) is not None:
+        return list(map(_list, values, items))
+    return column(values, [row[position] for row in answer.margins])
+
+
+def _list(value: Cell, widths: tuple[float, ...]) -> str:
+    return list_cell(value, widths) if isinstance(value, str) else cell(value)
 
 
 def rows_line(answer: Answer) -> str:
     """How many rows, as psql says it, and what ± means where there is one."""
     count = len(answer.rows)
     told = f"({count} row{'' if count == 1 else 's'}"
-    measured = any(margin is not None for row in answer.margins for margin in row)
+    measured = bool(answer.items) or any(margin is not None for row in answer.margins for margin in row)
     return f"{told}; ± is the 95 % error)" if measured else f"{told})"
 
 
@@ -42,10 +53,12 @@ def vertical_lines(answer: Answer) -> list[str]:
     """Each row as a block of lines, a line a column, as psql's expanded display has them."""
     wide = max(len(column.name) for column in answer.columns)
     found = []
-    for number, (row, margins) in enumerate(zip(answer.rows, answer.margins, strict=True), start=1):
-        found.append(f"-[ {number} ]".ljust(wide + 20, "-"))
-        for named, value, margin in zip(answer.columns, row, margins, strict=True):
-            found.append(f"{named.name:<{wide}} | {column([value], [margin])[0]}")
+    for number, (row, margins) in enumerate(zip(answer.rows, answer.margins, strict=True)):
+        found.append(f"-[ {number + 1} ]".ljust(wide + 20, "-"))
+        for position, (named, value, margin) in enumerate(zip(answer.columns, row, margins, strict=True)):
+            items = answer.items.get(position)
+            told = column([value], [margin])[0] if items is None else _list(value, items[number])
+            found.append(f"{named.name:<{wide}} | {told}")
     return found
 
 

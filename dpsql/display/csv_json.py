@@ -8,10 +8,11 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from dpsql.releases import UNKNOWN
 from rewriter.declared import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.reply import Answer
+    from dpsql.reply import Answer, Margin
 
 
 def as_csv(answer: Answer) -> str:
@@ -39,7 +40,8 @@ def field(value: Scalar | None) -> str:
 
 
 def as_json(answer: Answer) -> str:
-    """One object: columns, rows, the 95 % margin of each cell, what was paid and what is left.
+    """One object: columns, rows, the 95 % margin of each cell (``"?"`` where none is known of a measured number, null
+    where none is needed), what was paid and what is left.
 
     Rows are lists, since two columns may have one name. Decimals become numbers, dates ISO 8601 text.
     """
@@ -48,7 +50,7 @@ def as_json(answer: Answer) -> str:
     told = {
         "columns": [{"name": named.name, "type": str(named.type)} for named in answer.columns],
         "rows": [list(map(plain, row)) for row in answer.rows],
-        "margins": [list(map(plain, row)) for row in answer.margins],
+        "margins": [list(map(_margin, row)) for row in answer.every_margin],
         "paid": {
             "epsilon": float(answer.epsilon),
             "loss": paid,
@@ -57,6 +59,14 @@ def as_json(answer: Answer) -> str:
         "notices": list(answer.notices),
     }
     return json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _margin(margin: Margin) -> object:
+    if isinstance(margin, tuple):
+        return list(map(_margin, margin))
+    if margin is None or math.isnan(margin):
+        return None
+    return margin if math.isfinite(margin) else UNKNOWN
 
 
 def plain(value: Scalar | None) -> bool | int | float | str | None:

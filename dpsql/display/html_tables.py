@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
 from dpsql.price_text import left_over, price_line, price_lines
-from dpsql.releases import bar, cell
+from dpsql.releases import bar, cell, list_cell
 
 if TYPE_CHECKING:
     from dpsql.reply import Answer, Explanation
@@ -22,12 +23,17 @@ def answer_html(answer: Answer) -> str:
     ends = [_end(answer, margins, at) for at in range(len(answer.columns))]
     head = "".join(f"<th>{escape(column.name)}</th>" for column in answer.columns)
     body = []
-    for row, margin in list(zip(answer.rows, margins, strict=True))[:MOST_ROWS]:
+    for number, (row, margin) in enumerate(list(zip(answer.rows, margins, strict=True))[:MOST_ROWS]):
         cells = []
-        for value, width, column, end in zip(row, margin, answer.columns, ends, strict=True):
+        for at, (value, width, column, end) in enumerate(zip(row, margin, answer.columns, ends, strict=True)):
+            items = answer.items.get(at)
             told = escape(cell(value, width))
+            if items is not None and isinstance(value, str):
+                told = escape(list_cell(value, items[number]))
             if width is not None and value is not None:
-                told += f" ± {bar(width, isinstance(value, int))} {_drawn(float(value), width, end)}"  # type: ignore[arg-type]
+                told += f" ± {bar(width, isinstance(value, int))}"
+                if math.isfinite(width):
+                    told += f" {_drawn(float(value), width, end)}"  # type: ignore[arg-type]
             side = "right" if column.type.numeric else "left"
             cells.append(f'<td style="text-align:{side}">{told}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
@@ -57,7 +63,7 @@ def _end(answer: Answer, margins: list[tuple[float | None, ...]], at: int) -> fl
     found = [
         abs(float(row[at])) + width  # type: ignore[arg-type]
         for row, margin in zip(answer.rows, margins, strict=True)
-        if (width := margin[at]) is not None and row[at] is not None
+        if (width := margin[at]) is not None and row[at] is not None and math.isfinite(width)
     ]
     return max(found, default=0.0) or 1.0
 

@@ -29,7 +29,7 @@ def chart_lines(answer: Answer, width: int = 80) -> list[str]:
     rows = [row for row in range(len(answer.rows)) if at is not None and _number(answer.rows[row][at]) is not None]
     if at is None or len(rows) < 2:
         return []
-    margins = [row[at] or 0.0 for row in answer.margins]
+    margins = [_number(row[at]) or 0.0 for row in answer.margins]
     values = {row: _number(answer.rows[row][at]) or 0.0 for row in rows}
     labels = {row: _label(answer, row, at) for row in rows}
     told = {row: _told(answer, row, at) for row in rows}

@@ -25,7 +25,7 @@ from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import REPLICATE, REPLICATES, Family, Question
 from rewriter.plan import Output, Plan
 
-MOST = 399
+MOST = 199
 """Replicates of a small table: the error of an end is a tenth of the interval's width."""
 
 MOST_EFFORT = 50_000
@@ -68,7 +68,7 @@ def how_many(work: int, rows: int) -> int:
     """Replicates, for the effort of one and the rows of its answer; 0 where it would be too much.
 
     >>> how_many(6, 2), how_many(300, 10), how_many(3000, 10), how_many(9000, 10)
-    (399, 159, 39, 0)
+    (199, 159, 39, 0)
     """
     if max(work, rows) > TOO_MUCH:
         return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,13 +28,13 @@ from rewriter.front_door import Shown
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own. ``items``
-    has those of columns of arrays, by their places: of each item the smallest of all rows, 0 where none is known.
+    has those of measured columns of arrays, by their places: of each row, those of all items.
     """
 
     columns: tuple[AnswerColumn, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     margins: ColumnarRows
-    items: Mapping[int, tuple[float, ...]]
+    items: Mapping[int, tuple[tuple[float, ...], ...]]
 
 
 def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Delivered:
@@ -42,11 +43,15 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     width = len(prepared.columns)
     columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
     rows = finished.rows.among(range(width))
-    known = known_margins(rows, finished.bars)
+    known = known_margins(rows, finished.bars, prepared.outer.measured)
     if prepared.program.shown:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         rows, known = _ends_in_place(prepared, rows, known, finished.bars)
-    items = {at: found for at, bars in enumerate(finished.bars[:width]) if (found := _of_items(rows.columns[at], bars))}
+    items = {
+        at: _of_items(rows.columns[at], finished.bars[at])
+        for at, one in enumerate(prepared.outer.measured[:width])
+        if one.noisy and rows.columns[at].type.kind in (Kind.DOUBLES, Kind.INTEGERS)
+    }
     if prepared.program.shown:
         items = {at: found for at, found in items.items() if prepared.program.shown[at] is Shown.VALUE}
     if intervals:
@@ -58,21 +63,21 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     return Delivered(columns, in_zone(columns, rows, prepared.zone), known, items)
 
 
-def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[float, ...]:
-    """The smallest half-width of each item of a column of arrays; () of any other column."""
-    if bars is None or isinstance(bars, Intervals) or column.type.kind not in (Kind.DOUBLES, Kind.INTEGERS):
-        return ()
-    found: list[float] = []
-    for value, ends in zip(column, bars, strict=True):
-        if ends is None or not isinstance(value, str):
-            continue
-        low, middle, high = (items_of(text) for text in (ends[0], value, ends[1]))
-        found += [0.0] * (len(middle) - len(found))
-        for at, (below, item, above) in enumerate(zip(low, middle, high, strict=True)):
-            if below is not None and item is not None and above is not None:
-                width = max(above - item, item - below)
-                found[at] = min(found[at] or width, width)
+def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[tuple[float, ...], ...]:
+    """The half-width of each item of a column of arrays: infinite where none is known, NaN of NULL; () of no array."""
+    known = [None] * len(column) if bars is None or isinstance(bars, Intervals) else bars
+    found: list[tuple[float, ...]] = []
+    for value, ends in zip(column, known, strict=True):
+        middle = items_of(value) if isinstance(value, str) else []
+        low, high = [items_of(text) for text in ends] if ends is not None else ([None] * len(middle),) * 2
+        found.append(tuple(map(_of_item, low, middle, high)))
     return tuple(found)
+
+
+def _of_item(low: float | None, item: float | None, high: float | None) -> float:
+    if item is None:
+        return math.nan
+    return math.inf if low is None or high is None else max(high - item, item - low)
 
 
 def _ends_in_place(

@@ -95,21 +95,26 @@ def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequenc
         elif isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, sources))
         else:
-            ends = _exact(column, sources) if column.noisy else None
+            ends = _exact(column, values, sources) if column.noisy else None
             found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
 
 
-def _exact(column: Measured, sources: Sources) -> Intervals | None:
-    """The interval of a column in each row; of several branches, that of the branch whose rows are there."""
+def _exact(column: Measured, shown: ValueColumn, sources: Sources) -> Intervals | None:
+    """The interval of a column in each row; of several branches, that of the branch whose rows are there. A public
+    number, of a row that no release is behind, is its own interval."""
     if not isinstance(column.form, Either):
         return exact_ends(column, sources)
     found = Intervals.unknown(sources.size)
+    public = np.full(sources.size, any(not branch.noisy for branch in column.form.branches))
     for branch in column.form.branches:
-        slots = slots_of(branch.form)
-        own = np.flatnonzero(sources.known(sorted(slots))) if slots else np.zeros(0, dtype=np.int64)
+        slots = sorted(slots_of(branch.form))
+        own = np.flatnonzero(sources.known(slots)) if slots else np.zeros(0, dtype=np.int64)
+        for slot in slots:
+            public &= ~sources.known([slot])
         if branch.noisy and (ends := exact_ends(branch, sources.taken(own))) is not None:
             found.low[own], found.high[own] = ends.low, ends.high
+    found.low[public] = found.high[public] = shown.floats[public] if shown.type.numeric else math.nan
     return found
 
 
@@ -261,11 +266,14 @@ def interval_ends(bars: Bars | None, shown: ValueColumn) -> list[ValueColumn]:
     return found
 
 
-def known_margins(rows: ColumnarRows, bars: Sequence[Bars | None]) -> ColumnarRows:
-    """The distance of each cell to the farther end of its interval."""
+def known_margins(rows: ColumnarRows, bars: Sequence[Bars | None], measured: Sequence[Measured]) -> ColumnarRows:
+    """The distance of each cell to the farther end of its interval: infinite for a measured number without an end,
+    NULL for all that is not a measured number."""
     columns = [
-        _margins(column, ends) if isinstance(ends, Intervals) else ValueColumn.nothing(DOUBLE, len(rows))
-        for column, ends in zip(rows.columns, bars, strict=False)
+        _margins(column, ends if isinstance(ends, Intervals) else Intervals.unknown(len(rows)))
+        if one.noisy and column.type.numeric
+        else ValueColumn.nothing(DOUBLE, len(rows))
+        for column, ends, one in zip(rows.columns, bars, measured, strict=False)
     ]
     return ColumnarRows(columns, len(rows))
 
@@ -279,12 +287,10 @@ def widened_margins(columns: Sequence[AnswerColumn], measured: Sequence[Measured
 
 
 def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:
-    if not column.type.numeric:
-        return ValueColumn.nothing(DOUBLE, len(ends))
     value = column.floats
-    found = np.maximum(np.maximum(ends.high - value, value - ends.low), 0.0)
-    unknown = np.isnan(value) | np.isnan(ends.low) | np.isinf(ends.low) | np.isinf(ends.high)
-    return ValueColumn(DOUBLE, arrow=pa.array(found, mask=unknown))
+    with np.errstate(invalid="ignore"):
+        found = np.maximum(np.maximum(ends.high - value, value - ends.low), 0.0)
+    return ValueColumn(DOUBLE, arrow=pa.array(np.where(np.isnan(found), np.inf, found), mask=~column.known))
 
 
 def _outwards(ends: FloatArray, kind: Type, *, up: bool) -> ValueColumn:

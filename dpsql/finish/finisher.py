@@ -35,7 +35,7 @@ class Finisher:
 
         if prepared.program.virtual:
             return finish()
-        return self.finished.get(prepared, tables, (settings.consistent, settings.intervals), finish)
+        return self.finished.get(prepared, tables, settings.consistent, finish)
 
     def _finish(
         self, prepared: Prepared, made: Sequence[Made], settings: Settings, analyst: str, cancellation: Cancellation
@@ -55,22 +55,10 @@ class Finisher:
             columns, found, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
         rows = ColumnarRows.of([kind for _, kind in columns], found)
         bars = exact_bars(outer.measured, rows, pieces)
-        lacking: tuple[str, ...] = ()
-        if not settings.intervals and not prepared.program.shown:
-            lacking = lacking_notes([columns[at][0] for at in outer.question.wanted])
-        elif outer.question.wanted:
+        if outer.question.wanted:
             sources = prepared, tables, plans, rows, released, virtual
             tried = tried_bars(*sources, sandbox, cancellation, consistent, limit)
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
-        return Finished(columns, rows, bars, (*left_out, *chosen, *lacking, *told))
-
-
-def lacking_notes(names: Sequence[str]) -> tuple[str, ...]:
-    """That columns without a simple rule have no error bar until somebody asks for it, which takes longer.
-
-    >>> lacking_notes(["share"])
-    ('the error of share has no simple rule: SET dpsql.intervals = on finds it',)
-    """
-    return (f"the error of {', '.join(names)} has no simple rule: SET dpsql.intervals = on finds it",) if names else ()
+        return Finished(columns, rows, bars, (*left_out, *chosen, *told))

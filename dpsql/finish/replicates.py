@@ -26,7 +26,7 @@ FEWEST = 39
 """The least number of replicates that has a 2.5 % quantile."""
 
 _ONE_SIDED = 4 / 3
-"""From this quotient of its sides on an interval is made even; of 399 replicates, chance alone makes it once in 350.
+"""From this quotient of its sides on an interval is made even; of 199 replicates, chance alone makes it once in 30.
 
 Of the greater of two shares that differ by little, uneven ones held 76 to 95 times in 100, and even ones 95 to 98."""
 

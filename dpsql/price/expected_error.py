@@ -266,10 +266,10 @@ def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[floa
     """The notice of the errors of an answer whose price came from an error."""
     found = []
     for at, column in enumerate(columns):
-        widths = [row[at] for row in margins if row[at] is not None]
+        widths = [width for row in margins if (width := row[at]) is not None and math.isfinite(width)]
         if widths:
-            most = f", {max(widths):.3g} at most" if len(widths) > 1 else ""  # type: ignore[type-var]
-            found.append(f"{column.name} ±{float(np.median(widths)):.3g}{most}")  # type: ignore[arg-type]
+            most = f", {max(widths):.3g} at most" if len(widths) > 1 else ""
+            found.append(f"{column.name} ±{float(np.median(widths)):.3g}{most}")
     return (f"the error bars are now: {'; '.join(found)}",) if found else ()
 
 

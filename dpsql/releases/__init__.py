@@ -3,7 +3,7 @@
 from dpsql.releases.arrow_types import arrow_type, let_copy, try_arrow
 from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
-from dpsql.releases.number_text import Cell, bar, cell, down, items_of, places, up
+from dpsql.releases.number_text import UNKNOWN, Cell, bar, cell, down, items_of, list_cell, places, up
 from dpsql.releases.rank_columns import RankColumns
 from dpsql.releases.store import Entry, ReleaseFacts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable, ReportDraws
@@ -18,6 +18,7 @@ from dpsql.releases.value_column import (
 )
 
 __all__ = [
+    "UNKNOWN",
     "Additive",
     "Cell",
     "ColumnarRows",
@@ -46,6 +47,7 @@ __all__ = [
     "heaviest",
     "items_of",
     "let_copy",
+    "list_cell",
     "places",
     "rounded",
     "try_arrow",

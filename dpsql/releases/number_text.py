@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 
 from rewriter.declared import Scalar
 
 Cell = Scalar | None
+
+UNKNOWN = "?"
+"""What stands after ± where a measured number has no finite interval."""
 
 
 def places(margin: float) -> int:
@@ -47,6 +51,20 @@ def cell(value: Cell, margin: float | None = None) -> str:
     return str(value)
 
 
+def list_cell(array: str, margins: Sequence[float]) -> str:
+    """An array's text, each measured number with its error bar.
+
+    >>> list_cell("{57.754,76.1256,NULL}", (0.31, math.inf, math.nan))
+    '{57.75 ± 0.31, 76.1256 ± ?, NULL}'
+    """
+    items = zip(items_of(array), margins, strict=True)
+    return (
+        "{"
+        + ", ".join("NULL" if one is None else f"{_number(one, width)} ± {bar(width)}" for one, width in items)
+        + "}"
+    )
+
+
 def _number(value: float | Decimal, margin: float | None) -> str:
     if not math.isfinite(value):
         return str(value)
@@ -60,12 +78,14 @@ def _number(value: float | Decimal, margin: float | None) -> str:
 
 
 def bar(margin: float, whole: bool = False) -> str:
-    """A margin to two digits, never understated; for a whole number, to a whole number.
+    """A margin to two digits, never understated; for a whole number, to a whole number. An infinite one is not known.
 
-    >>> bar(0.3141), bar(6120.4), bar(12.2, whole=True), bar(0.0)
-    ('0.32', '6,200', '13', '0')
+    >>> bar(0.3141), bar(6120.4), bar(12.2, whole=True), bar(0.0), bar(math.inf)
+    ('0.32', '6,200', '13', '0', '?')
     """
-    if margin <= 0 or not math.isfinite(margin):
+    if not math.isfinite(margin):
+        return UNKNOWN
+    if margin <= 0:
         return f"{margin:g}"
     digits = 1 - math.floor(math.log10(margin))
     step = Decimal(1).scaleb(-(min(digits, 0) if whole else digits))

@@ -17,10 +17,12 @@ from rewriter.aggregates.counts import COUNT, count_where, one_or_zero
 from rewriter.columns import most_in_total
 from rewriter.declared import BIGINT, DOUBLE, ContributionBound, Interval, Kind, Type, decimal
 from rewriter.dialects import Dialect, double, when, wrap
-from rewriter.expressions import Value, clipped_steps, lattice
+from rewriter.expressions import Value, clipped_steps, lattice, limits_of
 from rewriter.refused import Unbounded
 from rewriter.relations import learned_ranges, missing_ranges
 from rewriter.release import Aggregate, MeasuredBy
+
+_TWO_INTEGERS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,17 @@ class Sum(AggregateFunction):
         return Aggregate(self, value, call.test, False, call.wording, within)
 
     def output_type(self, aggregate: Aggregate) -> Type:
-        """Of whole numbers BIGINT, of decimals a long decimal."""
+        """PostgreSQL's: BIGINT of INTEGER, of BIGINT and of decimals a decimal that no sum exceeds.
+
+        Integers are widened where they are computed (INTEGER + 1 has 64 bits), so that their limits say which they are:
+        no product of two INTEGERs is beyond 2⁶².
+        """
         summed = aggregate.value.type
         if summed.kind is Kind.DOUBLE:
             return DOUBLE
-        return decimal(38, summed.scale) if summed.kind is Kind.DECIMAL else BIGINT
+        if summed.kind is Kind.DECIMAL:
+            return decimal(38, summed.scale)
+        return BIGINT if max(map(abs, limits_of(aggregate.value))) <= _TWO_INTEGERS else decimal(38, 0)
 
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         argument = aggregate.value

@@ -1,6 +1,6 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import RISING, hull, is_literal, literal, typed
+from rewriter.expressions.build import RISING, hull, is_literal, limits_of, literal, typed
 from rewriter.expressions.capture_patterns import check_capture
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
@@ -94,6 +94,7 @@ __all__ = [
     "lattice",
     "length_of",
     "limit_of",
+    "limits_of",
     "literal",
     "makes_rows",
     "moved_in",

@@ -205,6 +205,9 @@ def combination(
     value = _of_type(steps, known, step, Interval(low, high), dialect)
     if value is None:
         return None
+    if all(aggregate.output_type == BIGINT for _, aggregate in factors):
+        # What is clipped stays within, and so does the type of the sum.
+        value = replace(value, limits=(math.floor(low), math.ceil(high)))
     notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
     text = _text(factors)
     return Aggregate(SUM, value, None, False, Wording(text, (text,)), notes=notes, combines=True)

@@ -20,8 +20,9 @@ from tests.audit.scenario import Client, Scenario
 from tests.audit.worlds import EMPTY, FIRST, FULL, ONE, Worlds
 
 _NUMBER = r"\d[\d.,]*(e[+-]?\d+)?"
-_COLUMN = rf"[^±]+ ± {_NUMBER}( to {_NUMBER})?"
-_WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( and \d+ more)?( \(SET dpsql\.intervals = on for columns\))?")
+_WIDTH = rf"({_NUMBER}|\?)"
+_COLUMN = rf"[^±]+ ± {_WIDTH}( to {_WIDTH})?"
+_WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( \(SET dpsql\.intervals = on for columns\))?")
 _PROGRESS = re.compile(r"step \d+ of \d+ begins; all of them were paid for before the first")
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")
 _LATTICE = (

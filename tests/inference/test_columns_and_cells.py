@@ -55,12 +55,17 @@ def cell_quotient(target: Type, above: int, below: int) -> Scalar:
         return math.copysign(sys.float_info.max, above)
 
 
+ROW = 180
+"""What one row adds to both sides of a mean."""
+
+
 def cell_mean(target: Type, ratio: Ratio, a: int, b: int) -> Scalar | None:
     width = ratio.high - ratio.low
     unit = math.lcm(ratio.low.denominator, width.denominator)
     low, span = int(ratio.low * unit), int(width * unit)
     total, part = a + b, min(max(a, 0), a + b)
-    return cell_quotient(target, low * total + span * part, unit * total) if total > 0 else None
+    nobody = 2 * total < ROW or total <= 0
+    return None if nobody else cell_quotient(target, low * total + span * part, unit * total)
 
 
 def cells_finished(plan: Plan, columns: Sequence[list[int]]) -> list[list[int]]:
@@ -182,7 +187,9 @@ def test_a_column_is_the_same_in_python_and_in_arrow(numbers: list[int | None], 
 def test_means_are_those_of_each_group(pairs: list[tuple[int, int]], target: Type) -> None:
     ratio = Ratio((("a", Fraction(1, 180)),), (("b", Fraction(1, 180)),), Fraction(-40, 3), Fraction(220))
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
-    found = MeanEstimate(ratio)._means(IntegerColumn.of(a), IntegerColumn.of(b), Output("x", target, ratio, ""))
+    found = MeanEstimate(ratio)._means(
+        IntegerColumn.of(a), IntegerColumn.of(b), Fraction(ROW), Output("x", target, ratio, "")
+    )
     expected = [cell_mean(target, ratio, *pair) for pair in pairs]
     assert [str(value) for value in found] == [str(value) for value in expected]
 

@@ -1,8 +1,9 @@
 """The share a/(a+b) of a mean, whose sides are sums of the same noisy integers: values, and how far noise moves it.
 
-Why a mean of nobody is NULL: where the noisy size of a group is not positive, the measurements say as clearly as they
-can that the group is empty, and SQL's mean of no rows is NULL. The middle of the range would look like an answer.
-The decision reads noisy numbers only.
+Why a mean of nobody is NULL: where the noisy size of a group is below half a row, the measurements say as clearly as
+they can that the group is empty, and SQL's mean of no rows is NULL. The middle of the range would look like an answer.
+The decision reads noisy numbers only. Why no larger size is NULL, though its interval is the whole range: sizes that
+noise made large would be left, and their intervals held the mean of 5 to 20 rows 76 to 94 times in 100.
 """
 
 from __future__ import annotations
@@ -96,21 +97,21 @@ class MeanEstimate(Estimate[Ratio]):
             sides = (IntegerColumn.nearest_to(side[: len(noisy.keys)]) for side in joined)
             columns = dict(zip(estimator.statistics, sides, strict=True))
         above, below = share.sides(columns, len(noisy.keys))
-        means = self._means(above, below, output)
+        means = self._means(above, below, share.row, output)
         down, up = share.reaches(*_enlarged(above, below, groups.shrunk), noisy.noise)
         width = float(estimator.high - estimator.low)
         down, up = down * width, up * width
         margins, reaches = ValueColumn.of_floats(np.maximum(down, up)), ColumnarRows.of_floats(down, up)
         return ReleasedColumn(output.name, output.type, means, margins, reaches)
 
-    def _means(self, above: IntegerColumn, below: IntegerColumn, output: Output) -> ValueColumn:
-        """The mean of each group, NULL of nobody."""
+    def _means(self, above: IntegerColumn, below: IntegerColumn, row: Fraction, output: Output) -> ValueColumn:
+        """The mean of each group, NULL of nobody; one row adds ``row`` to both sides together."""
         width = self.estimator.high - self.estimator.low
         # In common units, the range begins at ``low`` and is ``span`` wide.
         unit = math.lcm(self.estimator.low.denominator, width.denominator)
         low, span = int(self.estimator.low * unit), int(width * unit)
         total = weighted([(above, 1), (below, 1)], len(above))
-        known = (total.array > 0).astype(np.bool_)
+        known = (total.array >= max(math.ceil(row / 2), 1)).astype(np.bool_)
         rows, some = total, above
         if not known.all():
             places = np.flatnonzero(known)

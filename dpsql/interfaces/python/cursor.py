@@ -14,7 +14,7 @@ from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describ
 from rewriter.declared import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.reply import Answer, Budget, Explanation
+    from dpsql.reply import Answer, Budget, Explanation, Margin
 
 Row = tuple[Scalar | None, ...]
 Parameters = Sequence[object] | Mapping[str, object]
@@ -87,7 +87,7 @@ class Cursor:
 
     def df(self, *, margins: bool = False) -> Any:
         """The rows not fetched yet as a ``pandas.DataFrame``; with ``margins``, the half-width of each number's 95 %
-        interval in a column ``NAME_margin`` beside it."""
+        interval in a column ``NAME_margin`` beside it: infinite where none is known, NaN of what is exact."""
         _needed("pandas", "df()")
         first = self._next
         try:
@@ -104,7 +104,7 @@ class Cursor:
         return found
 
     def _with_margins(self, frame: Any, first: int) -> None:
-        known = list(self._result().margins)[first:]
+        known = self._result().every_margin[first:]
         for at in reversed(range(len(self._result().columns))):
             widths = [row[at] for row in known]
             if any(width is not None for width in widths):
@@ -170,9 +170,10 @@ class Cursor:
         return self._last().price
 
     @property
-    def margins(self) -> tuple[tuple[float | None, ...], ...]:
-        """Per row and column of the whole answer, the half-width of the cell's 95 % interval, where known."""
-        return tuple(self._last().margins)
+    def margins(self) -> tuple[tuple[Margin, ...], ...]:
+        """Per row and column of the whole answer, the half-width of the cell's 95 % interval: infinite where none is
+        known of a measured number, None for all that is exact, and of an array one for each item."""
+        return self._last().every_margin
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import NotSupportedError, ProgrammingError, install
@@ -37,7 +38,7 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
         label = answer.columns[at].name
         known = [row for row in range(len(names)) if answer.rows[row][at] is not None and places[row] is not None]
         values = [float(answer.rows[row][at]) for row in known]  # type: ignore[arg-type]
-        errors = [margins[row][at] or 0.0 for row in known]
+        errors = [0.0 if (one := margins[row][at]) is None or math.isinf(one) else one for row in known]
         if temporal:
             own = sorted(zip((places[row] for row in known), values, errors, strict=True))
             axes.errorbar(*zip(*((when, value) for when, value, _ in own), strict=True),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 
 from dpsql.releases import Cell, places
 from dpsql.reply import Answer, AnswerColumn
@@ -21,9 +22,7 @@ def meaningful(answer: Answer, *, intervals: bool) -> tuple[Row, ...]:
     """The rows of an answer, rounded. With ``intervals``, the two columns after a measured one are its ends: they are
     rounded outwards."""
     rounds: dict[int, Callable[[Cell], Cell]] = {}
-    arrays = {
-        at: [places(one) if one and math.isfinite(one) else None for one in items] for at, items in answer.items.items()
-    }
+    arrays = {at: _item_decimals(rows) for at, rows in answer.items.items()}
     numbers: dict[int, list[int | None]] = {at: [decimals] for at, decimals in _decimals(answer).items()}
     for at, decimals in (numbers | arrays).items():
         kinds: list[_Rounding] = [_nearest]
@@ -66,6 +65,19 @@ def _item(text: str, rounded: Callable[[float], float] | None) -> str:
     if rounded is None or text == "NULL" or not math.isfinite(number := float(text)):
         return text
     return str(rounded(number)).removesuffix(".0")
+
+
+def _item_decimals(rows: Sequence[tuple[float, ...]]) -> list[int | None]:
+    """The decimal places of each item of a column of arrays.
+
+    >>> _item_decimals([(0.5, math.inf), (0.02, math.inf)])
+    [3, None]
+    """
+    found: list[int | None] = []
+    for widths in zip_longest(*rows, fillvalue=0.0):
+        known = [one for one in widths if one > 0 and math.isfinite(one)]
+        found.append(places(min(known)) if known else None)
+    return found
 
 
 def _decimals(answer: Answer) -> dict[int, int]:

@@ -11,7 +11,7 @@ SELECT COUNT(*), SUM(n) FROM (
 --   s0: Σ(n - 0) (steps of 1/524288, at most 2097152000)
 --   s1: Σ(100 - n) (steps of 1/524288, at most 2097152000)
 -- a0: COUNT(*) (bigint) = 1/52428800 · s0 + 1/52428800 · s1, rounded, at least 0
--- a1: SUM(n) (bigint) = 1/524288 · s0, rounded
+-- a1: SUM(n) (decimal(38,0)) = 1/524288 · s0, rounded
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 100]
 WITH partial AS (

@@ -6,7 +6,7 @@ WITH v AS (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS s, MAX(cost) AS m FROM
 -- one unit moves: l1 40, l2 40
 --   s0: Σ(n - 0) (steps of 1, at most 40)
 --   s1: Σ(40 - n) (steps of 1, at most 40)
--- a0: SUM(n) (bigint) = s0, rounded
+-- a0: SUM(n) (decimal(38,0)) = s0, rounded
 -- a1: COUNT(*) (bigint) = 1/40 · s0 + 1/40 · s1, rounded, at least 0
 -- note: n is clipped into [1, 40]
 WITH released AS (
