@@ -1,0 +1,51 @@
+"""``python -m tests.tape record FILE`` and ``python -m tests.tape compare A B``: what becomes of every statement."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.tape.comparing import KINDS, compared
+from tests.tape.recording import Tape, recorded
+from tests.tape.sources import corpora, golden
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.tape")
+    commands = parser.add_subparsers(dest="command", required=True)
+    record = commands.add_parser("record", help="write what becomes of every statement")
+    record.add_argument("file", type=Path, help="JSON lines; packed if the name ends with .gz")
+    record.add_argument("--corpus", type=Path, action="append", default=[], help="a folder of corpora, or several")
+    record.add_argument("--jobs", type=int, default=2)
+    compare = commands.add_parser("compare", help="explain what differs; fails unless all is equal or better")
+    compare.add_argument("before", type=Path)
+    compare.add_argument("after", type=Path)
+    compare.add_argument(
+        "--accept", action="append", default=[], choices=KINDS, help="a kind that was read and is meant"
+    )
+    compare.add_argument("--examples", type=int, default=3)
+    told = parser.parse_args(arguments)
+    return _compare(told) if told.command == "compare" else _record(told)
+
+
+def _compare(told: argparse.Namespace) -> int:
+    comparison = compared(Tape.read(told.before), Tape.read(told.after))
+    for line in comparison.lines(told.examples):
+        print(line)
+    return 0 if comparison.fit(told.accept) else 1
+
+
+def _record(told: argparse.Namespace) -> int:
+    batches = [*golden()]
+    for folder in told.corpus:
+        batches += corpora(folder)
+    tape = recorded(batches, told.jobs)
+    tape.write(told.file)
+    answered = sum(entry["refused"] is None for entry in tape.entries.values())
+    print(f"{len(tape.entries)} statements under {len(tape.words)} policies, {answered} answered, {tape.seconds:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
