@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from tests.tape.comparing import KINDS, compared
 from tests.tape.recording import Tape, recorded
-from tests.tape.sources import corpora, golden
+from tests.tape.sources import collected, corpora, golden
+
+STATEMENTS = Path(".tape/statements")
+"""What tests have asked; no part of the repository."""
+PLACE = "TAPE_STATEMENTS"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,8 +32,26 @@ def main(arguments: list[str] | None = None) -> int:
         "--accept", action="append", default=[], choices=KINDS, help="a kind that was read and is meant"
     )
     compare.add_argument("--examples", type=int, default=3)
+    collect = commands.add_parser("collect", help="run tests, and note which statements they ask")
+    collect.add_argument("tests", nargs="*", default=["tests"], help="files or folders of tests; all by default")
+    collect.add_argument("--jobs", type=int, default=2)
     told = parser.parse_args(arguments)
+    if told.command == "collect":
+        return _collect(told)
     return _compare(told) if told.command == "compare" else _record(told)
+
+
+def _collect(told: argparse.Namespace) -> int:
+    if STATEMENTS.exists():
+        shutil.rmtree(STATEMENTS)
+    plugin = ["-p", "tests.tape.collecting", "-p", "no:warnings", "-n", str(told.jobs)]
+    environment = {**os.environ, PLACE: str(STATEMENTS.absolute())}
+    code = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugin, *told.tests], env=environment, check=False
+    ).returncode
+    batches = list(collected(STATEMENTS))
+    print(f"{sum(len(asked) for _, asked in batches)} statements under {len(batches)} policies in {STATEMENTS}")
+    return code
 
 
 def _compare(told: argparse.Namespace) -> int:
@@ -37,7 +62,7 @@ def _compare(told: argparse.Namespace) -> int:
 
 
 def _record(told: argparse.Namespace) -> int:
-    batches = [*golden()]
+    batches = [*golden(), *collected(STATEMENTS)]
     for folder in told.corpus:
         batches += corpora(folder)
     tape = recorded(batches, told.jobs)

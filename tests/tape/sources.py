@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -35,6 +37,27 @@ def golden() -> Iterator[Batch]:
                 told["tables"]["visit"]["columns"]["day"]["range"][1] = "now"
             name = f"golden {accounting.name}{', growing' if grows else ''}"
             yield World(name, yaml.safe_dump(told, sort_keys=False), schema), statements
+
+
+def collected(folder: Path) -> Iterator[Batch]:
+    """What tests have asked, as :mod:`tests.tape.collecting` has noted it, each statement once in each world."""
+    worlds = {world.name: world for world, _ in golden()}
+    worlds["golden"] = replace(worlds["golden zcdp"], name="golden, of tests")
+    asked: dict[str, dict[str, Asked]] = {}
+    for part in sorted(folder.glob("*.jsonl")):
+        for line in part.read_text(encoding="utf-8").splitlines():
+            told = json.loads(line)
+            if "policy" in told:
+                worlds[told["name"]] = World(**told)
+                continue
+            parameters = told["parameters"]
+            given = json.dumps([told["sql"], told["settings"], parameters], sort_keys=True)
+            name = f"{told['test']} {hashlib.sha256(given.encode()).hexdigest()[:8]}"
+            parameters = parameters if isinstance(parameters, dict) else tuple(parameters)
+            statement = Asked(name, told["sql"], told["settings"], parameters)
+            asked.setdefault(told["world"], {}).setdefault(given, statement)
+    for name, statements in sorted(asked.items()):
+        yield worlds[name], list(statements.values())
 
 
 def corpora(folder: Path) -> Iterator[Batch]:
