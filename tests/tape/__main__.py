@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.tape.comparing import KINDS, compared
 from tests.tape.recording import Tape, recorded
+from tests.tape.respell import report, respelt
 from tests.tape.sources import collected, corpora, golden
 
 STATEMENTS = Path(".tape/statements")
@@ -35,7 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
     collect = commands.add_parser("collect", help="run tests, and note which statements they ask")
     collect.add_argument("tests", nargs="*", default=["tests"], help="files or folders of tests; all by default")
     collect.add_argument("--jobs", type=int, default=2)
+    again = commands.add_parser("respell", help="ask every statement in other words: same plans, same price?")
+    again.add_argument("--corpus", type=Path, action="append", default=[])
+    again.add_argument("--every", type=int, default=1, help="take each so-many-th statement of a world alone")
+    again.add_argument("--examples", type=int, default=2)
+    again.add_argument("--jobs", type=int, default=2)
     told = parser.parse_args(arguments)
+    if told.command == "respell":
+        return _respell(told)
     if told.command == "collect":
         return _collect(told)
     return _compare(told) if told.command == "compare" else _record(told)
@@ -59,6 +67,16 @@ def _compare(told: argparse.Namespace) -> int:
     for line in comparison.lines(told.examples):
         print(line)
     return 0 if comparison.fit(told.accept) else 1
+
+
+def _respell(told: argparse.Namespace) -> int:
+    # Of the golden queries, those of one accounting: the others are the same words.
+    own = [(world, asked) for world, asked in golden() if world.name == "golden zcdp"]
+    batches = [*own, *collected(STATEMENTS), *(one for folder in told.corpus for one in corpora(folder))]
+    sample = [(world, asked[:: told.every]) for world, asked in batches]
+    for line in report(respelt(sample, told.jobs), told.examples):
+        print(line)
+    return 0
 
 
 def _record(told: argparse.Namespace) -> int:

@@ -48,7 +48,8 @@ def record(world: OpenWorld, asked: Asked) -> Entry:
                 | ({"curve": list(map(str, explanation.price.curve))} if explanation.price.curve else {}),
                 "notices": list(explanation.notices),
             }
-            entry["dialects"] = {name: _hash_of(other, asked) for name, other in world.others.items()}
+            others = world.others if asked.spelt else {}
+            entry["dialects"] = {name: _hash_of(other, asked) for name, other in others.items()}
     except Exception as error:
         for what in ("plans", "releases", "outer", "columns", "expected", "price", "notices"):
             entry.pop(what, None)

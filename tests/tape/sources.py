@@ -15,6 +15,8 @@ from tests.golden.pairs import FOLDER, pairs
 from tests.tape.worlds import Asked, World
 
 Batch = tuple[World, list[Asked]]
+_SPELT = 4
+"""Of what tests ask, one statement in so many is planned for every dialect."""
 
 
 def golden() -> Iterator[Batch]:
@@ -36,7 +38,10 @@ def golden() -> Iterator[Batch]:
                 told["tables"]["visit"]["refresh"] = "1 week"
                 told["tables"]["visit"]["columns"]["day"]["range"][1] = "now"
             name = f"golden {accounting.name}{', growing' if grows else ''}"
-            yield World(name, yaml.safe_dump(told, sort_keys=False), schema), statements
+            # The dialects' SQL follows from the norm that people are clipped in: these two have one each.
+            spelt = accounting.name in ("zcdp", "pure")
+            world = World(name, yaml.safe_dump(told, sort_keys=False), schema)
+            yield world, [replace(one, spelt=spelt) for one in statements]
 
 
 def collected(folder: Path) -> Iterator[Batch]:
@@ -52,9 +57,10 @@ def collected(folder: Path) -> Iterator[Batch]:
                 continue
             parameters = told["parameters"]
             given = json.dumps([told["sql"], told["settings"], parameters], sort_keys=True)
-            name = f"{told['test']} {hashlib.sha256(given.encode()).hexdigest()[:8]}"
+            digest = hashlib.sha256(given.encode()).hexdigest()
+            spelt = int(digest, 16) % _SPELT == 0
             parameters = parameters if isinstance(parameters, dict) else tuple(parameters)
-            statement = Asked(name, told["sql"], told["settings"], parameters)
+            statement = Asked(f"{told['test']} {digest[:8]}", told["sql"], told["settings"], parameters, spelt)
             asked.setdefault(told["world"], {}).setdefault(given, statement)
     for name, statements in sorted(asked.items()):
         yield worlds[name], list(statements.values())

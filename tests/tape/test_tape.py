@@ -64,9 +64,9 @@ def again(tape: Tape, old: str, new: str) -> dict[str, set[str]]:
 
 
 def test_two_recordings_of_one_sample_are_equal() -> None:
-    sample = [(world, statements[::16]) for world, statements in golden() if world.name.startswith("golden zcdp")]
+    sample = [(world, statements[::32]) for world, statements in golden() if world.name.startswith("golden zcdp")]
     first, second = recorded(sample, jobs=1), recorded(sample, jobs=1)
-    assert len(first.entries) > 15
+    assert len(first.entries) > 8
     comparison = compared(first, second)
     assert comparison.equal == len(first.entries)
     assert comparison.fit()
@@ -77,7 +77,7 @@ def test_all_that_is_answered_is_on_it(tape: Tape) -> None:
     assert [tape.entries[f"clinic: {sql}"]["refused"] is None for sql in (COUNT, SUM, MIN)] == [True, True, False]
     entry = tape.entries[f"clinic: {SUM}"]
     assert [name for name, _ in entry["columns"]] == ["sex", "sum"]
-    assert entry["price"] == {"rho": "1/200"} or set(entry["price"]) == {"rho"}
+    assert entry["price"] == {"rho": "1/200"}  # Of an epsilon of 0.1: half of its square.
     assert set(entry["dialects"]) == {"postgres", "spark"}
     # One person has one age, of 0 to 120, in one group.
     assert any("120" in line for line in entry["plans"][0]["moves"])
@@ -97,8 +97,10 @@ def test_a_sensitivity_that_falls_is_no_gain_before_it_was_read(tape: Tape) -> N
 
 def test_a_price_is_reported(tape: Tape) -> None:
     dearer, cheaper = again(tape, "epsilon: 0.1", "epsilon: 0.2"), again(tape, "epsilon: 0.1", "epsilon: 0.05")
-    assert dearer == {COUNT: {"price up", "error down"}, SUM: {"price up", "error down"}}
-    assert cheaper == {COUNT: {"price down", "error up"}, SUM: {"price down", "error up"}}
+    for sql in (COUNT, SUM):  # A notice may name a number that hangs on the price.
+        assert dearer[sql] - {"notices"} == {"price up", "error down"}
+        assert cheaper[sql] - {"notices"} == {"price down", "error up"}
+    assert MIN not in dearer
 
 
 def test_a_new_refusal_and_a_new_answer_are_reported(tape: Tape) -> None:

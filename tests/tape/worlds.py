@@ -44,12 +44,14 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement as a session sends it. ``source`` names where it is from; ``settings`` are set before."""
+    """A statement as a session sends it. ``source`` names where it is from; ``settings`` are set before. ``spelt``: it is
+    planned for every other engine's dialect, too, which takes as long as all else."""
 
     source: str
     sql: str
     settings: Mapping[str, str] = field(default_factory=dict)
     parameters: Any = ()
+    spelt: bool = True
 
 
 class _Spelling:
