@@ -145,12 +145,12 @@ def test_watches_of_many_days_are_paid_on_the_day_on_which_they_answer(
         (day,) = proxy.ledger.standings()
         # Each threshold that was asked costs its ε once, however often: two of them are a day's budget.
         assert len(thresholds) == 2 * 24
-        assert len(set(thresholds)) * Fraction(1, 2) == day.spent.epsilon == 1
+        assert len(set(thresholds)) * Fraction(3, 8) == day.spent.epsilon == Fraction(3, 4)
         assert refused == 18 * 24
         with pytest.raises(BudgetExceeded):
             proxy.session().execute("SELECT COUNT(*) FROM patient")
         hands.time += DAY
-        assert watches[0].execute(WATCHED).price == PrivacyLoss(epsilon=Fraction(1, 2))
+        assert watches[0].execute(WATCHED).price == PrivacyLoss(epsilon=Fraction(3, 8))
 
 
 def test_no_threshold_answers_in_two_windows(
@@ -205,16 +205,16 @@ def test_a_watch_is_paid_in_each_window_of_the_share_of_who_asks(policy: Path, h
             hands.time += HOUR
             return session.execute(WATCHED).price.epsilon
 
-        half = Fraction(1, 2)
-        assert [paid(one) for one in (ana, bob, cyd, ana)] == [half, 0, 0, 0]
+        each = Fraction(3, 8)
+        assert [paid(one) for one in (ana, bob, cyd, ana)] == [each, 0, 0, 0]
         hands.time += DAY
         # The month goes on, and a day of ana's has begun.
-        assert [paid(one) for one in (bob, cyd, ana, bob, ana)] == [0, 0, half, 0, 0]
-        assert [one.spent.epsilon for one in proxy.ledger.standings("ana")] == [half]
+        assert [paid(one) for one in (bob, cyd, ana, bob, ana)] == [0, 0, each, 0, 0]
+        assert [one.spent.epsilon for one in proxy.ledger.standings("ana")] == [each]
         hands.time = START + 30 * DAY
-        assert [paid(one) for one in (bob, ana, cyd)] == [half, 0, 0]
+        assert [paid(one) for one in (bob, ana, cyd)] == [each, 0, 0]
         month, *_ = proxy.ledger.standings()
-        assert month.spent.epsilon == half
+        assert month.spent.epsilon == each
 
 
 def test_a_watch_without_windows_is_paid_once(policy: Path, hands: Hands) -> None:
@@ -309,7 +309,7 @@ def test_a_watch_that_is_charged_at_midnight_is_paid_on_both_days(
         _passes(proxy, hands, datetime.timedelta(seconds=2))
         answer = watch(proxy).execute(WATCHED)
         assert [charge.time.day for charge in proxy.ledger.charges()] == [11, 10]
-        assert answer.price == PrivacyLoss(epsilon=Fraction(1))
+        assert answer.price == PrivacyLoss(epsilon=Fraction(3, 4))
         assert "a window of the budget ended before all was read: it is paid in the next one, too" in answer.notices
         assert thresholds == numbered[1:], "the first one answered nothing"
 
@@ -389,7 +389,7 @@ def test_nothing_is_read_in_a_window_that_is_not_charged_in_it(
             answer = session.execute(sql)
             assert growing.ledger.standings()[0].spent == day + answer.price
             if statements == (WATCHED,):
-                assert growing.ledger.standings()[0].spent.epsilon == Fraction(1, 2)
+                assert growing.ledger.standings()[0].spent.epsilon == Fraction(3, 8)
             else:
                 assert bool(answer.price) == bool(read), sql
             read.clear()

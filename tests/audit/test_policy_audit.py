@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from dpsql.audit import PolicyAudit, ShownStatement, audit_policy
 from dpsql.audit.audit_questions import AuditQuestion
 from dpsql.audit.lower_bounds import most_shown
 from dpsql.audit.made_up_people import WorstPerson, made_up
+from dpsql.audit.neighbour_law import MovedTooFar, compare
 from dpsql.interfaces.commands.commands import main
 from dpsql.mechanisms.quantiles import Quantile
 from dpsql.opened import engine_of
 from dpsql.policy import Policy, fit
 from dpsql.testing import Measurement, measured
 from rewriter.declared import Sensitivity
+from rewriter.plan import Block, Plan, Statistic
 from tests.audit.planted import BUGS
 from tests.engines.postgres_server import shared_server
 
@@ -229,3 +232,18 @@ def test_the_command_says_what_was_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert "Passed" not in told
     assert main(["audit", str(path), "--epsilon", "0"]) == 1
     assert not (tmp_path / "real.ledger").exists()
+
+
+@pytest.mark.parametrize("moved", [(1, 1), (-1, -1), (0, 1), (1, -1)])
+def test_what_is_claimed_to_rise_does_not_go_both_ways(moved: tuple[int, int]) -> None:
+    """Each move is within its bounds; that one is up and one down is what a watch did not pay for."""
+    block = Block((Statistic("n", Fraction(1), 2, "n"),), Sensitivity(l1=None, l2_squared=4))
+    here = {(place,): {"n": 10 + move} for place, move in enumerate(moved)}
+    there = {(place,): {"n": 10} for place in range(2)}
+    for rises in (False, True):
+        plan = Plan("SELECT …", "duckdb", (), (replace(block, rises=rises),), (), None, 2)
+        if rises and min(moved) < 0 < max(moved):
+            with pytest.raises(MovedTooFar, match="claimed one way"):
+                compare(plan, here, there)
+        else:
+            assert compare(plan, here, there) <= 1

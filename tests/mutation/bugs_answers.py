@@ -230,6 +230,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WATCHES}::test_only_what_goes_one_way_costs_less",
     ),
     bug(
+        "what is claimed to go one way is not looked at",
+        "dpsql.audit.neighbour_law:compare",
+        "if block.rises:",
+        "if not block.statistics:",
+        "tests/audit/test_policy_audit.py::test_what_is_claimed_to_rise_does_not_go_both_ways",
+    ),
+    bug(
         "half of the range of a watch's losses is paid for",
         "dpsql.mechanisms.above_threshold:AboveThreshold.price",
         "(epsilon / 2 + epsilon / 4, epsilon) if one_way",
