@@ -32,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "CREATE TABLE patient AS SELECT i AS id, 'F' AS sex, 'neswx'[1 + (i % 7) * 5 // 7] AS region, i % 10 < 3 AS"
             " smoker, FALSE AS rare, (40 + i % 61)::DOUBLE AS weight FROM range(6000) t(i)"
         )
+        for column in ("sex", "region", "smoker", "weight"):
+            connection.execute(f"ALTER TABLE patient ALTER {column} SET NOT NULL")
         connection.execute("ALTER TABLE patient ADD PRIMARY KEY (id)")
     for how, delta in (("zcdp", "1e-6"), ("pure", "0")):
         (found / f"{how}.yaml").write_text(POLICY.format(how=how, delta=delta))
