@@ -238,7 +238,8 @@ class Answering:
             f"no more than {most:,} groups of public rows are listed until the policy is opened anew" for most in full
         ]
         told = present_notes(program.shapes, priced.calibrations)
-        return (*settled.notices, *program.notes, *cut, *told, *notices(priced))
+        beyond = self.profiles.notes(plans)
+        return (*settled.notices, *program.notes, *cut, *told, *notices(priced), *beyond)
 
 
 def _answering(made: Made, plan: Plan) -> Made:

@@ -7,7 +7,7 @@ read in. The owner buys it with ``dpsql profile``; a statement of an analyst rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.price.learn_bounds import rounded_down
 from rewriter.front_door import ProfilePlans, profile_plans, profiled_tables
+from rewriter.plan import Plan
 
 BUYER = "(owner)"
 """Whose charges the owner's are: no analyst's share pays for them."""
@@ -74,6 +75,12 @@ class Profiles:
         ]
         people, beyond = found
         return None if people is None or beyond is None else RowsProfile.of(profile.plans, people, beyond)
+
+    def notes(self, plans: Iterable[Plan]) -> tuple[str, ...]:
+        """For notices: what the ``max_rows`` of these plans cut off, by the released profiles of their tables."""
+        names = dict.fromkeys(one.bounded_by for one in plans if one.bounded_by) if self.epsilon is not None else ()
+        found = (self.find(name) for name in names)
+        return tuple(said for one in found if one is not None and (said := one.notice))
 
     def _profile(self, table: str) -> TableProfile:
         most = self._opened.catalog.tables[table].max_rows or 0

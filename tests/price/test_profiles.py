@@ -170,3 +170,74 @@ def test_the_command_says_the_price_buys_once_and_shows_error_bars(
 def test_a_policy_that_asks_for_none_is_told_how(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", str(write(folder, more=""))]) == 1
     assert "profile: {epsilon: 0.05}" in capsys.readouterr().err
+
+
+# What analysts are told
+
+
+def notices(proxy: Proxy, sql: str) -> list[str]:
+    answer = proxy.session().execute(sql)
+    assert answer.notices == tuple(dict.fromkeys(answer.notices))
+    return list(answer.notices)
+
+
+def test_beside_a_clipped_number_stands_what_is_cut_off(folder: Path) -> None:
+    proxy = Proxy.open(write(folder, more="profile: {epsilon: 1}"))
+    before = notices(proxy, COUNT)
+    assert f"each person counts with at most {MOST} rows (max_rows of visit)" in before
+    assert not any("profile" in one for one in before)
+    buy(proxy)
+    (told,) = [one for one in notices(proxy, COUNT) if "profile" in one]
+    found = re.fullmatch(
+        r"by the profile of visit, (\d+)(?: to (\d+))? % of the people with rows in visit have more than 20, and at least"
+        r" (\d+) % of its rows are beyond that, so that a count of all of them is so much too low",
+        told,
+    )
+    assert found is not None
+    people, rows = 100 * (ROWS > MOST).mean(), 100 * np.clip(ROWS - MOST, 0, None).sum() / ROWS.sum()
+    assert int(found[1]) - 1 <= people <= int(found[2] or found[1]) + 1
+    assert 0.5 * rows < int(found[3]) <= rows
+    assert told in proxy.session().explain(COUNT).notices
+    joined = "SELECT COUNT(*) FROM patient JOIN visit ON patient_id = id"
+    assert told in notices(proxy, joined)
+    # Where each person counts once, and where a person has another bound, the bound of visit cuts nothing.
+    for uncut in (
+        "SELECT COUNT(*) FROM patient",
+        "SELECT COUNT(DISTINCT patient_id) FROM visit",
+        "SELECT COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY cost) AS r FROM visit)"
+        " AS q WHERE r <= 3",
+    ):
+        assert not any("profile" in one for one in notices(proxy, uncut)), uncut
+    proxy.close()
+
+
+def test_another_bound_that_cuts_is_named(folder: Path) -> None:
+    path = write(folder)
+    path.write_text(path.read_text().replace(f"max_rows: {MOST}", f"max_rows: {MOST}\n    max_rows_per_group: 1"))
+    proxy = Proxy.open(path)
+    named = "who has more than 1 row in a group may count with less (max_rows_per_group of visit)"
+    assert named in notices(proxy, "SELECT cost, COUNT(*) FROM visit GROUP BY cost")
+    assert named not in notices(proxy, COUNT)
+    proxy.close()
+    path.write_text(path.read_text().replace("max_rows_per_group: 1", "max_groups: 2"))
+    proxy = Proxy.open(path)
+    named = "who is in more than 2 groups may count with less (max_groups of visit)"
+    assert named in notices(proxy, "SELECT cost, COUNT(*) FROM visit GROUP BY cost")
+    assert named not in notices(proxy, COUNT)
+    proxy.close()
+
+
+def test_the_notice_depends_on_what_was_released_alone(folder: Path) -> None:
+    """With the same released numbers, other rows change no word of it."""
+    policy = str(folder / "policy.yaml")
+    proxy = Proxy.open(policy)
+    buy(proxy)
+    before = [one for one in notices(proxy, COUNT) if "profile" in one]
+    proxy.close()
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.execute("INSERT INTO visit SELECT 1, 5 FROM range(100000)")
+        connection.execute("DELETE FROM visit WHERE patient_id = 3")
+    proxy = Proxy.open(policy)
+    assert before
+    assert [one for one in proxy.session().explain(COUNT).notices if "profile" in one] == before
+    proxy.close()

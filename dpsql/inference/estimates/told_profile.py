@@ -120,6 +120,19 @@ class RowsProfile:
         return None if share > _WIDEST else BeyondShare(0.0, share)
 
     @property
+    def notice(self) -> str:
+        """For those who ask: what max_rows cuts off, as far as it can be told; "" where nothing can."""
+        people, rows = self.people_beyond, self.rows_beyond
+        said = []
+        if people is not None:
+            said.append(f"{people} of the people with rows in {self.table} have more than {self.max_rows}")
+        if rows is not None and rows.low > 0:
+            said.append(f"{rows} of its rows are beyond that, so that a count of all of them is so much too low")
+        elif rows is not None:
+            said.append(f"{rows} of its rows are beyond that, if nobody has more than {self.furthest:,}")
+        return f"by the profile of {self.table}, {', and '.join(said)}" if said else ""
+
+    @property
     def furthest(self) -> int:
         """What a person has beyond so many rows is not measured."""
         return FURTHEST * self.max_rows

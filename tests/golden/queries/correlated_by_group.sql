@@ -12,7 +12,7 @@ SELECT v.reason, COUNT(*) FROM visit AS v WHERE v.cost > (SELECT 2 * AVG(w.cost)
 --   s2: rows without cost (steps of 1/40000000, at most 1754536975)
 -- a0: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/64000000 · s0 + -9/1280000000 · s2 + 1/60000000 · s1, b = 1/64000000 · s0 + -9/1280000000 · s2 + -1/60000000 · s1
 -- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 7/640000000 · s2, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
@@ -219,7 +219,7 @@ WHERE
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT

@@ -12,7 +12,7 @@ SELECT reason, AVG(n) FROM (
 --   s1: Σ(40 - n) (steps of 1/1048576, at most 1635778560)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
 -- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: n is clipped into [1, 40]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
