@@ -23,7 +23,7 @@ from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared, earlier_answer
-from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
+from dpsql.price import BUYER, Bounds, Priced, Pricing, Profiles, Settled, error_notes, notices
 from dpsql.read import Reader
 from dpsql.releases import ExactTable, NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, Budget
@@ -71,6 +71,7 @@ class Answering:
         self.reuse = Reuse(opened)
         self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
+        self.profiles = Profiles(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
 
@@ -152,6 +153,24 @@ class Answering:
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn, paid=paid)
 
+    def buy_profiles(self, patience: Patience, receipt: Receipt) -> PrivacyLoss:
+        """Buy what is lacking of the policy's profiles, for the owner: all of it is charged, durably and at once,
+        before the first row is read. Returns what was charged. Raises :class:`dpsql.errors.Error`."""
+        opened = self.opened
+        with opened.claimed((one.plan for some in self.profiles.lacking() for one in some.calibrations), patience):
+            # Another process may have bought them meanwhile.
+            lacking = self.profiles.lacking()
+            if not lacking:
+                return PrivacyLoss()
+            wanted = [one for some in lacking for one in some.calibrations]
+            versions = {one.plan.identity: opened.version(one.plan) for one in wanted}
+            with opened.turn(patience, BUYER, opened.rows(one.plan for one in wanted)) as turn:
+                paid = Paid.charged(opened.ledger, BUYER, [one.due for one in lacking], receipt)
+                read = partial(self.reader.reading(()).table, patience=patience, turn=turn, paid=paid)
+                for one in wanted:
+                    self._measured(one, read, patience, versions[one.plan.identity])
+        return paid.loss
+
     def _measured(
         self,
         calibration: Calibration,
@@ -219,7 +238,8 @@ class Answering:
             f"no more than {most:,} groups of public rows are listed until the policy is opened anew" for most in full
         ]
         told = present_notes(program.shapes, priced.calibrations)
-        return (*settled.notices, *program.notes, *cut, *told, *notices(priced))
+        beyond = self.profiles.notes(plans)
+        return (*settled.notices, *program.notes, *cut, *told, *notices(priced), *beyond)
 
 
 def _answering(made: Made, plan: Plan) -> Made:

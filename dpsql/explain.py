@@ -90,7 +90,9 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         notes = (*prepared.program.notes, *others, *present)
         expected = _expected(answering, prepared, priced.calibrations, settings)
         items = _expected_items(answering, prepared, priced.calibrations, settings)
-    return _ExplainedStage(_releases(prepared, priced), expected, items, (*settled.notices, *notes, *notices(priced)))
+    beyond = answering.profiles.notes(one.plan for one in priced.calibrations)
+    told = (*settled.notices, *notes, *notices(priced), *beyond)
+    return _ExplainedStage(_releases(prepared, priced), expected, items, told)
 
 
 @collecting_rarely()

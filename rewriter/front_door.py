@@ -31,7 +31,20 @@ from rewriter.outer import (
     slots_of,
     total_sql,
 )
-from rewriter.planner import SMALLER, Family, OneScan, Shape, exponents, histogram_plans, one_scans
+from rewriter.planner import (
+    FURTHEST,
+    SMALLER,
+    Family,
+    OneScan,
+    ProfilePlans,
+    Shape,
+    bin_ends,
+    exponents,
+    histogram_plans,
+    one_scans,
+    profile_plans,
+    profiled_tables,
+)
 from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
 from rewriter.statement import (
@@ -55,6 +68,7 @@ from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
 
 __all__ = [
     "EXTREME",
+    "FURTHEST",
     "MAX_BYTES",
     "REPLICATE",
     "REPLICATES",
@@ -77,6 +91,7 @@ __all__ = [
     "Parameters",
     "Prefix",
     "PrefixStrategy",
+    "ProfilePlans",
     "Program",
     "Question",
     "Quotient",
@@ -92,6 +107,7 @@ __all__ = [
     "Transaction",
     "Tree",
     "WatchedComparison",
+    "bin_ends",
     "coarser_groups",
     "constants_sql",
     "exponents",
@@ -101,6 +117,8 @@ __all__ = [
     "label",
     "one_scans",
     "parse",
+    "profile_plans",
+    "profiled_tables",
     "read_column",
     "rewrite",
     "row_column",

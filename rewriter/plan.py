@@ -464,7 +464,9 @@ class Plan:
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
     rows it reads alone, as a part of a series. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
-    read one after another, each at numbers that follow from what was released of those before.
+    read one after another, each at numbers that follow from what was released of those before. ``bounded_by``
+    is the table whose ``max_rows`` says how many rows of a person count; "" where nothing is cut, or something else
+    says so.
     """
 
     sql: str
@@ -490,6 +492,7 @@ class Plan:
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
+    bounded_by: str = field(default="", repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

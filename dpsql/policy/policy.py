@@ -183,6 +183,13 @@ class StatementSection(_Section):
         return self
 
 
+class ProfileSection(_Section):
+    """The profile of each table with a `max_rows`: how many rows people have, so that notices say what is cut off."""
+
+    epsilon: Epsilon
+    """The price of the profile of one table. `dpsql profile` buys it, once for all analysts."""
+
+
 class ShareLifetimeSection(_Section):
     """What one analyst may spend in all windows together."""
 
@@ -411,6 +418,8 @@ class Policy(_Section):
     """What all answers to all analysts may ever say about one person."""
     statement: StatementSection = Field(default=None, validate_default=True)
     """What one statement costs."""
+    profile: ProfileSection | None = None
+    """What the owner buys to tell by a number what bounds cut off. Without it, notices say that they may."""
     analysts: ByName[Analyst] | None = None
     """Who may ask. Without it, anybody on the proxy's own machine."""
     owners: ByName[OwnerOfData] | None = None
@@ -551,6 +560,7 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "clock"): (ClockSection, False),
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
+    (Policy, "profile"): (ProfileSection, False),
     (Policy, "analysts"): (Analyst, True),
     (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),

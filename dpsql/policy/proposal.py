@@ -205,6 +205,8 @@ budget: {epsilon: 10, delta: 1e-6}  # DECIDE
 # about one person is bounded by lifetime alone; without it, it grows from month to month, without end.
 # budget: {epsilon: 1, delta: 1e-6, per: month, lifetime: {epsilon: 20, delta: 1e-5}}
 statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
+# What `dpsql profile` pays for each table with a max_rows, once: analysts are then told how much it cuts off.
+profile: {epsilon: 0.05}
 
 # Who may ask. Without this section, any user on this machine is the one analyst.
 # analysts:

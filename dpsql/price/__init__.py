@@ -4,17 +4,22 @@ from dpsql.price.advice import beside_now, coarser, suggestions, trials
 from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices
+from dpsql.price.profiles import BUYER, Profiles, TableProfile, loss_of
 
 __all__ = [
+    "BUYER",
     "Bounds",
     "Priced",
     "Pricing",
+    "Profiles",
     "Settled",
+    "TableProfile",
     "beside_now",
     "coarser",
     "error_notes",
     "expected_errors",
     "expected_of_items",
+    "loss_of",
     "notices",
     "suggestions",
     "trials",

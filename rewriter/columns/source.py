@@ -384,7 +384,9 @@ def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) 
         bound = ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
     else:
         spans = () if table.spans is None else (replace(table.spans, alias=alias),)
-        bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group, spans=spans)
+        bound = ContributionBound(
+            table.max_rows, table.max_groups, table.max_rows_per_group, spans=spans, table=table.name
+        )
     single = (frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable)
     keys = (*table.keys, *single, *table.claimed)
     rest = (key - {unit_column} for key in keys)

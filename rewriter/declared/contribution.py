@@ -95,7 +95,8 @@ class ContributionBound:
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
     is the bound of all of together. ``beyond`` is the product of the bounds, where ``rows`` is the smaller
     ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do. ``shared``: units are
-    rows of several people; None where they are people.
+    rows of several people; None where they are people. ``table`` is the one whose declarations these are, as they
+    stand in the policy; "" where something else made them.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -112,6 +113,7 @@ class ContributionBound:
     spans: tuple[Spans, ...] = ()
     shared: SharedUnits | None = None
     beyond: int | None = None
+    table: str = ""
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):

@@ -57,7 +57,7 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
         columns.append((output_name(item), value))
     if any(_MADE.of(value.sql) for _, value in columns):
         of_people(block.bound, "UNNEST")
-        bound = replace(block.bound.times(most), unique=False, apart=())
+        bound = replace(block.bound.times(most), unique=False, apart=(), table="")
         return Relation(tuple(columns), block.rows, block.unit, bound, block.filters, said=block.said)
     kept = frozenset(numbered)
     unique = unique_places(columns, block.scope)

@@ -9,13 +9,17 @@ from rewriter.planner.period_series import series_of
 from rewriter.planner.picks_or_sorts import only_sorts
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
+from rewriter.planner.rows_profile import FURTHEST, ProfilePlans, bin_ends, profile_plans, profiled_tables
 from rewriter.planner.touched_spans import in_touched_spans
 
 __all__ = [
+    "FURTHEST",
     "SMALLER",
     "Family",
     "OneScan",
+    "ProfilePlans",
     "Shape",
+    "bin_ends",
     "canonical",
     "exponents",
     "families",
@@ -26,6 +30,8 @@ __all__ = [
     "only_sorts",
     "plan",
     "plan_top",
+    "profile_plans",
+    "profiled_tables",
     "series_of",
     "shapes",
     "together",

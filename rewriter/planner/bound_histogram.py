@@ -25,7 +25,7 @@ from rewriter.dialects import Dialect, number
 from rewriter.expressions import IntegerRange, Value, clipped_steps, lattice, limit_of
 from rewriter.plan import Plan
 from rewriter.planner.plan_release import plan
-from rewriter.relations import UNIT, build_block
+from rewriter.relations import UNIT, SelectRows, build_block
 from rewriter.release import Key, Query
 
 _MOST_ROWS = 20
@@ -95,17 +95,7 @@ def histogram_plans(missing: Missing, catalog: Catalog, dialect: Dialect) -> tup
 
 def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Query, ...]:
     """The histogram of rows, or of totals; or those of the greatest values and of the least ones, in this order."""
-    table = catalog.tables[missing.table]
-
-    def resolve(item: exp.Expr) -> Source:
-        return base_table(table, table.name, "t1", catalog, dialect)
-
-    def membership(*_: object) -> Value:
-        raise AssertionError("no condition stands here")
-
-    block = build_block(exp.select().from_(table.name), resolve, membership, catalog, dialect)
-    if block.unit is None:
-        raise AssertionError("a table of people has owners")
+    block = rows_of_people(missing.table, catalog, dialect)
     powers = [Fraction(2) ** exponent for exponent in exponents(missing, catalog)]
     if not missing.column:
         sizes: Sequence[tuple[exp.Expr, bool]] = [(exp.Count(this=exp.Star()), False)]
@@ -122,21 +112,11 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
         sizes = [(exp.Max(this=value.sql), False), (exp.Min(this=value.sql.copy()), True)]
     found = []
     for size, negative in sizes:
-        rows = block.rows.copy()
-        rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT, copy=False), exp.alias_(size, "m")])
-        rows.set("group", exp.Group(expressions=[block.unit.copy()]))
-        people = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+        people = of_each_person(block, size)
         # Who is in no bin, as a person without a value of this sign, is left out: NULL would be one group more.
         within = exp.GTE if negative else exp.LTE
         nothing = within(this=exp.column("m", "p"), expression=limit_of(Fraction(0), kind))
-        place = Value(
-            _place(exp.column("m", "p"), powers, kind, negative=negative),
-            BIGINT,
-            interval=None,
-            constant=True,
-            nullable=False,
-            domain=IntegerRange(0, len(powers) - 1),
-        )
+        place = bin_of(powers, kind, negative=negative)
         end = f"{'least' if negative else 'greatest'} {missing.column}"
         word = str(missing) if missing.total or not missing.column else end
         found.append(
@@ -150,6 +130,44 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
             )
         )
     return tuple(found)
+
+
+def rows_of_people(name: str, catalog: Catalog, dialect: Dialect) -> SelectRows:
+    """The rows of a table of people that somebody owns."""
+    table = catalog.tables[name]
+
+    def resolve(item: exp.Expr) -> Source:
+        return base_table(table, name, "t1", catalog, dialect)
+
+    def membership(*_: object) -> Value:
+        raise AssertionError("no condition stands here")
+
+    block = build_block(exp.select().from_(name), resolve, membership, catalog, dialect)
+    if block.unit is None:
+        raise AssertionError("a table of people has owners")
+    return block
+
+
+def of_each_person(block: SelectRows, size: exp.Expr) -> exp.Subquery:
+    """One row of each person who has rows, as ``p``: the person as ``u``, and a ``size`` of all their rows as ``m``."""
+    if block.unit is None:
+        raise AssertionError("a table of people has owners")
+    rows = block.rows.copy()
+    rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT, copy=False), exp.alias_(size, "m")])
+    rows.set("group", exp.Group(expressions=[block.unit.copy()]))
+    return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+
+
+def bin_of(powers: Sequence[Fraction], kind: Type, *, negative: bool = False) -> Value:
+    """The number of a person's bin, by the ends of the bins: the last also holds everything beyond its end."""
+    return Value(
+        _place(exp.column("m", "p"), powers, kind, negative=negative),
+        BIGINT,
+        interval=None,
+        constant=True,
+        nullable=False,
+        domain=IntegerRange(0, len(powers) - 1),
+    )
 
 
 def _place(column: exp.Column, powers: Sequence[Fraction], kind: Type, *, negative: bool) -> exp.Expr:

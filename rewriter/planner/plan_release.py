@@ -95,6 +95,9 @@ def plan(
         for part in work.parts
     )
     listed = "" if public is None else dialect.sql(public.sql)
+    weighs = bool(work.vectors) or picked.weighs_rows
+    by_rows = any(not vector.distinct for vector in work.vectors)
+    spread = () if constant else _spread_notes(query, contribution)
     moved = answers_changed(query, cells)
     planned = Plan(
         sql=sql,
@@ -105,7 +108,7 @@ def plan(
         selection=moved.selection(bounded.selection),
         cells=cells,
         notes=(
-            *(_contribution_notes(contribution, what) if work.vectors or picked.weighs_rows else ()),
+            *(_contribution_notes(contribution, what, spread) if weighs else ()),
             *credit_notes(work, bounded.blocks),
             # Over blocks, the splitter says what is clipped: distances from a middle are measured.
             *(() if query.blocks else work.notes),
@@ -118,6 +121,7 @@ def plan(
         choices=tuple(moved.choice(one) for one in picked.choices),
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
+        bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
     )
@@ -176,14 +180,32 @@ def _clips(contribution: ContributionBound, work: Workload) -> bool:
     return work.clips or contribution.shared is not None or (not contribution.unique and bool(work.vectors))
 
 
-def _contribution_notes(bound: ContributionBound, what: str) -> tuple[str, ...]:
+def _spread_notes(query: Query, bound: ContributionBound) -> tuple[str, ...]:
+    """What else than the number of rows lets a person count with less, where keys vary within a person."""
+    declared = query.bound
+    found: list[str] = []
+    if not declared.table or declared.rows is None:
+        return ()
+    by_key = declared.differ_by(plain_columns(query.keys))
+    if declared.rows_per_group is not None and declared.rows_per_group < declared.rows and not by_key:
+        rows = f"{declared.rows_per_group} {'row' if declared.rows_per_group == 1 else 'rows'}"
+        name = f"max_rows_per_group of {declared.table}"
+        found.append(f"who has more than {rows} in a group may count with less ({name})")
+    if declared.groups is not None and declared.groups == bound.groups and declared.groups < declared.rows:
+        groups = f"{declared.groups} {'group' if declared.groups == 1 else 'groups'}"
+        found.append(f"who is in more than {groups} may count with less (max_groups of {declared.table})")
+    return tuple(found)
+
+
+def _contribution_notes(bound: ContributionBound, what: str, spread: tuple[str, ...]) -> tuple[str, ...]:
     if bound.shared is not None:
         return (str(bound.shared),)
     if bound.unique or bound.rows is None:
         return ()
     most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
     if bound.beyond is None:
-        counted = f"each person counts with at most {bound.rows} {what}"
+        named = f" (max_rows of {bound.table})" if bound.table else ""
+        counted = f"each person counts with at most {bound.rows} {what}{named}"
     else:
         counted = f"each person counts with at most {bound.rows:,} {what}, of the many more that its joins could make"
-    return (counted, *map(str, most))
+    return (counted, *spread, *map(str, most))

@@ -38,7 +38,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     # Bounded as if a person had one group: that is what clipping group by group is.
     alone = replace(
         query,
-        bound=replace(query.bound, rows=rows_in_group(query)),
+        bound=replace(query.bound, rows=rows_in_group(query), table=""),
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
     base = plan(alone, norm, dialect, ranked_by=ranked.aggregate, declared=declared)

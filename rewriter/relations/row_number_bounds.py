@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.columns import Source
-from rewriter.declared import ONE, ContributionBound, least
+from rewriter.declared import ONE, ContributionBound
 from rewriter.refused import Refused
 
 Resolve = Callable[[exp.Column], tuple[Source, str]]
@@ -35,7 +35,11 @@ def limited(source: Source, conditions: Iterable[exp.Expr], resolve: Resolve) ->
 
 
 def _at_most(bound: ContributionBound, rows: int) -> ContributionBound:
-    return replace(ONE, shared=bound.shared) if rows == 1 else replace(bound, rows=least([bound.rows, rows]))
+    if rows == 1:
+        return replace(ONE, shared=bound.shared)
+    if bound.rows is not None and bound.rows <= rows:
+        return bound
+    return replace(bound, rows=rows, table="")
 
 
 def _most(condition: exp.Expr, source: Source, resolve: Resolve) -> int | None:

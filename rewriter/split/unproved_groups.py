@@ -1,8 +1,9 @@
 """Groups that are computed with, by a number that nothing is known of: an order number, the number of a session.
 
 Such groups are most often one person's each, and then none is large enough to be shown: what is computed of those that
-are shown is NULL, or 0. That follows from the text and the policy, so it is said before anything is paid. Whoever means
-one person's groups groups by the person as well; whoever means groups of many people says so by counting these.
+are shown is NULL, or 0. That follows from the text and the policy, so it is said before anything is paid, unless the
+groups that are not shown are a row of their own. Whoever means one person's groups groups by the person as well;
+whoever means groups of many people says so by counting these.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def check_groups(releases: Sequence[Query], outer: exp.Query, dialect: Dialect) 
     """Refuse aggregates over such groups. Raises :class:`Refused`."""
     for number, query in enumerate(releases):
         key = next((key for key in query.keys if _is_any_number(key)), None)
-        if key is None or query.blocks or query.bound.rows == 1 or _counts_people(query):
+        if key is None or query.others or query.blocks or query.bound.rows == 1 or _counts_people(query):
             continue
         if _is_aggregated(release_name(number), outer) and public_keys(query.keys, query.filters, dialect) is None:
             raise Refused(

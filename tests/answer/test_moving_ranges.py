@@ -163,7 +163,7 @@ def test_groups_stand_as_long_as_answers_do(opening: Opening, hands: Hands) -> N
 
 def test_spans_that_bound_rows_end_with_the_range(opening: Opening, hands: Hands) -> None:
     session = opening("")
-    said = "each person counts with at most {} rows"
+    said = "each person counts with at most {} rows (max_rows of visit)"
     assert said.format(50) in session.execute(TOTAL).notices
     hands.at = at(5, 10)
     more = session.execute(TOTAL)
@@ -309,4 +309,4 @@ def test_a_window_without_an_end_touches_the_spans_until_now(
     sampler: Sampler = NoNoise()
     with closing(Proxy(open_here(compared(load_policy(tmp_path / "policy.yaml")), read=hands), sampler)) as proxy:
         notices = proxy.session().explain(f"SELECT COUNT(*) FROM visit WHERE {condition}").notices
-    assert f"each person counts with at most {50 * spans} rows" in notices
+    assert f"each person counts with at most {50 * spans} rows (max_rows of visit)" in notices

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from dpsql.errors import OperationalError
+from dpsql.interfaces.commands.commands import main
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.policy import Policy
 from tests.engines.postgres_server import copy_tables, shared_server
@@ -93,6 +95,44 @@ def test_a_bound_that_would_cut_much_says_so_beside_its_gain(shop: Path) -> None
         "in such a group a person has 6 (median), and 6 (99 %): max_rows_per_group: 6 keeps 99 % whole"
     )
     assert after(page, "max_rows: 10, not 20 would make") == "0.331 % of the rows would be weighed away"
+
+
+def test_a_bound_on_groups_is_told_with_what_it_does_to_other_keys(shop: Path) -> None:
+    """By month nobody loses much, and by place nearly everybody would: it is one bound for both."""
+    with duckdb.connect(str(shop.parent / "shop.duckdb")) as connection:
+        connection.execute("ALTER TABLE purchase ADD COLUMN place TEXT")
+        connection.execute(
+            "INSERT INTO purchase SELECT customer_id, DATE '2025-04-01' + INTERVAL (31 * i) DAY, 50, 'web'"
+            " FROM purchase, range(3) AS r(i)"
+        )
+        connection.execute("UPDATE purchase SET place = 'web'")
+    policy = POLICY.replace("max_rows: 4", "max_rows: 40")
+    shop.write_text(policy.replace("amount: {range", "place: {values: [web, shop]}, amount: {range"))
+    page = told(shop)
+    at = page.index("max_rows_per_group: 2 would make")
+    # 999 customers have two rows in each of four months, and eight at the one place; customer 1 has ten, and forty.
+    # Of 8,052 rows, 999 * 6 + 38 are beyond two at the place.
+    assert "by place, 74.9 % would be weighed away" in page[at:]
+    assert "leave it out where somebody asks by place: a bound on groups is one for all keys" in page[at:]
+
+
+def test_the_bias_of_grouped_questions_is_what_the_bounds_cut(shop: Path) -> None:
+    shop.write_text(POLICY.replace("max_rows: 4", "max_rows: 4\n    max_rows_per_group: 1"))
+    (line,) = [one for one in told(shop).splitlines() if one.startswith("SELECT DATE_TRUNC")]
+    # All rows with a customer are of one month. The ball of max_rows 4 and one row in a group has the radius √4, so that
+    # customer 1 counts with two rows of ten there: 2,000 of 2,008.
+    assert "2,008" in line
+    assert "2,000" in line
+    assert "-0.4 %" in line
+
+
+def test_a_profile_is_compared_with_the_truth(shop: Path) -> None:
+    shop.write_text(POLICY + "profile: {epsilon: 1}\n")
+    assert "its profile is not bought: dpsql profile" in told(shop)
+    assert main(["profile", str(shop)]) == 0
+    page = told(shop)
+    assert re.search(r"its profile says (up to )?\d+ % of the people with more; it is 0\.1 %", page)
+    assert re.search(r"its profile says up to \d+ % of the rows beyond; it is 0\.299 %", page)
 
 
 def test_a_postgresql_is_told_alike(shop: Path) -> None:

@@ -70,6 +70,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "init",
         "ledger",
         "passwd",
+        "profile",
         "query",
         "serve",
         "shell",

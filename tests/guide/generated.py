@@ -77,6 +77,7 @@ SECTIONS = (
     ("`budget:`", declared.BudgetSection, "budget."),
     ("`lifetime:` of the budget", declared.LifetimeSection, "budget.lifetime."),
     ("`statement:`", declared.StatementSection, "statement."),
+    ("`profile:`", declared.ProfileSection, "profile."),
     ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
     ("`owners:`, for each NAME", declared.OwnerOfData, "owners.NAME."),
     ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),

@@ -659,4 +659,48 @@ BUGS: tuple[Bug, ...] = (
         "return told",
         "tests/measure/test_ranges_of_one_value.py::test_no_figure_of_an_extreme_range_is_our_error",
     ),
+    # The profile of a table
+    bug(
+        "a profile is read and not charged",
+        "dpsql.answer:Answering.buy_profiles",
+        "[one.due for one in lacking]",
+        "[one.due for one in lacking[:0]]",
+        "tests/price/test_profiles.py::test_it_is_charged_once_and_before_it_is_read",
+    ),
+    bug(
+        "a row of a person is a person in its profile",
+        "rewriter.planner.rows_profile:profile_queries",
+        "        people = of_each_person(block, exp.Count(this=exp.Star()))\n",
+        "        people = of_each_person(block, exp.Count(this=exp.Star()))\n"
+        "        people.this.set('group', exp.Group(expressions=[block.unit.copy(), exp.column('rowid', 't1')]))\n",
+        "tests/planner/test_profile_plans.py",
+    ),
+    bug(
+        "rows beyond the bound are claimed to move by less than one person may add",
+        "rewriter.planner.rows_profile:profile_queries",
+        "        interval=Interval.of(0, (FURTHEST - 1) * most),",
+        "        interval=Interval.of(0, most),",
+        "tests/planner/test_profile_plans.py",
+    ),
+    bug(
+        "the share of people beyond a bound is told as surer than it is",
+        "dpsql.inference.estimates.told_profile:_share",
+        "square = part + rest, margin**2",
+        "square = part + rest, margin**2 / 2",
+        "tests/inference/test_told_profile.py",
+    ),
+    bug(
+        "at least is told without the error of what it is told of",
+        "dpsql.inference.estimates.told_profile:RowsProfile.rows_beyond",
+        "(low := self.beyond - self.beyond_margin)",
+        "(low := self.beyond)",
+        "tests/inference/test_told_profile.py",
+    ),
+    bug(
+        "a profile is kept though the data changed",
+        "dpsql.price.profiles:Profiles.find",
+        "self._opened.version(one.plan)",
+        "''",
+        "tests/price/test_profiles.py",
+    ),
 )

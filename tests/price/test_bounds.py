@@ -415,7 +415,7 @@ def test_what_is_declared_is_not_learned(folder: Path) -> None:
     assert [statement for statement in statements(proxy) if "for: " in statement] == [
         f"the range of visit.cost, for: {SUM}"
     ]
-    assert "each person counts with at most 3 rows" in answer.notices
+    assert "each person counts with at most 3 rows (max_rows of visit)" in answer.notices
     proxy.close()
 
 

@@ -212,7 +212,7 @@ def test_conditions_on_the_clock_touch_the_spans_that_dates_would(tmp_path: Path
     path = clinic.folder / "policy.yaml"
     path.write_text(path.read_text().replace("2026-12-31]}, day", "now]}, day"))
     notices = clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {condition}").notices
-    assert f"each person counts with at most {rows} rows" in notices
+    assert f"each person counts with at most {rows} rows (max_rows of visit)" in notices
 
 
 @pytest.mark.parametrize(

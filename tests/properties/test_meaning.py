@@ -129,7 +129,7 @@ def test_a_wrong_answer_is_seen(fault: str) -> None:
     try:
         asked = _asked(Random(5), place)
         cells = [tuple(row) for row in reader.read(asked.truth[0]) if row[0] != "¤"]
-        said = ("each person counts with at most 4 rows", "cost is clipped into [0, 400]")
+        said = ("each person counts with at most 4 rows (max_rows of visit)", "cost is clipped into [0, 400]")
         right = Answer((), tuple(cells), notices=said)
         assert not compare(asked, right, reader, place)
         *_, last = cells

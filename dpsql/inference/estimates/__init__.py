@@ -10,12 +10,15 @@ from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
+from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
 from dpsql.inference.estimates.weighted_sums import sum_half_width
 
 __all__ = [
     "EXACT",
+    "BeyondShare",
     "Column",
     "Groups",
+    "RowsProfile",
     "completed",
     "decoded",
     "estimate_of",

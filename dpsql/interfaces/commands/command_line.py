@@ -65,6 +65,12 @@ def parser() -> argparse.ArgumentParser:
         help="a PostgreSQL server for trials, where databases are made and dropped; otherwise people are in DuckDB",
     )
 
+    profile = commands.add_parser(
+        "profile", help="buy the profile of each table where it is not bought, and show what bounds cut off"
+    )
+    _policy(profile)
+    profile.add_argument("--price", action="store_true", help="buy nothing: say what it costs, and show what is there")
+
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
     query.add_argument(
@@ -190,6 +196,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql audit policy.yaml",
         "dpsql audit policy.yaml --minutes 30 --scratch postgresql://trials@localhost/postgres",
     ),
+    "profile": ("dpsql profile policy.yaml --price", "dpsql profile policy.yaml"),
     "query": (
         'dpsql query policy.yaml "SELECT sex, COUNT(*) FROM patient GROUP BY sex"',
         "dpsql query policy.yaml --target-error 5% --plot - < question.sql",

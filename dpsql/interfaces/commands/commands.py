@@ -155,6 +155,13 @@ def _audit(options: argparse.Namespace) -> int:
     return DONE if passed else FAILED
 
 
+def _profile(options: argparse.Namespace) -> int:
+    from dpsql.interfaces.commands.profile_command import profile
+
+    profile(options.policy, _console(), _tell, price_only=options.price)
+    return DONE
+
+
 def _query(options: argparse.Namespace) -> int:
     from dpsql.display import answer_table, as_csv, as_json, chart_lines, rows_line
     from dpsql.interfaces.commands.waiting import waiting
@@ -355,6 +362,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "init": _init,
     "check": _check,
     "audit": _audit,
+    "profile": _profile,
     "query": _query,
     "shell": _shell,
     "explain": _explain,

@@ -24,7 +24,7 @@ from dpsql.errors import Error, OperationalError
 from dpsql.policy import Policy, steps_of
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
-from rewriter.declared import Column, Scalar, Table
+from rewriter.declared import Catalog, Column, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
 MOST_QUESTIONS = 5
@@ -33,6 +33,8 @@ _MOST_SUMS = 2
 _ALMOST_UNIQUE = 0.9
 _MUCH = 0.01
 """The part of the rows that a bound may weigh away without another being proposed."""
+_ANY = 1 << 20
+"""More rows than a person has."""
 _ROWS_BOUND = re.compile(r": max_rows(?P<groups>_per_group)?: (?P<rows>\d+)(?! per)\b")
 
 
@@ -125,6 +127,7 @@ class _Checked:
             yield Text(f"  {beyond:,} people have more ({part}): {cut:,} rows ({_share(cut, rows)}) are weighed away")
         elif table.path and spread[3] and 2 * spread[3] <= most and table.spans is None:
             yield Text(f"  nobody has more than {spread[3]:,}: max_rows: {spread[3]} would be less noise")
+        yield from map(Text, self._profiled(table, beyond, people, cut, rows - dangling))
         if dangling:
             yield Text(f"  {dangling:,} rows ({_share(dangling, rows)}) lead to nobody, and are in no answer")
         if table.path:
@@ -180,6 +183,7 @@ class _Checked:
                 if one.by_owner and times:
                     yield Text(f"  {one.change} would make {grouped.sql} {max(times):.2g} times less noisy")
                     yield from map(Text, self._weighed_away(table, one.change, grouped))
+                    yield from map(Text, self._for_other_keys(table, one.change, grouped))
 
     def _weighed_away(self, table: Table, change: str, grouped: GroupedQuestion) -> Iterator[str]:
         """What a bound on rows would take from the rows that are there, and one that would take less.
@@ -201,6 +205,38 @@ class _Checked:
             whole = f"    in such a group a person has {median:,} (median), and {nearly_all:,} (99 %)"
             fits = nearly_all < (table.max_rows or 1 << 40)
             yield whole + (f": max_rows_per_group: {nearly_all} keeps 99 % whole" if fits else "")
+
+    def _for_other_keys(self, table: Table, change: str, asked: GroupedQuestion) -> Iterator[str]:
+        """What a bound on rows in a group would take from questions by other keys: it is one bound for all of them."""
+        bound = _ROWS_BOUND.search(change)
+        unit = self._proxy.catalog.unit
+        if bound is None or not bound["groups"] or unit is None:
+            return
+        way, most, rows = steps_of(table.path), int(bound["rows"]), self._rows.get(table.name, 0)
+        losing = []
+        for grouped in _grouped(table):
+            if grouped == asked:
+                continue
+            spans = (grouped.column, grouped.span)
+            scan = partial(owned_rows_scan, table=table.name, people=unit, way=way, most=most, spans=spans)
+            cut = int(self._engine.figures(scan, self._seconds)[-1] or 0)
+            yield f"    by {grouped.column}, {_share(cut, rows) if cut else 'none'} would be weighed away"
+            losing += [grouped.column] if cut > _MUCH * rows else []
+        if losing:
+            yield f"    leave it out where somebody asks by {', '.join(losing)}: a bound on groups is one for all keys"
+
+    def _profiled(self, table: Table, beyond: int, people: int, cut: int, rows: int) -> Iterator[str]:
+        """What the profile says of max_rows, beside the truth."""
+        profiles = self._proxy.answering.profiles
+        if table.name not in profiles.tables:
+            return
+        if (found := profiles.find(table.name)) is None:
+            yield "  its profile is not bought: dpsql profile"
+            return
+        told = found.people_beyond or "nothing"
+        yield f"  its profile says {told} of the people with more; it is {_share(beyond, people)}"
+        told = found.rows_beyond or "nothing"
+        yield f"  its profile says {told} of the rows beyond; it is {_share(cut, rows)}"
 
     def _session(self) -> Session:
         """A session for which nothing was released yet: what was bought before is free, and has nothing to gain."""
@@ -272,7 +308,8 @@ class _Checked:
         except Error:
             return None
         if "GROUP BY" in sql:
-            return TypicalQuestion(sql, expected)
+            whole = self._bounded(sql, _without_bounds(self._proxy.answering.opened.catalog))
+            return TypicalQuestion(sql, expected, whole, self._bounded(sql))
         return TypicalQuestion(sql, expected, self._truth(table, column), self._bounded(sql))
 
     def _truth(self, table: Table, column: Column | None) -> float:
@@ -281,21 +318,33 @@ class _Checked:
         scan = partial(total_scan, table=table.name, column=column.name)
         return float(self._engine.figures(scan, self._seconds)[1] or 0)
 
-    def _bounded(self, sql: str) -> float | None:
-        """The exact number after people were bounded: its noise is left out, since nothing is released."""
+    def _bounded(self, sql: str, catalog: Catalog | None = None) -> float | None:
+        """The exact number after people were bounded, in all groups together: its noise is left out, since nothing is
+        released. Another ``catalog`` says other bounds."""
         statement = parse(sql)
         if not isinstance(statement, Select):
             return None
         opened = self._proxy.answering.opened
         norms = opened.accountant.accounting.norms[:1]
-        program = rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=norms)
+        program = rewrite(statement.tree, catalog or opened.catalog, opened.engine.dialect, norms=norms)
         if program.missing or len(program.plans) != 1:
             return None
         (plan,) = program.plans
         exact = opened.engine.run(plan, self._seconds)
-        found: Mapping[str, int] = {name: column[0] for name, column in exact.statistics.items()}
-        total = plan.outputs[0].estimator.as_sum
+        found: Mapping[str, int] = {name: sum(map(int, column)) for name, column in exact.statistics.items()}
+        total = plan.outputs[-1].estimator.as_sum
         return None if total is None else float(sum(part * found[name] for name, part in total.terms))
+
+
+def _without_bounds(catalog: Catalog) -> Catalog:
+    """The same tables, where nobody has more rows than the bounds allow."""
+    tables = {
+        name: table
+        if table.public or table.max_rows is None
+        else replace(table, max_rows=_ANY, max_groups=None, max_rows_per_group=None, spans=None)
+        for name, table in catalog.tables.items()
+    }
+    return replace(catalog, tables=tables)
 
 
 def _grouped(table: Table) -> list[GroupedQuestion]:

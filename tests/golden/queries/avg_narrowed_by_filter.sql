@@ -8,7 +8,7 @@ SELECT AVG(cost) FILTER (WHERE cost >= 10 AND cost < 100) AS middling FROM visit
 --   s0: Σ(cost - 10) (steps of 1/409600, at most 1474560000)
 --   s1: Σ(100 - cost) (steps of 1/409600, at most 1474560000)
 -- a0: AVG(cost) FILTER(WHERE cost >= 10 AND cost < 100) (double) = 10 + 90 · s0 / (s0 + s1)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [10, 100]
 WITH partial AS (
   SELECT

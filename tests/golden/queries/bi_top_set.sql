@@ -8,7 +8,7 @@ SELECT "visit"."reason" AS "reason", SUM("visit"."cost") AS "sum:cost:ok" FROM "
 -- one unit moves: l1 None, l2 1280000000
 --   s0: Σ cost (steps of 1/6400, at most 1280000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
@@ -154,7 +154,7 @@ ORDER BY
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
@@ -318,7 +318,7 @@ ORDER BY
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (

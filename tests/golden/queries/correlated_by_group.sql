@@ -10,7 +10,7 @@ SELECT v.reason, COUNT(*) FROM visit AS v WHERE v.cost > (SELECT 2 * AVG(w.cost)
 --   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
@@ -182,7 +182,7 @@ FROM dpsql_release_0;
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT

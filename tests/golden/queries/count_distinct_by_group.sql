@@ -14,7 +14,7 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 -- a0: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- a1: COUNT(DISTINCT reason) (bigint) = s0, rounded, at least 0, at most 3
 -- a2: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (bigint) = s1, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: COUNT(DISTINCT reason) credits each person with at most 3 values in a group, and 18 in all
 -- note: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') credits each person with at most 40 values
 -- note: COUNT(DISTINCT reason) is at most 3: as many values are declared

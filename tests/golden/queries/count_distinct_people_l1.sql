@@ -8,7 +8,7 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 -- one unit moves: l1 1073741824, l2 1073741824
 --   s0: COUNT(DISTINCT patient_id) (steps of 1/268435456, at most 1073741824)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = 1/268435456 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT

@@ -8,7 +8,7 @@ SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(DISTINCT (reason, day)) (steps of 1, at most 40)
 -- a0: COUNT(DISTINCT (reason, day)) (bigint) = s0, rounded, at least 0, at most 8768
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: COUNT(DISTINCT (reason, day)) credits each person with at most 40 values
 -- note: the number of different rows is at most 8,768: as many values are declared
 -- note: rows whose region is not in region.name are in no group

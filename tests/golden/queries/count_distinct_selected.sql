@@ -12,7 +12,7 @@ SELECT p.diagnosis, COUNT(DISTINCT v.id), COUNT(DISTINCT v.day) FROM visit v JOI
 --   s1: COUNT(DISTINCT day) (steps of 1, at most 40)
 -- a0: COUNT(DISTINCT id) (bigint) = s0, rounded, at least 0
 -- a1: COUNT(DISTINCT day) (bigint) = s1, rounded, at least 0, at most 2192
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: COUNT(DISTINCT day) credits each person with at most 40 values
 -- note: COUNT(DISTINCT day) is at most 2,192: as many values are declared
 WITH partial AS (

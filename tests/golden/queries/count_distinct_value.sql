@@ -7,7 +7,7 @@ SELECT COUNT(DISTINCT drug) FROM prescription
 -- one unit moves: l1 100, l2 100
 --   s0: COUNT(DISTINCT drug) (steps of 1, at most 100)
 -- a0: COUNT(DISTINCT drug) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: COUNT(DISTINCT drug) credits each person with at most 100 values
 WITH distinct_s0 AS (
   WITH people AS MATERIALIZED (

@@ -11,7 +11,7 @@ SELECT date_trunc('month', day) AS month, SUM(cost) FILTER (WHERE reason = 'acut
 --   s1: Σ(5000 - SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic')) (steps of 1/3200, at most 1280000000)
 -- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- a1: SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic') (decimal(38,2)) = 1/6400 · s0 + -1/6400 · s1
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (

@@ -11,7 +11,7 @@ SELECT day, reason, drug, COUNT(*) AS n FROM prescription JOIN visit ON visit_id
 -- one unit moves: l1 None, l2 1677721600
 --   s0: COUNT(*) (steps of 1/16777216, at most 1677721600)
 -- a0: COUNT(*) (bigint) = 1/16777216 · s0, rounded, at least 0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 WITH partial AS (
   SELECT
     u,

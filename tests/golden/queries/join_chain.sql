@@ -7,7 +7,7 @@ SELECT p.sex, SUM(m.dose) AS dose FROM prescription m JOIN visit v ON m.visit_id
 -- one unit moves: l1 131072000, l2 131072000
 --   s0: Σ dose (steps of 1/131072, at most 131072000)
 -- a0: SUM(dose) (double) = 1/131072 · s0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: dose is clipped into [0, 10]
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH partial AS (

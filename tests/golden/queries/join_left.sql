@@ -10,7 +10,7 @@ SELECT p.sex, COUNT(*) AS rows, COUNT(v.id) AS visits FROM patient p LEFT JOIN v
 --   s1: weighted rows 2 (steps of 1/33554432, at most 1342285435)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 627/31675383808 · s1, rounded, at least 0
 -- a1: COUNT(id) (bigint) = 1/33554432 · s0 + -397/31675383808 · s1, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH partial AS (

@@ -13,7 +13,7 @@ FROM diary WHERE answers @> '{"smoker": true}' AND JSONB_ARRAY_LENGTH(answers ->
 --   s1: Σ(24 - LEAST(GREATEST(CAST((answers #>> '{sleep,hours}') AS INT), 0), 24)) (steps of 1/16777216, at most 1610612736)
 -- a0: COUNT(*) (bigint) = 1/402653184 · s0 + 1/402653184 · s1, rounded, at least 0
 -- a1: SUM(LEAST(GREATEST(CAST((answers #>> '{sleep,hours}') AS INT), 0), 24)) (bigint) = 1/16777216 · s0, rounded
--- note: each person counts with at most 4 rows
+-- note: each person counts with at most 4 rows (max_rows of diary)
 -- note: LEAST(GREATEST(CAST((answers #>> '{sleep,hours}') AS INT), 0), 24) is clipped into [0, 24]
 WITH partial AS (
   SELECT

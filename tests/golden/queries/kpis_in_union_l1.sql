@@ -15,7 +15,7 @@ UNION ALL SELECT 'dear', COUNT(*) FROM visit WHERE cost > 100;
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 1/33554432 · s1 + 1/33554432 · s2 + 1/33554432 · s3, rounded, at least 0
 -- a1: COUNT(*) FILTER(WHERE cost > 100) (bigint) = 1/33554432 · s0 + 1/33554432 · s1, rounded, at least 0
 -- a2: COUNT(*) FILTER(WHERE reason = 'acute') (bigint) = 1/33554432 · s0 + 1/33554432 · s2, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: 3 counts are measured together, which takes less noise: as 4 parts that share no rows, added up
 WITH partial AS (
   SELECT

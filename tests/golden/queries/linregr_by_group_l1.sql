@@ -13,7 +13,7 @@ SELECT reason, (LINREGR(cost, ARRAY[cost * cost]) FILTER (WHERE cost > 10)).std_
 --   s4: Σ (1 - u²) of cost (steps of 1/1073692312, at most 343597383680)
 --   s5: Σ u of cost * cost · u of cost (steps of 1/2146947500, at most 343597383680)
 -- a0: (LINREGR(cost, ARRAY[cost * cost]) FILTER(WHERE cost > 10)).std_err[1] (double) = std_err over [0, 25000000], [10, 5000], of s0, s1, s2, s3, s4, s5
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost * cost is clipped into [0, 25000000]
 -- note: cost is clipped into [10, 5000]
 -- note: std_err is the standard error of the people in the data as a sample, as MADlib's; what noise adds is not in it but in the intervals: SET dpsql.intervals = on

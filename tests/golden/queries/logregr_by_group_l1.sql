@@ -35,7 +35,7 @@ SELECT reason, (LOGREGR(cost > 100, ARRAY[cost]) FILTER (WHERE cost > 10)).odds_
 --   s19: Σ (y - p) (steps of 1/4294967296, at most 343597383680)
 --   s20: Σ (y - p) · u of cost (steps of 1/4292198400, at most 343597383680)
 -- a0: (LOGREGR(cost > 100, ARRAY[cost]) FILTER(WHERE cost > 10)).odds_ratios[1] (double) = odds_ratios over [10, 5000], [0, 1], of s0, s1, s2, s3, s4, s5; s6, s7; s8, s9; s10, s11; s15, s16; s17, s18; s19, s20; curvature s12, s13, s14
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [10, 5000]
 -- note: a logistic regression takes 6 steps, which are paid for together before the first; each reads a gradient at the coefficients that were released before it
 -- note: its numbers have no interval where noise may be as large as the curvature that they follow from

@@ -11,7 +11,7 @@ SELECT AVG(cost) FILTER (WHERE reason = 'acute') AS acute, AVG(CASE WHEN reason 
 --   s3: Σ(5000 - cost) of AVG(cost) FILTER(WHERE reason = 'chronic') (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) FILTER(WHERE reason = 'acute') (double) = 0 + 5000 · s0 / (s0 + s1)
 -- a1: AVG(CASE WHEN reason = 'chronic' THEN cost END) (double) = 0 + 5000 · s2 / (s2 + s3)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT

@@ -6,7 +6,7 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 -- groups: public, at most 4
 --   k0: reason (text)
 -- a0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH keys AS (

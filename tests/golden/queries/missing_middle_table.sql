@@ -8,7 +8,7 @@ SELECT AVG(dose) AS dose FROM prescription;
 --   s0: Σ(dose - 0) (steps of 1/2097152, at most 2097152000)
 --   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
 -- a0: AVG(dose) (double) = 0 + 10 · s0 / (s0 + s1)
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: dose is clipped into [0, 10]
 WITH partial AS (
   SELECT

@@ -5,7 +5,7 @@ SELECT MODE(reason) FILTER (WHERE cost > 100) FROM visit WHERE day >= '2025-01-0
 -- release 0
 -- groups: one group
 -- a0: MODE(reason) FILTER(WHERE cost > 100) (text) = picked, number 0 of q0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is
 -- q0: MODE(reason) FILTER(WHERE cost > 100): the mode of 'check-up', 'acute', 'chronic'
 -- one unit weighs: l1 163840, l2 163840; a row 4096

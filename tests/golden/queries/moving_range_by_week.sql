@@ -9,7 +9,7 @@ SELECT DATE_TRUNC('week', day) AS week, COUNT(*) FROM visit WHERE day >= '2025-0
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose day is above 2025-06-18 are in no group
 WITH suspect AS MATERIALIZED (
   SELECT

@@ -7,7 +7,7 @@ SELECT sex, COUNT(*) FROM patient NATURAL JOIN (SELECT patient_id AS id, reason 
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(*) (steps of 1, at most 40)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH partial AS (
   SELECT

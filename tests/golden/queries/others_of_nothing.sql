@@ -8,7 +8,7 @@ SELECT drug, MEDIAN(dose) FROM prescription GROUP BY drug;
 --   k0: drug (text)
 -- selection: weight w in 1/1048576, at most 100 groups
 -- a0: MEDIAN(dose) (double) = picked, number 0 of q0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 WITH partial AS (
   SELECT

@@ -10,7 +10,7 @@ SELECT score, COUNT(*) FROM prescription GROUP BY score;
 -- one unit moves: l1 None, l2 1677721600
 --   s0: COUNT(*) (steps of 1/16777216, at most 1677721600)
 -- a0: COUNT(*) (bigint) = 1/16777216 · s0, rounded, at least 0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 WITH partial AS (
   SELECT
     u,

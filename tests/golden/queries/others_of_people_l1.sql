@@ -15,7 +15,7 @@ FROM patient JOIN visit ON patient_id = patient.id GROUP BY diagnosis;
 --   s1: COUNT(DISTINCT id) (steps of 1, at most 1)
 -- a0: COUNT(DISTINCT id) (bigint) = s1, rounded, at least 0
 -- a1: SUM(cost) (decimal(38,2)) = 1/100 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT
@@ -79,7 +79,7 @@ ORDER BY
 --   s1: COUNT(DISTINCT id) (steps of 1, at most 1)
 -- a0: COUNT(DISTINCT id) (bigint) = s1, rounded, at least 0
 -- a1: SUM(cost) (decimal(38,2)) = 1/100 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT

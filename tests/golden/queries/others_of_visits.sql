@@ -20,7 +20,7 @@ FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
 -- a2: COUNT(DISTINCT dose) (bigint) = s3, rounded, at least 0
 -- a3: MEDIAN(dose) (double) = picked, number 0 of q0
 -- a4: SUM(dose) (double) = 1/2097152 · s0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
@@ -383,7 +383,7 @@ FROM found;
 --   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
 -- a0: COUNT(*) (bigint) = 1/20971520 · s0 + 1/20971520 · s1, rounded, at least 0
 -- a4: SUM(dose) (double) = 1/2097152 · s0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is

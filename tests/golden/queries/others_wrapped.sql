@@ -12,7 +12,7 @@ SELECT drug, SUM(n) AS n, MAX(rest) AS rest FROM (SELECT * FROM by_score) AS vir
 -- one unit moves: l1 None, l2 1677721600
 --   s0: COUNT(*) (steps of 1/16777216, at most 1677721600)
 -- a0: COUNT(*) (bigint) = 1/16777216 · s0, rounded, at least 0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 WITH partial AS (
   SELECT
     u,
@@ -95,7 +95,7 @@ ORDER BY
 -- one unit moves: l1 100, l2 100
 --   s0: COUNT(*) (steps of 1, at most 100)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 WITH partial AS (
   SELECT
     u,

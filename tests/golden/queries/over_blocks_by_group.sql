@@ -9,7 +9,7 @@ FROM visit v JOIN patient p ON p.id = v.patient_id GROUP BY reason;
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT

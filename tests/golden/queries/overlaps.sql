@@ -7,7 +7,7 @@ SELECT COUNT(*) AS n FROM visit WHERE (day, day + 30) OVERLAPS (DATE '2022-01-01
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(*) (steps of 1, at most 40)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 WITH partial AS (
   SELECT
     u,

@@ -6,7 +6,7 @@ SELECT COUNT(*) FROM visit AS a JOIN visit AS b ON a.id = b.id;
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(*) (steps of 1, at most 40)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 WITH partial AS (
   SELECT
     u,

@@ -8,7 +8,7 @@ SELECT MIN(CASE WHEN n < 0.25 * m THEN 9999 ELSE cost END) AS q, AVG(cost) FROM 
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY cost) (decimal(8,2)) = picked, number 0 of q0
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 WITH partial AS (

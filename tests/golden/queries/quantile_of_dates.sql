@@ -6,7 +6,7 @@ SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day), MAX(day) FROM visit;
 -- groups: one group
 -- a0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
 -- a1: MAX(day) (date) = picked, number 0 of q1
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- note: MIN and MAX are approximate: they lie inside of the data, with some people beyond them
 -- q0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day): quantiles 9/10 of 737425 … 739616

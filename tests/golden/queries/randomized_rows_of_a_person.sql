@@ -17,7 +17,7 @@ FROM visit AS v JOIN survey AS s ON s.patient_id = v.patient_id GROUP BY s.drink
 -- a1: SUM(cost) FILTER(WHERE (drinks = 'yes')) (decimal(38,2)) = sum by reports: 1.499 · (1/32000000 · s0 + 1/32000000 · s1) + -0.499 · (1/32000000 · s2 + 1/32000000 · s3), of [0, 5000], ±√(0.7479 to 0.7479); 40 rows a person
 -- a2: COUNT(*) FILTER(WHERE (drinks = 'no')) (bigint) = count by reports: -0.499 · (1/33554432 · s4) + 1.499 · (1/33554432 · s5), of [1, 1], ±√(0.7479 to 0.7479); 40 rows a person
 -- a3: SUM(cost) FILTER(WHERE (drinks = 'no')) (decimal(38,2)) = sum by reports: -0.499 · (1/32000000 · s0 + 1/32000000 · s1) + 1.499 · (1/32000000 · s2 + 1/32000000 · s3), of [0, 5000], ±√(0.7479 to 0.7479); 40 rows a person
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: people randomized this column themselves, and answers are freed of it (drinks: randomized response of 2 values at ε = 1.1)
 WITH partial AS (

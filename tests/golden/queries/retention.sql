@@ -14,7 +14,7 @@ GROUP BY 1, 2;
 -- one unit moves: l1 None, l2 √1729382256910270464
 --   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1315059792)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 -- note: rows whose EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group

@@ -14,7 +14,7 @@ SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) AS so_far, STDDEV(cost) FROM visit
 --   s3: COUNT(*) (steps of 1/8192, at most 327680)
 -- a0: COUNT(*) (bigint) = 1/8192 · s3, rounded, at least 0
 -- a1: STDDEV(cost) (double) = deviation over [0, 5000] in degree 2, of s0, s1, s2
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups

@@ -12,7 +12,7 @@ FROM (SELECT * FROM daily) AS t;
 --   measured as running sums down k1: Toeplitz(steps=2192, width=None)
 --   s0: Σ cost (steps of 1/100, at most 20000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups

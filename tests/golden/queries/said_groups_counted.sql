@@ -6,7 +6,7 @@ SELECT COUNT(*) FROM (SELECT batch_id, MAX(patient_id) AS patient_id FROM sample
 -- one unit moves: l1 200, l2 200
 --   s0: COUNT(DISTINCT (batch_id, TRUE)) (steps of 1, at most 200)
 -- a0: COUNT(DISTINCT (batch_id, TRUE)) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 200 rows
+-- note: each person counts with at most 200 rows (max_rows of sample)
 -- note: COUNT(DISTINCT (batch_id, TRUE)) credits each person with at most 200 values
 WITH distinct_s0 AS (
   WITH people AS MATERIALIZED (

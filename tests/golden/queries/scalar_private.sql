@@ -8,7 +8,7 @@ SELECT COUNT(*) FROM visit WHERE cost > (SELECT AVG(cost) FROM visit);
 --   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT
@@ -88,7 +88,7 @@ FROM dpsql_release_0;
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(*) (steps of 1, at most 40)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 WITH partial AS (
   SELECT
     u,

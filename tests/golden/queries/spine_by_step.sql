@@ -9,7 +9,7 @@ LEFT JOIN visit v ON v.day >= m.m AND v.day < m.m + INTERVAL '1 month' GROUP BY 
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(id) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(id) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 WITH suspect AS MATERIALIZED (
   SELECT
     u

@@ -7,7 +7,7 @@ SELECT SUM(cost) AS total FROM visit;
 -- one unit moves: l1 20000000, l2 20000000
 --   s0: Σ cost (steps of 1/100, at most 20000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT

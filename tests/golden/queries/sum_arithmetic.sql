@@ -7,7 +7,7 @@ SELECT SUM(2 * cost - 100) AS total FROM visit;
 -- one unit moves: l1 39600000, l2 39600000
 --   s0: Σ 2 * cost - 100 (steps of 1/100, at most 39600000)
 -- a0: SUM(2 * cost - 100) (decimal(38,2)) = 1/100 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: 2 * cost - 100 is clipped into [-100, 9900]
 WITH partial AS (
   SELECT

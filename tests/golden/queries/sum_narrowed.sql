@@ -7,7 +7,7 @@ SELECT SUM(score) AS total FROM prescription WHERE score BETWEEN 0 AND 100;
 -- one unit moves: l1 10000, l2 10000
 --   s0: Σ score (steps of 1, at most 10000)
 -- a0: SUM(score) (decimal(38,0)) = s0, rounded
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: score is clipped into [0, 100]
 WITH partial AS (
   SELECT

@@ -7,7 +7,7 @@ SELECT SUM(GREATEST(0, LEAST(score, 100))) AS total FROM prescription;
 -- one unit moves: l1 10000, l2 10000
 --   s0: Σ GREATEST(0, LEAST(score, 100)) (steps of 1, at most 10000)
 -- a0: SUM(GREATEST(0, LEAST(score, 100))) (decimal(38,0)) = s0, rounded
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: GREATEST(0, LEAST(score, 100)) is clipped into [0, 100]
 WITH partial AS (
   SELECT

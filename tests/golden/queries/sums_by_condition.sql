@@ -15,7 +15,7 @@ FROM visit;
 -- a1: SUM(cost) FILTER(WHERE reason = 'acute') (decimal(38,2)) = 1/102400 · s0 + 103/18186240 · s1 + -253979/90203750400 · s2 + -133186523/41403521433600 · s3
 -- a2: SUM(CASE WHEN reason = 'chronic' THEN cost ELSE 0 END) (decimal(38,2)) = 1/99200 · s2 + -143/45532800 · s3
 -- a3: SUM(CASE WHEN reason = 'acute' AND day >= CAST('2024-01-01' AS DATE) THEN cost END) (decimal(38,2)) = 1/102400 · s0 + -509/90931200 · s1 + -80923/90203750400 · s2 + -22323163/41403521433600 · s3
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: 4 sums of cost are measured together, which takes less noise: by sums in which some rows weigh more than others
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (

@@ -10,7 +10,7 @@ SELECT day, COUNT(*) AS visits, SUM(cost) FROM visit GROUP BY day ORDER BY visit
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (

@@ -8,7 +8,7 @@ SELECT day, COUNT(*) FROM visit GROUP BY day ORDER BY 2 DESC LIMIT 5 OFFSET 5
 -- one unit moves: l1 None, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (
   SELECT

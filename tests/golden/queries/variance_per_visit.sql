@@ -13,7 +13,7 @@ SELECT VARIANCE(cost) AS v, STDDEV(cost) FILTER (WHERE reason = 'acute') AS s FR
 --   s5: Σ t² of cost (steps of 1/15029000000, at most 601160001080)
 -- a0: VAR_SAMP(cost) (double) = variance over [0, 5000] in degree 2, of s0, s1, s2
 -- a1: STDDEV(cost) FILTER(WHERE reason = 'acute') (double) = deviation over [0, 5000] in degree 2, of s3, s4, s5
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT

@@ -9,7 +9,7 @@ SELECT COUNT(DISTINCT patient_id), COUNT(*) FROM sample;
 --   s1: COUNT(*) (steps of 1, at most 200)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = s0, rounded, at least 0
 -- a1: COUNT(*) (bigint) = s1, rounded, at least 0
--- note: each person counts with at most 200 rows
+-- note: each person counts with at most 200 rows (max_rows of sample)
 WITH partial AS (
   SELECT
     u,

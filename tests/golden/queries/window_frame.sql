@@ -16,7 +16,7 @@ SELECT AVG(recent), AVG(whole) FROM (
 --   s3: Σ(5000 - whole) (steps of 1/6400, at most 1280000000)
 -- a0: AVG(recent) (double) = 0 + 15000 · s0 / (s0 + s1)
 -- a1: AVG(whole) (double) = 0 + 5000 · s2 / (s2 + s3)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: recent is clipped into [0, 15000]
 -- note: whole is clipped into [0, 5000]
 WITH partial AS (

@@ -13,7 +13,7 @@ SELECT AVG(gap), COUNT(*) FILTER (WHERE gap > 90) FROM (
 --   s2: COUNT(*) FILTER(WHERE gap > 90) (steps of 1/33554432, at most 1342177280)
 -- a0: AVG(gap) (double) = 0 + 2191 · s0 / (s0 + s1)
 -- a1: COUNT(*) FILTER(WHERE gap > 90) (bigint) = 1/33554432 · s2, rounded, at least 0
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: gap is clipped into [0, 2191]
 WITH partial AS (
   SELECT

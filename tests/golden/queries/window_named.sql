@@ -11,7 +11,7 @@ SELECT reason, AVG(n) FROM (
 --   s0: Σ(n - 1) (steps of 1/1048576, at most 1635778560)
 --   s1: Σ(40 - n) (steps of 1/1048576, at most 1635778560)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
--- note: each person counts with at most 40 rows
+-- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: n is clipped into [1, 40]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (

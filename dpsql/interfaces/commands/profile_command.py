@@ -1,0 +1,93 @@
+"""``dpsql profile``: the profile of each table, bought where it is not, and what it tells of rows that are cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from dpsql.display import column, grid
+from dpsql.engines import Patience
+from dpsql.errors import DataError
+from dpsql.inference.estimates import RowsProfile
+from dpsql.ledger import Receipt
+from dpsql.price import Profiles, loss_of
+from dpsql.price_text import part_left, percent
+from dpsql.proxy import Proxy
+
+
+def profile(policy: Path, console: Console, tell: Callable[[str], None], *, price_only: bool) -> None:
+    """Say what is lacking and its price, buy it unless only the price was asked for, and print what is bought.
+
+    Raises :class:`dpsql.errors.Error`; nothing was charged unless it was to be read.
+    """
+    proxy = Proxy.open(policy)
+    try:
+        profiles = proxy.answering.profiles
+        if profiles.epsilon is None:
+            hint = "add profile: {epsilon: 0.05} to the policy"
+            raise DataError("the policy asks for no profile", sqlstate="22023", hint=hint)
+        if not profiles.tables:
+            raise DataError(
+                "no table has a profile",
+                sqlstate="22023",
+                hint="it is of tables with a max_rows that is not about spans of time",
+            )
+        lacking = profiles.lacking()
+        if lacking:
+            tell(_price(proxy, [one.plans.table for one in lacking]))
+        if lacking and not price_only:
+            proxy.answering.buy_profiles(Patience.of(proxy.policy.limits.seconds), Receipt())
+            tell(f"Left: {_left(proxy)}.")
+        _show(profiles, console)
+    finally:
+        proxy.close()
+
+
+def _price(proxy: Proxy, tables: list[str]) -> str:
+    profiles = proxy.answering.profiles
+    budget = proxy.ledger.standings()[0].accountant
+    part = percent(float(loss_of(profiles.lacking()).part_of(budget.limit)))
+    each = float(profiles.epsilon or 0)
+    return f"The profile of {', '.join(tables)} costs {part} of the total budget (ε = {each:g} each), once."
+
+
+def _left(proxy: Proxy) -> str:
+    standing = proxy.ledger.standings()[0]
+    return f"{part_left(standing.spent.part_of(standing.accountant.limit))} of the total budget"
+
+
+def _show(profiles: Profiles, console: Console) -> None:
+    for name in profiles.tables:
+        found = profiles.find(name)
+        if found is None:
+            console.print(Text(f"{name}: not bought"))
+            continue
+        console.print(Text(f"{name}, max_rows: {found.max_rows}", style="bold"))
+        console.print(profile_grid(found), highlight=False)
+        for line in told(found):
+            console.print(Text(line))
+        console.print()
+
+
+def profile_grid(found: RowsProfile) -> object:
+    """People by their rows, with error bars."""
+    lows = [1, *(end + 1 for end in found.ends)]
+    names = [f"{low}" if low == end else f"{low} to {end}" for low, end in zip(lows, found.ends, strict=False)]
+    names.append(f"more than {found.ends[-1]}")
+    counts = column(list(found.people), [found.people_margin] * len(names))
+    return grid(["rows of a person", "people"], [names, counts], [True, True])
+
+
+def told(found: RowsProfile) -> list[str]:
+    """What is beyond max_rows, in words; what cannot be told from noise is said to be so."""
+    people, rows, most = found.people_beyond, found.rows_beyond, found.max_rows
+    lines = [
+        f"People with more than {most} rows: {people or 'cannot be told from noise'}",
+        f"Rows beyond {most} of a person: {rows or 'cannot be told from noise'}",
+    ]
+    if rows is not None:
+        lines.append(f"What a person has beyond {found.furthest:,} rows is not in the last figure.")
+    return lines

@@ -1,0 +1,104 @@
+"""The profile of a table of people: how many rows people have, and how many of them are beyond ``max_rows``.
+
+Guarantee: no bound is needed, since a person counts once whatever their rows. They are in one bin of a histogram, and
+add a whole number from 0 to 3·max_rows to a sum: the rows that they have beyond max_rows, up to 4·max_rows. So they
+move the histogram by 1, and the sum by 3·max_rows; both in steps of 1.
+
+Why two numbers: how many people are beyond the bound follows from the histogram, and how many rows are cut off does
+not. At the prices of a profile a tail of bins is noise, and each would be weighed with its many rows
+(:mod:`dpsql.inference.estimates.told_profile` reads both). Why ends in eighths of the bound: what people below it have
+is summed bin by bin, each between its ends, so that these have to be close; a bin more costs noise in nobody's bin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.aggregates import COUNT_OF_ROWS, SUM
+from rewriter.columns import base_table
+from rewriter.declared import BIGINT, ONE, Catalog, Interval, Norm
+from rewriter.dialects import Dialect, number
+from rewriter.expressions import Value
+from rewriter.plan import Plan
+from rewriter.planner.bound_histogram import bin_of, of_each_person, rows_of_people
+from rewriter.planner.plan_release import plan
+from rewriter.relations import UNIT
+from rewriter.release import Aggregate, Key, Query, Wording
+
+_PARTS = 8
+FURTHEST = 4
+"""Times max_rows: what a person has beyond so many rows is not counted."""
+_MOST = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePlans:
+    """What is measured of a table's rows per person: the ``people`` in each bin, and the rows ``beyond`` max_rows."""
+
+    table: str
+    max_rows: int
+    people: Plan
+    beyond: Plan
+
+
+def profiled_tables(catalog: Catalog, dialect: Dialect) -> tuple[str, ...]:
+    """The tables of people that have a profile: those with a ``max_rows`` for all rows of a person together, where the
+    database does not say itself that a person has one."""
+    if catalog.unit is None:
+        return ()
+    return tuple(
+        name
+        for name, table in catalog.tables.items()
+        if not table.public and table.path and table.spans is None and 1 <= (table.max_rows or 0) <= _MOST
+        if not base_table(table, name, "t1", catalog, dialect).bound.unique
+    )
+
+
+def bin_ends(max_rows: int) -> tuple[int, ...]:
+    """The greatest number of rows in each bin but the last, which has no end.
+
+    >>> bin_ends(24), bin_ends(1)
+    ((3, 6, 9, 12, 15, 18, 21, 24, 48, 96), (1, 2, 4))
+    """
+    below = {part * max_rows // _PARTS for part in range(1, _PARTS + 1)} - {0}
+    return (*sorted(below), 2 * max_rows, FURTHEST * max_rows)
+
+
+def profile_plans(name: str, catalog: Catalog, dialect: Dialect) -> ProfilePlans:
+    """The two releases of a table's profile. A person has one row in each, so nobody is clipped, in either norm."""
+    people, beyond = (plan(query, Norm.L1, dialect) for query in profile_queries(name, catalog, dialect))
+    return ProfilePlans(name, _bound_of(name, catalog), people, beyond)
+
+
+def profile_queries(name: str, catalog: Catalog, dialect: Dialect) -> tuple[Query, Query]:
+    """The people in each bin, and the sum of the rows beyond max_rows."""
+    block, most = rows_of_people(name, catalog, dialect), _bound_of(name, catalog)
+    ends = [Fraction(end) for end in bin_ends(most)]
+    place = bin_of([*ends, 2 * ends[-1]], BIGINT)
+    more = Value(
+        exp.Paren(this=exp.Sub(this=exp.column("m", "p"), expression=number(most))),
+        BIGINT,
+        interval=Interval.of(0, (FURTHEST - 1) * most),
+        constant=True,
+        nullable=False,
+        domain=None,
+    )
+    said = f"rows of {name} beyond {most}"
+    total = Aggregate(SUM, more, None, False, Wording(f"SUM({said})", (said,)))
+
+    def over_people(keys: tuple[Key, ...], aggregate: Aggregate) -> Query:
+        people = of_each_person(block, exp.Count(this=exp.Star()))
+        rows = exp.Select().from_(people, copy=False)
+        return Query(rows, exp.column(UNIT, "p"), ONE, (), keys, (aggregate,))
+
+    return over_people((Key(place, f"rows of {name}"),), COUNT_OF_ROWS), over_people((), total)
+
+
+def _bound_of(name: str, catalog: Catalog) -> int:
+    most = catalog.tables[name].max_rows
+    if most is None:
+        raise AssertionError("a table with a profile has a bound")
+    return most

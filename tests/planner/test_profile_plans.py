@@ -1,0 +1,114 @@
+"""The profile of a table: one person moves the people in its bins by one, and the rows beyond by what is claimed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import duckdb
+import pytest
+
+from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.contribution import Norm
+from rewriter.declared.types import INTEGER
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.planner.plan_release import plan
+from rewriter.planner.rows_profile import bin_ends, profile_plans, profile_queries, profiled_tables
+from tests.properties.drawing import world, worst_units
+from tests.properties.neighbours import Databases, Neighbourhood, check
+from tests.properties.postgres_databases import PostgresDatabases
+
+
+def bounded(catalog: Catalog, random: Random) -> Catalog:
+    """Small bounds on rows, so that people are beyond them, and none of spans."""
+    tables = {
+        name: table
+        if table.public
+        else replace(table, max_rows=random.choice([1, 2, 3]), spans=None, max_groups=None, max_rows_per_group=None)
+        for name, table in catalog.tables.items()
+    }
+    return replace(catalog, tables=tables)
+
+
+def check_profiles(databases: Neighbourhood, random: Random) -> Iterator[tuple[str, float]]:
+    catalog = bounded(databases.catalog(), random)
+    for name in profiled_tables(catalog, databases.dialect):
+        most = catalog.tables[name].max_rows or 0
+        for what, query in zip(("people", "beyond"), profile_queries(name, catalog, databases.dialect), strict=True):
+            one = plan(query, Norm.L1, databases.dialect)
+            assert one == plan(query, Norm.L2, databases.dialect), "there is nothing to clip, in neither norm"
+            assert one.selection is None, "the bins are public"
+            reach = 1 if what == "people" else 3 * most
+            assert [(b.sensitivity.l1, b.sensitivity.l2_squared) for b in one.blocks] == [(reach, reach**2)]
+            for share in check(one, databases, random):
+                yield what, share
+
+
+def test_one_more_person_moves_a_profile_by_its_claim_at_most() -> None:
+    shares: list[tuple[str, float]] = []
+    for seed in range(6):
+        random = Random(seed)
+        place = world(random)
+        databases = Databases.of(place, worst_units(random, place, 2))
+        try:
+            shares += check_profiles(databases, random)
+        finally:
+            databases.close()
+    for what in ("people", "beyond"):
+        reached = [share for kind, share in shares if kind == what]
+        assert len(reached) > 5
+        assert max(reached) == 1, f"nobody moved {what} as far as is claimed"
+
+
+def test_one_more_person_moves_a_profile_by_its_claim_at_most_on_postgres_too() -> None:
+    shares: list[tuple[str, float]] = []
+    for seed in range(100, 102):
+        random = Random(seed)
+        place = world(random)
+        databases = PostgresDatabases.of(place, worst_units(random, place, 1))
+        try:
+            shares += check_profiles(databases, random)
+        finally:
+            databases.close()
+    assert shares
+
+
+def clinic(most: int) -> Catalog:
+    person = Table("person", {"id": Column("id", INTEGER, nullable=False, unique=True)})
+    row = Table("row", {"person": Column("person", INTEGER)}, path=(Hop("person", "person", "id"),), max_rows=most)
+    return Catalog({"person": person, "row": row}, ("person", "id"))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 24])
+def test_a_profile_says_how_many_rows_people_have(most: int) -> None:
+    ends = bin_ends(most)
+    rows = [1, 2, 3, most, most + 1, 2 * most, 2 * most + 1, 4 * most, 4 * most + 1, 40 * most]
+    plans = profile_plans("row", clinic(most), DUCKDB)
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE row (person INTEGER); CREATE TABLE person AS SELECT range AS id FROM range(11)"
+        )
+        for number, many in enumerate(rows):
+            connection.execute(f"INSERT INTO row SELECT {number} FROM range({many})")
+        # Nobody's rows are in no profile: those without a key, and those of a key that nobody has.
+        connection.execute("INSERT INTO row SELECT NULL FROM range(500); INSERT INTO row SELECT 77 FROM range(500)")
+        people = dict(connection.execute(plans.people.sql).fetchall())
+        ((beyond,),) = connection.execute(plans.beyond.sql).fetchall()
+    expected = Counter(next((at for at, end in enumerate(ends) if many <= end), len(ends)) for many in rows)
+    assert people == {place: expected[place] for place in range(len(ends) + 1)}
+    assert beyond == sum(min(max(many - most, 0), 3 * most) for many in rows)
+    assert most in ends
+    assert 2 * most in ends
+    assert 4 * most in ends
+
+
+@pytest.mark.quick
+def test_which_tables_have_a_profile() -> None:
+    catalog = clinic(5)
+    row = catalog.tables["row"]
+    unique = replace(row, columns={"person": Column("person", INTEGER, unique=True)})
+    for table, has in ((row, True), (replace(row, max_rows=None), False), (unique, False)):
+        known = replace(catalog, tables={**catalog.tables, "row": table})
+        assert profiled_tables(known, DUCKDB) == (("row",) if has else ())

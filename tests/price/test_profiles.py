@@ -1,0 +1,243 @@
+"""The profile of a table: who pays for it and when, who knows it then, and that no statement of an analyst buys it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.engines.deadlines import Patience
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.errors import BudgetExceeded
+from dpsql.interfaces.commands.commands import main
+from dpsql.ledger import Receipt
+from dpsql.proxy import Proxy
+from dpsql.releases.tables import ExactTable
+from rewriter.plan import Plan
+from tests.doubles import open_without_noise
+
+COUNT = "SELECT COUNT(*) FROM visit"
+ROWS = np.maximum(1, np.exp(np.random.default_rng(5).normal(np.log(8), 0.9, 4000))).astype(int)
+MOST = 20
+
+
+def write(folder: Path, accounting: str = "zcdp", budget: str = "10", more: str = "profile: {epsilon: 0.5}") -> Path:
+    delta = "" if accounting == "pure" else ", delta: 1e-6"
+    path = folder / "policy.yaml"
+    path.write_text(
+        f"""
+database: duckdb:clinic.duckdb
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {{epsilon: {budget}{delta}, accounting: {accounting}}}
+statement: {{epsilon: 0.25}}
+{more}
+tables:
+  patient: {{columns: {{id: {{}}}}}}
+  visit:
+    unit: patient_id -> patient.id
+    max_rows: {MOST}
+    columns: {{patient_id: {{}}, cost: {{range: [0, 10]}}}}
+"""
+    )
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE patient AS SELECT range AS id FROM range({len(ROWS)})")
+        connection.execute("ALTER TABLE patient ADD PRIMARY KEY (id)")
+        connection.execute("CREATE TABLE visit (patient_id BIGINT, cost INTEGER)")
+        owners = np.repeat(np.arange(len(ROWS)), ROWS)
+        assert len(owners) == ROWS.sum()
+        connection.execute("CREATE TABLE many (id BIGINT, n BIGINT)")
+        connection.executemany("INSERT INTO many VALUES (?, ?)", [[i, int(n)] for i, n in enumerate(ROWS)])
+        connection.execute("INSERT INTO visit SELECT id, 5 FROM many, range(100000) AS r(i) WHERE i < n")
+        connection.execute("DROP TABLE many")
+    write(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def proxy(folder: Path) -> Iterator[Proxy]:
+    opened = Proxy.open(folder / "policy.yaml")
+    yield opened
+    opened.close()
+
+
+def buy(proxy: Proxy) -> PrivacyLoss:
+    return proxy.answering.buy_profiles(Patience.of(60.0), Receipt())
+
+
+@pytest.mark.parametrize(("accounting", "price"), [("zcdp", Fraction(1, 8)), ("pure", Fraction(1, 2))])
+def test_it_is_charged_once_and_before_it_is_read(
+    folder: Path, accounting: str, price: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = Proxy.open(write(folder, accounting))
+    seen: list[int] = []
+    run = DuckDBEngine.run
+
+    def spy(self: DuckDBEngine, plan: Plan, *how: Any) -> ExactTable:
+        seen.append(len(proxy.ledger.charges()))
+        return run(self, plan, *how)
+
+    monkeypatch.setattr(DuckDBEngine, "run", spy)
+    loss = buy(proxy)
+    assert loss.rho + loss.epsilon == price
+    assert proxy.ledger.spent() == loss
+    assert seen == [1, 1]
+    (charge,) = proxy.ledger.charges()
+    assert (charge.statement, charge.tables) == ("profile of visit", ("visit",))
+    assert buy(proxy) == PrivacyLoss()
+    proxy.close()
+    again = Proxy.open(folder / "policy.yaml")
+    assert again.answering.profiles.lacking() == []
+    assert again.answering.profiles.find("visit") is not None
+    again.close()
+
+
+def test_what_is_bought_is_what_is_there(folder: Path) -> None:
+    proxy = open_without_noise(folder / "policy.yaml")
+    buy(proxy)
+    found = proxy.answering.profiles.find("visit")
+    assert found is not None
+    ends = [0, *found.ends]
+    bins = [int(((low < ROWS) & (high >= ROWS)).sum()) for low, high in itertools.pairwise(ends)]
+    assert list(found.people) == [*bins, int((ends[-1] < ROWS).sum())]
+    assert found.beyond == int(np.clip(ROWS - MOST, 0, 3 * MOST).sum())
+    proxy.close()
+
+
+def test_a_budget_that_does_not_admit_it_pays_and_reads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = Proxy.open(write(folder, "pure", "0.4"))
+    monkeypatch.setattr(DuckDBEngine, "run", lambda *_: pytest.fail("something was read"))
+    with pytest.raises(BudgetExceeded):
+        buy(proxy)
+    assert not proxy.ledger.charges()
+    proxy.close()
+
+
+def test_no_statement_buys_it(proxy: Proxy) -> None:
+    proxy.session().execute(COUNT)
+    proxy.session().explain(COUNT)
+    assert [charge.statement for charge in proxy.ledger.charges()] == [COUNT]
+    assert proxy.answering.profiles.find("visit") is None
+
+
+def test_it_is_bought_again_when_the_data_or_the_bound_change(folder: Path) -> None:
+    proxy = Proxy.open(folder / "policy.yaml")
+    buy(proxy)
+    proxy.close()
+    for change in ("data_version: two", "max_rows: 21"):
+        text = write(folder).read_text()
+        text = text.replace(f"max_rows: {MOST}", change) if "rows" in change else f"{change}\n{text}"
+        (folder / "policy.yaml").write_text(text)
+        proxy = Proxy.open(folder / "policy.yaml")
+        assert proxy.answering.profiles.find("visit") is None
+        assert [one.plans.table for one in proxy.answering.profiles.lacking()] == ["visit"]
+        proxy.close()
+
+
+def test_the_command_says_the_price_buys_once_and_shows_error_bars(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = str(folder / "policy.yaml")
+    assert main(["profile", policy, "--price"]) == 0
+    first = capsys.readouterr()
+    assert "The profile of visit costs" in first.err
+    assert "visit: not bought" in first.out
+    assert main(["profile", policy]) == 0
+    second = capsys.readouterr()
+    assert "The profile of visit costs" in second.err
+    assert re.search(r"^ *1 to 2 +[\d,]+ ± \d+ *$", second.out, re.MULTILINE)
+    assert re.search(r"^ *more than 80 +-?[\d,]+ ± \d+ *$", second.out, re.MULTILINE)
+    assert re.search(r"People with more than 20 rows: \d+(?: to \d+)? %", second.out)
+    assert main(["profile", policy]) == 0
+    third = capsys.readouterr()
+    assert third.out == second.out
+    assert "costs" not in third.err
+
+
+def test_a_policy_that_asks_for_none_is_told_how(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(write(folder, more=""))]) == 1
+    assert "profile: {epsilon: 0.05}" in capsys.readouterr().err
+
+
+# What analysts are told
+
+
+def notices(proxy: Proxy, sql: str) -> list[str]:
+    answer = proxy.session().execute(sql)
+    assert answer.notices == tuple(dict.fromkeys(answer.notices))
+    return list(answer.notices)
+
+
+def test_beside_a_clipped_number_stands_what_is_cut_off(folder: Path) -> None:
+    proxy = Proxy.open(write(folder, more="profile: {epsilon: 1}"))
+    before = notices(proxy, COUNT)
+    assert f"each person counts with at most {MOST} rows (max_rows of visit)" in before
+    assert not any("profile" in one for one in before)
+    buy(proxy)
+    (told,) = [one for one in notices(proxy, COUNT) if "profile" in one]
+    found = re.fullmatch(
+        r"by the profile of visit, (\d+)(?: to (\d+))? % of the people with rows in visit have more than 20, and at least"
+        r" (\d+) % of its rows are beyond that, so that a count of all of them is so much too low",
+        told,
+    )
+    assert found is not None
+    people, rows = 100 * (ROWS > MOST).mean(), 100 * np.clip(ROWS - MOST, 0, None).sum() / ROWS.sum()
+    assert int(found[1]) - 1 <= people <= int(found[2] or found[1]) + 1
+    assert 0.5 * rows < int(found[3]) <= rows
+    assert told in proxy.session().explain(COUNT).notices
+    joined = "SELECT COUNT(*) FROM patient JOIN visit ON patient_id = id"
+    assert told in notices(proxy, joined)
+    # Where each person counts once, and where a person has another bound, the bound of visit cuts nothing.
+    for uncut in (
+        "SELECT COUNT(*) FROM patient",
+        "SELECT COUNT(DISTINCT patient_id) FROM visit",
+        "SELECT COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY cost) AS r FROM visit)"
+        " AS q WHERE r <= 3",
+    ):
+        assert not any("profile" in one for one in notices(proxy, uncut)), uncut
+    proxy.close()
+
+
+def test_another_bound_that_cuts_is_named(folder: Path) -> None:
+    path = write(folder)
+    path.write_text(path.read_text().replace(f"max_rows: {MOST}", f"max_rows: {MOST}\n    max_rows_per_group: 1"))
+    proxy = Proxy.open(path)
+    named = "who has more than 1 row in a group may count with less (max_rows_per_group of visit)"
+    assert named in notices(proxy, "SELECT cost, COUNT(*) FROM visit GROUP BY cost")
+    assert named not in notices(proxy, COUNT)
+    proxy.close()
+    path.write_text(path.read_text().replace("max_rows_per_group: 1", "max_groups: 2"))
+    proxy = Proxy.open(path)
+    named = "who is in more than 2 groups may count with less (max_groups of visit)"
+    assert named in notices(proxy, "SELECT cost, COUNT(*) FROM visit GROUP BY cost")
+    assert named not in notices(proxy, COUNT)
+    proxy.close()
+
+
+def test_the_notice_depends_on_what_was_released_alone(folder: Path) -> None:
+    """With the same released numbers, other rows change no word of it."""
+    policy = str(folder / "policy.yaml")
+    proxy = Proxy.open(policy)
+    buy(proxy)
+    before = [one for one in notices(proxy, COUNT) if "profile" in one]
+    proxy.close()
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.execute("INSERT INTO visit SELECT 1, 5 FROM range(100000)")
+        connection.execute("DELETE FROM visit WHERE patient_id = 3")
+    proxy = Proxy.open(policy)
+    assert before
+    assert [one for one in proxy.session().explain(COUNT).notices if "profile" in one] == before
+    proxy.close()
