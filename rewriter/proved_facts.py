@@ -161,7 +161,10 @@ FACTS: Sequence[ProvedFact] = (
         Basis.FORM,
         (
             "rewriter.per_person.person_rows:of_units",
+            "rewriter.planner.bound_histogram:bin_of",
             "rewriter.planner.bound_histogram:histograms",
+            "rewriter.planner.rows_profile:profile_queries",
+            "rewriter.planner.rows_profile:profile_queries.over_people",
             "rewriter.bound.ranks:_once_in_each_group",
         ),
         ("rewriter.bound.ball:reach_squared",),

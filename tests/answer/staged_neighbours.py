@@ -37,7 +37,7 @@ budget: {{epsilon: 1000, delta: 1e-6}}
 statement: {{epsilon: 0.5, max_epsilon: 1}}
 tables:
   person:
-    columns: {{id: {{}}, ill: {{}}, score: {{range: [0, 100]}}, part: {{values: [0, 1, 2]}}, town: {{}}}}
+    columns: {{id: {{}}, ill: {{}}, score: {{range: [0, 100]}}, part: {{values: [0, 1, 2]}}, town: {{}}, tags: {{max_items: 3}}}}
   visit:
 {bound}    columns: {{number: {{}}, pid: {{}}, amount: {{range: [0, 50]}}}}
   code: {{public: true}}
@@ -47,8 +47,8 @@ tables:
 """
 
 ROWS = """
-CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE, part INTEGER, town VARCHAR);
-INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2 FROM range(60) AS t(i);
+CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE, part INTEGER, town VARCHAR, tags VARCHAR[]);
+INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2, ['a', 'b', 'c'] FROM range(60) AS t(i);
 CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE);
 INSERT INTO visit SELECT i, i % 60, i % 50 FROM range(180) AS t(i);
 CREATE TABLE code (k INTEGER, name VARCHAR);
@@ -63,8 +63,8 @@ CREATE TABLE drawn (j INTEGER, valid_from TIMESTAMPTZ, k INTEGER GENERATED ALWAY
 
 
 POSTGRES_ROWS = """
-CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE PRECISION, part INTEGER, town VARCHAR);
-INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2 FROM generate_series(0, 59) AS t(i);
+CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE PRECISION, part INTEGER, town VARCHAR, tags VARCHAR[]);
+INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2, ARRAY['a', 'b', 'c'] FROM generate_series(0, 59) AS t(i);
 CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE PRECISION);
 INSERT INTO visit SELECT i, i % 60, i % 50 FROM generate_series(0, 179) AS t(i);
 CREATE TABLE code (k INTEGER, name VARCHAR);

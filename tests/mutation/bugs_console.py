@@ -66,9 +66,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "items of arrays are rounded to the digits of the first",
-        "dpsql.server.session.shown_digits:meaningful",
-        "for one in items]",
-        "for one in items[:1] * len(items)]",
+        "dpsql.server.session.shown_digits:_item_decimals",
+        "zip_longest(*rows, fillvalue=0.0)",
+        "zip_longest(*[row[:1] * len(row) for row in rows])",
         "tests/finish/test_intervals_shown.py::test_items_of_arrays_have_the_digits_that_mean_something",
     ),
     bug(

@@ -380,9 +380,9 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "rows of items count as the one row that they are made of",
         "rewriter.per_person.person_rows:selected",
-        "bound = replace(block.bound.times(most), unique=False, apart=())",
+        'bound = replace(block.bound.times(most), unique=False, apart=(), table="")',
         "bound = block.bound",
-        NESTED,
+        LIES,
     ),
     bug(
         "an item is computed anew wherever it is read",
@@ -458,8 +458,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an average of groups too small to be shown is sold",
         "rewriter.split.unproved_groups:check_groups",
-        "key is None or query.blocks",
-        "key is not None or query.blocks",
+        "key is None or query.others",
+        "key is not None or query.others",
         "tests/relations/test_missing_keys.py",
     ),
 )

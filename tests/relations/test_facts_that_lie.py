@@ -25,8 +25,10 @@ SEVERAL_ROWS = (
     "SELECT COUNT(*) FROM (SELECT DISTINCT pid, amount FROM visit) AS t",
     "SELECT COUNT(*) FROM (SELECT p.id, v.amount, COUNT(*) FROM person AS p JOIN visit AS v ON v.pid = p.id"
     " GROUP BY p.id, v.amount) AS t",
+    "SELECT COUNT(*) FROM (SELECT UNNEST(tags) AS tag FROM person) AS t",
+    "SELECT COUNT(*), SUM(score) FROM person AS p, UNNEST(p.tags) AS t(tag)",
 )
-"""People who have several rows after an aggregation by more than themselves."""
+"""People who have several rows after an aggregation by more than themselves, or one for each item of a list."""
 
 
 def test_rows_that_are_met_more_than_once_multiply_nobody(tmp_path: Path) -> None:

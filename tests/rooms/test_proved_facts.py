@@ -6,6 +6,7 @@ import ast
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -41,6 +42,8 @@ def named(place: str) -> object:
     module, _, definition = place.partition(":")
     found: object = importlib.import_module(module)
     for name in definition.split("."):
+        if isinstance(found, FunctionType):
+            return name in found.__code__.co_varnames or None
         found = vars(found)[name]
     return found
 
