@@ -39,7 +39,7 @@ tables:
   person:
     columns: {{id: {{}}, ill: {{}}, score: {{range: [0, 100]}}, part: {{values: [0, 1, 2]}}, town: {{}}, tags: {{max_items: 3}}}}
   visit:
-{bound}    columns: {{number: {{}}, pid: {{}}, amount: {{range: [0, 50]}}}}
+{bound}    columns: {{number: {{}}, pid: {{}}, amount: {{range: [0, 50]}}, level: {{range: [0, 120]}}}}
   code: {{public: true}}
   tariff: {{public: true}}
   drawn: {{public: true}}
@@ -49,8 +49,9 @@ tables:
 ROWS = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE, part INTEGER, town VARCHAR, tags VARCHAR[]);
 INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2, ['a', 'b', 'c'] FROM range(60) AS t(i);
-CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE);
-INSERT INTO visit SELECT i, i % 60, i % 50 FROM range(180) AS t(i);
+CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE,
+    level INTEGER);
+INSERT INTO visit SELECT i, i % 60, i % 50, 3 * (i // 60 % 2) FROM range(180) AS t(i);
 CREATE TABLE code (k INTEGER, name VARCHAR);
 INSERT INTO code SELECT i % 4, 'x' || i FROM range(40) AS t(i);
 CREATE TABLE part (k INTEGER PRIMARY KEY);
@@ -65,8 +66,9 @@ CREATE TABLE drawn (j INTEGER, valid_from TIMESTAMPTZ, k INTEGER GENERATED ALWAY
 POSTGRES_ROWS = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, ill BOOLEAN, score DOUBLE PRECISION, part INTEGER, town VARCHAR, tags VARCHAR[]);
 INSERT INTO person SELECT i, i % 2 = 1, i % 90, i % 3, 't' || i % 2, ARRAY['a', 'b', 'c'] FROM generate_series(0, 59) AS t(i);
-CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE PRECISION);
-INSERT INTO visit SELECT i, i % 60, i % 50 FROM generate_series(0, 179) AS t(i);
+CREATE TABLE visit (number INTEGER PRIMARY KEY, pid INTEGER REFERENCES person(id), amount DOUBLE PRECISION,
+    level INTEGER);
+INSERT INTO visit SELECT i, i % 60, i % 50, 3 * (i / 60 % 2) FROM generate_series(0, 179) AS t(i);
 CREATE TABLE code (k INTEGER, name VARCHAR);
 INSERT INTO code SELECT i % 4, 'x' || i FROM generate_series(0, 39) AS t(i);
 CREATE TABLE part (k INTEGER PRIMARY KEY);

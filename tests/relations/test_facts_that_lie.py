@@ -30,6 +30,21 @@ SEVERAL_ROWS = (
 )
 """People who have several rows after an aggregation by more than themselves, or one for each item of a list."""
 
+LEVELS = (
+    "(SELECT level, {picked} OVER (PARTITION BY pid ORDER BY number) AS other FROM visit WHERE level IN (0, 3)) AS t"
+)
+FEWER_GROUPS = tuple(
+    f"SELECT {key} AS g, COUNT(*) FROM {LEVELS.format(picked=picked)} WHERE {key} IS NOT NULL GROUP BY 1"
+    for picked in ("LEAD(level)", "LAG(level, 1)", "LAST_VALUE(level)", "MAX(level)", "LAG(level, 1, 3)")
+    for key in ("other", "level - other", "other * 2", "COALESCE(other, level)")
+)
+"""Groups along a value of another row, of which a condition on all rows leaves few."""
+
+
+def test_no_more_groups_are_listed_than_are_counted(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, FEWER_GROUPS, 1)
+
 
 def test_rows_that_are_met_more_than_once_multiply_nobody(tmp_path: Path) -> None:
     with two_sessions(two_policies(tmp_path)) as (here, there):
