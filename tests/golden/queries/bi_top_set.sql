@@ -503,7 +503,7 @@ WHERE
   (
     dpsql_release_0.k0 IN (
       SELECT
-        "t0"."reason" AS "reason"
+        "t0".reason AS "reason"
       FROM (
         SELECT
           dpsql_release_2.k0 AS "reason",
@@ -535,7 +535,7 @@ WHERE
           LIMIT 3
         ) AS "t0"
         WHERE
-          "t0"."reason" IS NULL
+          "t0".reason IS NULL
       )
     )
   )

@@ -17,19 +17,11 @@ WITH released AS (
   FROM (
     SELECT
       t2.u AS u,
-      t2.c7 AS k0
+      t2.c1 AS k0
     FROM (
       SELECT
-        t1."id" AS c0,
-        t1."sex" AS c1,
-        t1."birth_year" AS c2,
-        t1."height_cm" AS c3,
-        CASE WHEN t1."weight_kg" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END AS c4,
-        t1."smoker" AS c5,
-        t1."diagnosis" AS c6,
-        t1."region" AS c7,
+        t1."birth_year" AS c0,
+        t1."region" AS c1,
         t1."id" AS u
       FROM "main"."patient" AS t1
       WHERE

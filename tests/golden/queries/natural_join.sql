@@ -24,7 +24,6 @@ WITH partial AS (
     JOIN (
       SELECT
         t1."patient_id" AS c0,
-        t1."reason" AS c1,
         t1."patient_id" AS u
       FROM "main"."visit" AS t1
     ) AS t3

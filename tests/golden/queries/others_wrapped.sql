@@ -137,14 +137,17 @@ WITH by_score AS (
   FROM dpsql_release_0
 )
 SELECT
-  drug AS "drug",
-  CAST(SUM(n) AS DECIMAL(38, 0)) AS n,
-  MAX(rest) AS rest
+  virtual_table.drug AS "drug",
+  CAST(SUM(virtual_table.n) AS DECIMAL(38, 0)) AS n,
+  MAX(virtual_table.rest) AS rest
 FROM (
   SELECT
-    *
+    by_score.score AS "score",
+    by_score.rest AS "rest",
+    by_score.drug AS "drug",
+    by_score.n AS "n"
   FROM by_score
 ) AS virtual_table
 GROUP BY
-  drug
+  virtual_table.drug
 LIMIT 1001;

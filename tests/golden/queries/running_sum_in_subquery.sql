@@ -193,10 +193,14 @@ WITH daily AS (
   FROM dpsql_release_0
 )
 SELECT
-  *,
-  SUM(t.spent) OVER (PARTITION BY reason ORDER BY d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
+  t.reason AS "reason",
+  t.d AS "d",
+  t.spent AS "spent",
+  SUM(t.spent) OVER (PARTITION BY t.reason ORDER BY t.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
 FROM (
   SELECT
-    *
+    daily.reason AS "reason",
+    daily.d AS "d",
+    daily.spent AS "spent"
   FROM daily
 ) AS t;

@@ -276,11 +276,11 @@ WITH dataset AS (
     dpsql_release_0.dpsql_present_0
 )
 SELECT
-  d AS d,
-  SUM(cost) AS "SUM(cost)"
+  dataset.d AS d,
+  SUM(dataset.cost) AS "SUM(cost)"
 FROM dataset
 GROUP BY
-  d
+  dataset.d
 ORDER BY
   "SUM(cost)" DESC NULLS FIRST
 LIMIT 5;
