@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
 
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
+from tests.engines.postgres_server import shared_server
+from tests.query.spellings import QUESTIONS
 
 SETUP = """
 CREATE TABLE patient (id INTEGER PRIMARY KEY, region TEXT NOT NULL, birth INTEGER NOT NULL);
 CREATE TABLE visit (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id), day DATE NOT NULL,
     region TEXT NOT NULL, cost INTEGER NOT NULL);
 INSERT INTO patient SELECT i, 'r' || CASE WHEN i % 10 < 4 THEN 1 WHEN i % 10 < 7 THEN 2 ELSE i % 10 - 4 END, 1940 + i % 60
-    FROM range(600) t(i);
-INSERT INTO visit SELECT i, i % 600, DATE '2024-01-01' + CAST(i * 7 % 300 AS INTEGER),
-    'r' || CASE WHEN i % 11 < 5 THEN 1 WHEN i % 11 < 8 THEN 2 ELSE i % 11 - 5 END, i * 13 % 50 FROM range(1500) t(i);
+    FROM generate_series(0, 599) AS t (i);
+INSERT INTO visit SELECT i, i % 600, DATE '2024-01-01' + CAST((i * 7 + CASE WHEN i < 600 THEN 0 WHEN i < 1200 THEN 40 ELSE 80 END) % 300 AS INTEGER),
+    'r' || CASE WHEN i % 11 < 5 THEN 1 WHEN i % 11 < 8 THEN 2 ELSE i % 11 - 5 END, i * 13 % 50 FROM generate_series(0, 1499) AS t (i);
 """
 POLICY = """
 database: duckdb:clinic.duckdb
@@ -61,3 +64,30 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 @pytest.mark.parametrize("sql", WRONG_BEFORE)
 def test_group_by_takes_an_input_column_before_an_output(sql: str, exact: Session) -> None:
     assert list(exact.execute(sql).rows) == WRONG_BEFORE[sql]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[psycopg.Connection]:
+    server = shared_server()
+    with server.owner(server.database(SETUP)) as connection:
+        yield connection
+
+
+def comparable(rows: Iterable[Sequence[object]]) -> list[tuple[object, ...]]:
+    """Rows in an order of their own; numbers as they are counted, not as they are stored."""
+    return sorted(
+        tuple(one if isinstance(one, str | bool) else round(float(str(one)), 4) for one in row) for row in rows
+    )
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_each_spelling_is_answered_as_postgres_answers_it(
+    question: str, exact: Session, postgres: psycopg.Connection
+) -> None:
+    plainest, *_ = QUESTIONS[question]
+    rows = comparable(postgres.execute(plainest).fetchall())
+    for sql in QUESTIONS[question]:
+        assert comparable(postgres.execute(sql).fetchall()) == rows
+        assert comparable(exact.execute(sql).rows) == [
+            tuple(one if isinstance(one, str | bool) else pytest.approx(one, rel=1e-3) for one in row) for row in rows
+        ], sql

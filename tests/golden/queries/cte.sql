@@ -16,23 +16,17 @@ WITH released AS (
     ) AS s0
   FROM (
     SELECT
-      t2.u AS u,
-      t2.c1 AS k0
-    FROM (
-      SELECT
-        t1."birth_year" AS c0,
-        t1."region" AS c1,
-        t1."id" AS u
-      FROM "main"."patient" AS t1
-      WHERE
-        CAST(t1."birth_year" AS INT) < 2005
-    ) AS t2
+      t1."id" AS u,
+      t1."region" AS k0
+    FROM "main"."patient" AS t1
+    WHERE
+      CAST(t1."birth_year" AS INT) < 2005
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t2_t1_7.x AS TEXT) AS k0
+    CAST(d_t1_7.x AS TEXT) AS k0
   FROM (
     SELECT DISTINCT
       "name" AS x
@@ -42,7 +36,7 @@ WITH released AS (
     UNION ALL
     SELECT
       NULL AS x
-  ) AS d_t2_t1_7
+  ) AS d_t1_7
 )
 SELECT
   keys.k0,

@@ -98,7 +98,9 @@ WITH released AS (
           (NULL, NULL)) AS v(c0, c1)
       ) AS t3
     ) AS t4
-      ON t2."region" = t4.c0 AND CAST(t2."height_cm" AS DOUBLE) > t4.c1
+      ON t2."region" = t4.c0
+    WHERE
+      CAST(t2."height_cm" AS DOUBLE) > t4.c1
   ) AS r
 )
 SELECT

@@ -53,7 +53,8 @@ FROM (
   FROM (VALUES
     (1),
     (2)) AS dpsql_values(value)
-) AS g, (
+) AS g
+CROSS JOIN (
   SELECT
     dpsql_release_0.k0 AS "sex",
     dpsql_release_0.a0 AS "n"

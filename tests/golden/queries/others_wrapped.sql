@@ -128,26 +128,18 @@ FROM released;
 -- outer
 -- note: the groups that are not shown are added up in one row, where drug is '(other)' and GROUPING(score) is 1
 -- note: totals, averages, ranks and neighbours of groups are those of the groups that are shown
-WITH by_score AS (
+SELECT
+  by_score.drug AS "drug",
+  CAST(SUM(by_score.n) AS DECIMAL(38, 0)) AS n,
+  MAX(by_score.rest) AS rest
+FROM (
   SELECT
     dpsql_release_0.k0 AS "score",
     dpsql_release_0.g0 AS "rest",
     dpsql_release_0.k1 AS "drug",
     dpsql_release_0.a0 AS "n"
   FROM dpsql_release_0
-)
-SELECT
-  virtual_table.drug AS "drug",
-  CAST(SUM(virtual_table.n) AS DECIMAL(38, 0)) AS n,
-  MAX(virtual_table.rest) AS rest
-FROM (
-  SELECT
-    by_score.score AS "score",
-    by_score.rest AS "rest",
-    by_score.drug AS "drug",
-    by_score.n AS "n"
-  FROM by_score
-) AS virtual_table
+) AS by_score
 GROUP BY
-  virtual_table.drug
+  by_score.drug
 LIMIT 1001;

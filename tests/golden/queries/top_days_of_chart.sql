@@ -267,18 +267,17 @@ ORDER BY
   keys.k0;
 
 -- outer
-WITH dataset AS (
+SELECT
+  dataset.d AS d,
+  SUM(dataset.cost) AS "SUM(cost)"
+FROM (
   SELECT
     dpsql_release_0.k0 AS "d",
     dpsql_release_0.a0 AS "cost"
   FROM dpsql_release_0
   WHERE
     dpsql_release_0.dpsql_present_0
-)
-SELECT
-  dataset.d AS d,
-  SUM(dataset.cost) AS "SUM(cost)"
-FROM dataset
+) AS dataset
 GROUP BY
   dataset.d
 ORDER BY
