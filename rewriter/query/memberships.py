@@ -125,7 +125,7 @@ def _unique_key(body: exp.Select) -> str | None:
     return output_name(body.expressions[0]) if is_item else None
 
 
-def _equated(select: exp.Select, item: exp.Expr, key: str) -> tuple[exp.Expr, exp.Column] | None:
+def _equated(select: exp.Select, item: exp.Expr, key: str) -> tuple[exp.Expr, exp.Expr] | None:
     """The equality of the key with a column of another item, and that column."""
     others = {one.alias for one in from_items(select)} - {item.alias}
     where = select.args.get("where")
@@ -142,7 +142,7 @@ def _equated(select: exp.Select, item: exp.Expr, key: str) -> tuple[exp.Expr, ex
     return None
 
 
-def _move(select: exp.Select, place: int, item: exp.Expr, body: exp.Select, test: exp.Expr, other: exp.Column) -> None:
+def _move(select: exp.Select, place: int, item: exp.Expr, body: exp.Select, test: exp.Expr, other: exp.Expr) -> None:
     joins: list[exp.Join] = select.args["joins"]
     asked: list[exp.Expr] = []
     for join in joins:

@@ -121,12 +121,12 @@ def _put_in(
         select.args["from_"].set("this", first[0])
         select.set("joins", [*more, *(select.args.get("joins") or ())])
     elif join.side:
-        on = conjuncts(join.args["on"])
+        join.set("on", all_of([*conjuncts(join.args["on"]), *own]))
         join.set("this", first[0])
-        join.set("on", all_of([*on, *own]))
         return
     else:
-        own = [*([] if (on := join.args.get("on")) is None else conjuncts(on)), *own]
+        test = join.args.get("on")
+        own = [*(() if test is None else conjuncts(test)), *own]
         joins: list[exp.Join] = []
         for one in select.args["joins"]:
             if one is join:

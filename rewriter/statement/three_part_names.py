@@ -97,7 +97,7 @@ def written(node: exp.Expr) -> str:
     for part in list(root.walk(prune=lambda inner: name_of(inner) is not None)):
         if (name := name_of(part)) is not None:
             part.replace(exp.column(exp.to_identifier(name, quoted=True)))
-    copy = root.this
+    copy: exp.Expr = root.this
     copy.pop()
     for column in copy.find_all(exp.Column):
         column.set("table", None)
