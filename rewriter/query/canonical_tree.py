@@ -42,5 +42,9 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
 def _changed(select: exp.Select, labels: Labels) -> bool:
     """Apply the first rule that finds something; whether one did."""
     return (
-        spread(select) or merge(select) or without_lateral(select, labels) or as_membership(select) or semijoin(select)
+        spread(select)
+        or merge(select, labels)
+        or without_lateral(select, labels)
+        or as_membership(select)
+        or semijoin(select)
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.expressions import called
+from rewriter.query.distinct_names import Labels
 from rewriter.query.spread_joins import all_of, set_where
 from rewriter.statement import conjuncts, folded, from_items, has_aggregate, output_name, unaliased, unparenthesised
 
@@ -22,8 +23,8 @@ _LONG = 10
 """Syntax nodes of an expression; messages say the name of a longer one."""
 
 
-def merge(select: exp.Select) -> bool:
-    """Merge one subquery of FROM, in place; whether there was one."""
+def merge(select: exp.Select, labels: Labels) -> bool:
+    """Merge one subquery of FROM, in place; whether there was one. What it reads alone is called as it was itself."""
     joins = select.args.get("joins") or []
     if any(join.side.upper() in ("RIGHT", "FULL") for join in joins):
         return False
@@ -34,6 +35,9 @@ def merge(select: exp.Select) -> bool:
         join = None if place == 0 else joins[place - 1]
         outputs = {output_name(one): unaliased(one) for one in body.expressions}
         if _fits(select, item, body, join, outputs):
+            inner = from_items(body)
+            if len(inner) == 1:
+                labels[inner[0].alias] = labels[item.alias]
             _put_in(select, item, body, join, outputs)
             return True
     return False

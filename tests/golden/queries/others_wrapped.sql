@@ -129,9 +129,9 @@ FROM released;
 -- note: the groups that are not shown are added up in one row, where drug is '(other)' and GROUPING(score) is 1
 -- note: totals, averages, ranks and neighbours of groups are those of the groups that are shown
 SELECT
-  by_score.drug AS "drug",
-  CAST(SUM(by_score.n) AS DECIMAL(38, 0)) AS n,
-  MAX(by_score.rest) AS rest
+  virtual_table.drug AS "drug",
+  CAST(SUM(virtual_table.n) AS DECIMAL(38, 0)) AS n,
+  MAX(virtual_table.rest) AS rest
 FROM (
   SELECT
     dpsql_release_0.k0 AS "score",
@@ -139,7 +139,7 @@ FROM (
     dpsql_release_0.k1 AS "drug",
     dpsql_release_0.a0 AS "n"
   FROM dpsql_release_0
-) AS by_score
+) AS virtual_table
 GROUP BY
-  by_score.drug
+  virtual_table.drug
 LIMIT 1001;

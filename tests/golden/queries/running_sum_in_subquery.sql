@@ -186,14 +186,14 @@ ORDER BY
 
 -- outer
 SELECT
-  daily.reason AS "reason",
-  daily.d AS "d",
-  daily.spent AS "spent",
-  SUM(daily.spent) OVER (PARTITION BY daily.reason ORDER BY daily.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
+  t.reason AS "reason",
+  t.d AS "d",
+  t.spent AS "spent",
+  SUM(t.spent) OVER (PARTITION BY t.reason ORDER BY t.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
 FROM (
   SELECT
     dpsql_release_0.k0 AS "reason",
     dpsql_release_0.k1 AS "d",
     dpsql_release_0.a0 AS "spent"
   FROM dpsql_release_0
-) AS daily;
+) AS t;
