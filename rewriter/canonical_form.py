@@ -22,7 +22,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-VERSION = "dpsql-1"
+VERSION = "dpsql-2"
 """Begins everything that is hashed. Another version finds nothing of what was stored before."""
 
 

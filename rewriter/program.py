@@ -39,6 +39,7 @@ from rewriter.planner import (
     series_of,
     shapes,
 )
+from rewriter.query import canonical
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
 from rewriter.split import Empty, split
@@ -166,7 +167,7 @@ def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unboun
 def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
-    parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    parted = split(canonical(tree, catalog), catalog, dialect, with_others=others, norms=norms, empty=empty)
     parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
     of_all_spans = parted.groupings
     parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))

@@ -17,7 +17,7 @@ from rewriter.expressions.series_of_rows import SERIES, items_of_series
 from rewriter.expressions.stored_lists import PART, makes_rows
 from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
-from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
+from rewriter.expressions.text_positions import called, in_place_of, keep_places, name_of, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.time_bins import BINNED, WIDTH
 from rewriter.expressions.value import (
@@ -72,6 +72,7 @@ __all__ = [
     "Value",
     "Values",
     "both",
+    "called",
     "check_capture",
     "clip_of",
     "clipped_once",
@@ -98,6 +99,7 @@ __all__ = [
     "literal",
     "makes_rows",
     "moved_in",
+    "name_of",
     "position_of",
     "present",
     "read_column",

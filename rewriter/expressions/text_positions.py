@@ -20,6 +20,8 @@ class _Place(dict[str, Any]):
 _WORD = "dpsql_word"
 """Beside the parser's ``start`` and ``end``: unlike an argument, it makes CEILING(x) no other key than CEIL(x)."""
 
+_NAME = "dpsql_name"
+
 
 def position_of(node: exp.Expr) -> int | None:
     """The first character of the text that a node was parsed from, where one of its names tells."""
@@ -52,6 +54,18 @@ def word_of(node: exp.Expr) -> str | None:
     """The name that a function is called by in its text."""
     word = node.meta_get(_WORD)
     return word if isinstance(word, str) else None
+
+
+def called(node: exp.Expr, name: str) -> exp.Expr:
+    """The node, with the name that the analyst gave to its value: messages say it in the place of a long expression."""
+    node._meta = _Place(node._meta or {}, **{_NAME: name})
+    return node
+
+
+def name_of(node: exp.Expr) -> str | None:
+    """The name that :func:`called` gave to a value."""
+    name = node.meta_get(_NAME)
+    return name if isinstance(name, str) else None
 
 
 def in_place_of(node: exp.Expr, written: exp.Expr) -> exp.Expr:

@@ -45,6 +45,9 @@ def output_name(node: exp.Expr) -> str:
         return _of_case(node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
         return output_name(node.this.expressions[0])
+    if isinstance(node, exp.Dot):
+        field = node.expression
+        return folded(field) if isinstance(field, exp.Identifier) else output_name(field)
     return _of_function(node)
 
 

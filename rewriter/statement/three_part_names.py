@@ -10,6 +10,7 @@ from collections.abc import Container
 from sqlglot import exp
 
 from rewriter.dialects import call, plain_text
+from rewriter.expressions import name_of
 from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
 
@@ -92,7 +93,12 @@ def _same(identifier: exp.Expr, name: str) -> bool:
 
 def written(node: exp.Expr) -> str:
     """How an expression was written, for messages and plans: our generator, without our aliases."""
-    copy = node.copy()
+    root = exp.Paren(this=node.copy())
+    for part in list(root.walk(prune=lambda inner: name_of(inner) is not None)):
+        if (name := name_of(part)) is not None:
+            part.replace(exp.column(exp.to_identifier(name, quoted=True)))
+    copy: exp.Expr = root.this
+    copy.pop()
     for column in copy.find_all(exp.Column):
         column.set("table", None)
         if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():

@@ -119,7 +119,7 @@ SELECT
   rows_of_people."region" AS "region",
   rows_of_people."sex" AS "sex",
   rows_of_people.dpsql_a0 * 1.0 / (
-    "t0"."m"
+    "t0".m
   ) AS "share"
 FROM (
   SELECT
@@ -138,4 +138,4 @@ JOIN (
   WHERE
     dpsql_release_1.a1 > 0 AND dpsql_release_1.dpsql_present_0
 ) AS "t0"
-  ON rows_of_people."region" = "t0"."region";
+  ON rows_of_people."region" = "t0".region;

@@ -482,7 +482,7 @@ FROM dpsql_release_0
 WHERE
   dpsql_release_0.k0 IN (
     SELECT
-      "t0"."reason" AS "reason"
+      "t0".reason AS "reason"
     FROM (
       SELECT
         dpsql_release_2.k0 AS "reason",
@@ -514,6 +514,6 @@ WHERE
         LIMIT 3
       ) AS "t0"
       WHERE
-        "t0"."reason" IS NULL
+        "t0".reason IS NULL
     )
   );

@@ -44,7 +44,8 @@ ORDER BY
 
 -- outer
 SELECT
-  *
+  virtual_table.sex AS "sex",
+  virtual_table.n AS "n"
 FROM (
   SELECT
     dpsql_release_0.k0 AS "sex",

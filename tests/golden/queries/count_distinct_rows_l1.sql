@@ -34,7 +34,7 @@ WITH keys AS (
       CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ), many AS MATERIALIZED (
     SELECT
       u

@@ -31,7 +31,7 @@ WITH partial AS (
       NOT CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END IS NULL AS f2
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ) AS r
   GROUP BY
     u,
@@ -60,7 +60,7 @@ WITH partial AS (
       NOT CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END IS NULL AS f2
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ), many AS MATERIALIZED (
     SELECT
       u

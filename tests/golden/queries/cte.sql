@@ -16,31 +16,17 @@ WITH released AS (
     ) AS s0
   FROM (
     SELECT
-      t2.u AS u,
-      t2.c7 AS k0
-    FROM (
-      SELECT
-        t1."id" AS c0,
-        t1."sex" AS c1,
-        t1."birth_year" AS c2,
-        t1."height_cm" AS c3,
-        CASE WHEN t1."weight_kg" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END AS c4,
-        t1."smoker" AS c5,
-        t1."diagnosis" AS c6,
-        t1."region" AS c7,
-        t1."id" AS u
-      FROM "main"."patient" AS t1
-      WHERE
-        CAST(t1."birth_year" AS INT) < 2005
-    ) AS t2
+      t1."id" AS u,
+      t1."region" AS k0
+    FROM "main"."patient" AS t1
+    WHERE
+      CAST(t1."birth_year" AS INT) < 2005
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t2_t1_7.x AS TEXT) AS k0
+    CAST(d_t1_7.x AS TEXT) AS k0
   FROM (
     SELECT DISTINCT
       "name" AS x
@@ -50,7 +36,7 @@ WITH released AS (
     UNION ALL
     SELECT
       NULL AS x
-  ) AS d_t2_t1_7
+  ) AS d_t1_7
 )
 SELECT
   keys.k0,

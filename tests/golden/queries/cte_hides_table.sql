@@ -2,10 +2,9 @@ WITH patient AS (SELECT 1 AS x) SELECT COUNT(*) FROM patient;
 
 -- ----
 -- outer
-WITH patient_1 AS (
-  SELECT
-    1 AS x
-)
 SELECT
   COUNT(*) AS "count"
-FROM patient_1 AS patient;
+FROM (
+  SELECT
+    1 AS x
+) AS patient;

@@ -28,7 +28,6 @@ WITH partial AS (
           CASE WHEN t2."dose" BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308 THEN t2."dose" END > 5e0
-          AND NOT t2."visit_id" IS NULL
       )
   ) AS r
   GROUP BY

@@ -18,23 +18,21 @@ WITH partial AS (
       t3."id" AS u
     FROM "main"."visit" AS t1
     CROSS JOIN "main"."region" AS t2
-    CROSS JOIN "main"."patient" AS t3
+    JOIN "main"."patient" AS t3
+      ON t1."patient_id" = t3."id"
     WHERE
-      t1."patient_id" = t3."id"
-      AND (
+      (
         (
-          (
-            t3."region" = t2."name"
-          ) AND (
-            t2."country" = 'X'
-          )
+          t3."region" = t2."name"
+        ) AND (
+          t2."country" = 'X'
         )
-        OR (
-          (
-            t2."name" = t3."region"
-          ) AND (
-            t1."cost" > CAST(100 AS DECIMAL(8, 2))
-          )
+      )
+      OR (
+        (
+          t2."name" = t3."region"
+        ) AND (
+          t1."cost" > CAST(100 AS DECIMAL(8, 2))
         )
       )
   ) AS r

@@ -19,7 +19,7 @@ WITH released AS (
       t2."country" AS k0
     FROM "main"."patient" AS t1
     JOIN "main"."region" AS t2
-      ON t2."name" = t1."region"
+      ON t1."region" = t2."name"
   ) AS r
   GROUP BY
     k0

@@ -1,7 +1,7 @@
 SELECT COUNT(*) FROM patient p JOIN (SELECT region, AVG(height_cm) AS h FROM patient GROUP BY region) AS t ON p.region = t.region AND p.height_cm > t.h;
 
 -- ----
--- asked first: SELECT region, AVG(height_cm) AS h FROM patient GROUP BY region
+-- asked first: SELECT patient.region, AVG(patient.height_cm) AS h FROM patient GROUP BY patient.region
 -- release 0
 -- groups: public, at most 4
 --   k0: region (text)
@@ -89,7 +89,9 @@ WITH released AS (
           (NULL, NULL)) AS v(c0, c1)
       ) AS t3
     ) AS t4
-      ON t2."region" = t4.c0 AND CAST(t2."height_cm" AS DOUBLE) > t4.c1
+      ON t2."region" = t4.c0
+    WHERE
+      CAST(t2."height_cm" AS DOUBLE) > t4.c1
   ) AS r
 )
 SELECT

@@ -4,7 +4,7 @@ SELECT age % 10, COUNT(*) FROM (SELECT 2026 - birth_year AS age FROM patient) AS
 -- ----
 -- release 0
 -- groups: public, at most 11
---   k0: age % 10 (integer)
+--   k0: (2026 - birth_year) % 10 (integer)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -17,25 +17,24 @@ WITH released AS (
     ) AS s0
   FROM (
     SELECT
-      t2.u AS u,
-      t2.c0 % 10 AS k0
-    FROM (
-      SELECT
-        2026 - CAST(t1."birth_year" AS INT) AS c0,
-        t1."id" AS u
-      FROM "main"."patient" AS t1
-    ) AS t2
+      t1."id" AS u,
+      (
+        2026 - CAST(t1."birth_year" AS INT)
+      ) % 10 AS k0
+    FROM "main"."patient" AS t1
     WHERE
       (
-        CAST(t2.c0 AS BIGINT) * 2
-      ) < CAST(90 AS BIGINT)
+        (
+          2026 - CAST(t1."birth_year" AS INT)
+        ) * 2
+      ) < 90
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
     CAST((
-      2026 - CAST(d_t2_t1_2.x AS INT)
+      2026 - CAST(d_t1_2.x AS INT)
     ) % 10 AS INT) AS k0
   FROM (
     SELECT
@@ -44,11 +43,13 @@ WITH released AS (
     UNION ALL
     SELECT
       NULL AS x
-  ) AS d_t2_t1_2
+  ) AS d_t1_2
   WHERE
     (
-      CAST(2026 - CAST(d_t2_t1_2.x AS INT) AS BIGINT) * 2
-    ) < CAST(90 AS BIGINT)
+      (
+        2026 - CAST(d_t1_2.x AS INT)
+      ) * 2
+    ) < 90
 )
 SELECT
   keys.k0,

@@ -20,7 +20,7 @@ WITH partial AS (
       t2."id" AS u
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
     WHERE
       t2."sex" = 'F'
   ) AS r

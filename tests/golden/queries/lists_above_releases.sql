@@ -44,16 +44,17 @@ ORDER BY
 
 -- outer
 SELECT
-  g AS "g",
-  ARRAY_AGG(n ORDER BY sex) AS "array_agg",
-  CASE WHEN NOT ARRAY_AGG(sex) IS NULL THEN TO_JSON(ARRAY_AGG(sex)) END AS "json_agg"
+  g.g AS "g",
+  ARRAY_AGG(t.n ORDER BY t.sex) AS "array_agg",
+  CASE WHEN NOT ARRAY_AGG(t.sex) IS NULL THEN TO_JSON(ARRAY_AGG(t.sex)) END AS "json_agg"
 FROM (
   SELECT
     dpsql_values.value AS "g"
   FROM (VALUES
     (1),
     (2)) AS dpsql_values(value)
-) AS g, (
+) AS g
+CROSS JOIN (
   SELECT
     dpsql_release_0.k0 AS "sex",
     dpsql_release_0.a0 AS "n"
@@ -62,4 +63,4 @@ FROM (
     dpsql_release_0.dpsql_present_0
 ) AS t
 GROUP BY
-  g;
+  g.g;

@@ -18,17 +18,11 @@ WITH partial AS (
     ) AS s0
   FROM (
     SELECT
-      t3.u AS u,
-      t2."sex" AS k0
-    FROM "main"."patient" AS t2
-    JOIN (
-      SELECT
-        t1."patient_id" AS c0,
-        t1."reason" AS c1,
-        t1."patient_id" AS u
-      FROM "main"."visit" AS t1
-    ) AS t3
-      ON t2."id" = t3.c0
+      t1."id" AS u,
+      t1."sex" AS k0
+    FROM "main"."patient" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."id" = t2."patient_id"
   ) AS r
   GROUP BY
     u,
@@ -48,14 +42,14 @@ WITH partial AS (
     clamped.k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t2_1.x AS TEXT) AS k0
+    CAST(d_t1_1.x AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
-  ) AS d_t2_1
+  ) AS d_t1_1
 )
 SELECT
   keys.k0,

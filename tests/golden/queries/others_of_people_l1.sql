@@ -40,7 +40,7 @@ WITH partial AS (
       END AS v0
     FROM "main"."patient" AS t1
     JOIN "main"."visit" AS t2
-      ON t2."patient_id" = t1."id"
+      ON t1."id" = t2."patient_id"
   ) AS r
   GROUP BY
     u,
@@ -102,7 +102,7 @@ WITH partial AS (
       END AS v0
     FROM "main"."patient" AS t1
     JOIN "main"."visit" AS t2
-      ON t2."patient_id" = t1."id"
+      ON t1."id" = t2."patient_id"
   ) AS r
   GROUP BY
     u

@@ -128,23 +128,18 @@ FROM released;
 -- outer
 -- note: the groups that are not shown are added up in one row, where drug is '(other)' and GROUPING(score) is 1
 -- note: totals, averages, ranks and neighbours of groups are those of the groups that are shown
-WITH by_score AS (
+SELECT
+  virtual_table.drug AS "drug",
+  CAST(SUM(virtual_table.n) AS DECIMAL(38, 0)) AS n,
+  MAX(virtual_table.rest) AS rest
+FROM (
   SELECT
     dpsql_release_0.k0 AS "score",
     dpsql_release_0.g0 AS "rest",
     dpsql_release_0.k1 AS "drug",
     dpsql_release_0.a0 AS "n"
   FROM dpsql_release_0
-)
-SELECT
-  drug AS "drug",
-  CAST(SUM(n) AS DECIMAL(38, 0)) AS n,
-  MAX(rest) AS rest
-FROM (
-  SELECT
-    *
-  FROM by_score
 ) AS virtual_table
 GROUP BY
-  drug
+  virtual_table.drug
 LIMIT 1001;

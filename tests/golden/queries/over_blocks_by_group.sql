@@ -24,7 +24,7 @@ WITH partial AS (
       t1."reason" AS k0
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ) AS r
   GROUP BY
     u,
@@ -185,7 +185,7 @@ WITH released AS (
             ) AS a1
           FROM "main"."visit" AS t1
           JOIN "main"."patient" AS t2
-            ON t2."id" = t1."patient_id"
+            ON t1."patient_id" = t2."id"
           GROUP BY
             (
               CAST(CONCAT('0x', LEFT(SHA256('dpsql block key 7b1f5c93e2a84d06' || CAST(t2."id" AS TEXT)), 15)) AS BIGINT) % 40

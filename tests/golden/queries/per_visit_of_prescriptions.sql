@@ -42,9 +42,9 @@ WITH partial AS (
           COUNT(*) AS a0
         FROM "main"."prescription" AS t1
         JOIN "main"."visit" AS t2
-          ON t2."id" = t1."visit_id"
+          ON t1."visit_id" = t2."id"
         JOIN "main"."patient" AS t3
-          ON t3."id" = t2."patient_id"
+          ON t2."patient_id" = t3."id"
         GROUP BY
           t3."id",
           t1."visit_id"

@@ -4,8 +4,8 @@ SELECT country, SUM(population) FROM region GROUP BY country;
 -- ----
 -- outer
 SELECT
-  country AS "country",
-  CAST(SUM(population) AS BIGINT) AS "sum"
+  region.country AS "country",
+  CAST(SUM(region.population) AS BIGINT) AS "sum"
 FROM "region" AS "region"
 GROUP BY
-  country;
+  region.country;

@@ -114,7 +114,7 @@ WITH released AS (
       CASE WHEN t2."height_cm" < 40 THEN 40 WHEN t2."height_cm" > 220 THEN 220 ELSE CAST(t2."height_cm" AS BIGINT) END AS v1
     FROM "main"."survey" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ) AS r
   GROUP BY
     k0

@@ -54,66 +54,60 @@ WITH released AS (
     ) AS s7
   FROM (
     SELECT
-      t2.u AS u,
+      t1."patient_id" AS u,
       CASE
         WHEN (
-          t2.c1 = 1
+          t1."income" = 1
         ) AND (
-          t2.c0 = 'yes'
+          t1."drinks" = 'yes'
         )
         THEN 0
         WHEN (
-          t2.c1 = 1
+          t1."income" = 1
         ) AND (
-          t2.c0 = 'no'
+          t1."drinks" = 'no'
         )
         THEN 1
         WHEN (
-          t2.c1 = 2
+          t1."income" = 2
         ) AND (
-          t2.c0 = 'yes'
+          t1."drinks" = 'yes'
         )
         THEN 2
         WHEN (
-          t2.c1 = 2
+          t1."income" = 2
         ) AND (
-          t2.c0 = 'no'
+          t1."drinks" = 'no'
         )
         THEN 3
         WHEN (
-          t2.c1 = 3
+          t1."income" = 3
         ) AND (
-          t2.c0 = 'yes'
+          t1."drinks" = 'yes'
         )
         THEN 4
         WHEN (
-          t2.c1 = 3
+          t1."income" = 3
         ) AND (
-          t2.c0 = 'no'
+          t1."drinks" = 'no'
         )
         THEN 5
         WHEN (
-          t2.c1 IS NULL
+          t1."income" IS NULL
         ) AND (
-          t2.c0 = 'yes'
+          t1."drinks" = 'yes'
         )
         THEN 6
         WHEN (
-          t2.c1 IS NULL
+          t1."income" IS NULL
         ) AND (
-          t2.c0 = 'no'
+          t1."drinks" = 'no'
         )
         THEN 7
       END AS g0
-    FROM (
-      SELECT
-        t1."drinks" AS c0,
-        t1."income" AS c1,
-        t1."patient_id" AS u
-      FROM "main"."survey" AS t1
-      WHERE
-        t1."patient_id" > 10
-    ) AS t2
+    FROM "main"."survey" AS t1
+    WHERE
+      t1."patient_id" > 10
   ) AS r
 )
 SELECT

@@ -53,7 +53,7 @@ WITH released AS (
       END AS g0
     FROM "main"."survey" AS t1
     JOIN "main"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
   ) AS r
 )
 SELECT

@@ -63,7 +63,7 @@ WITH partial AS (
       END AS v1
     FROM "main"."visit" AS t1
     JOIN "main"."survey" AS t2
-      ON t2."patient_id" = t1."patient_id"
+      ON t1."patient_id" = t2."patient_id"
   ) AS r
   GROUP BY
     u

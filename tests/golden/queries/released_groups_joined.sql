@@ -2,7 +2,7 @@
 SELECT g.region, COUNT(*) FROM patient AS p JOIN (SELECT region, AVG(height_cm) AS h FROM patient GROUP BY region) AS g ON p.region = g.region WHERE p.height_cm > g.h GROUP BY g.region;
 
 -- ----
--- asked first: SELECT region, AVG(height_cm) AS h FROM patient GROUP BY region
+-- asked first: SELECT patient.region, AVG(patient.height_cm) AS h FROM patient GROUP BY patient.region
 -- release 0
 -- groups: public, at most 4
 --   k0: region (text)

@@ -1,7 +1,7 @@
 WITH spent AS (SELECT patient_id, SUM(cost) AS total FROM visit GROUP BY patient_id) SELECT COUNT(*) FROM spent WHERE total > (SELECT AVG(total) FROM spent);
 
 -- ----
--- asked first: WITH spent AS (SELECT patient_id, SUM(cost) AS total FROM visit GROUP BY patient_id) SELECT AVG(total) FROM spent
+-- asked first: WITH spent AS (SELECT visit.patient_id, SUM(visit.cost) AS total FROM visit GROUP BY visit.patient_id) SELECT AVG(spent.total) FROM spent
 -- release 0
 -- groups: one group
 -- one unit moves: l1 20000000, l2 20000000

@@ -47,7 +47,7 @@ WITH partial AS (
           t1."patient_id"
       ) AS t2
     ) AS t4
-      ON t4.c0 = t3."patient_id"
+      ON t3."patient_id" = t4.c0
     WHERE
       (
         CAST(DATE_PART('year', CASE WHEN t3."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t3."day" END) AS DECIMAL(5, 0)) - CAST(DATE_PART('year', t4.c1) AS DECIMAL(5, 0))

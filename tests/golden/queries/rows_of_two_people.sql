@@ -96,7 +96,7 @@ WITH released AS (
     ) AS t2
       ON t2."id" = t1."id"
     JOIN "main"."visit" AS t3
-      ON t3."id" = t1."visit_id"
+      ON t1."visit_id" = t3."id"
   ) AS r
   GROUP BY
     k0

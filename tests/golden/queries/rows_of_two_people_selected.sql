@@ -61,7 +61,7 @@ WITH released AS (
       WHERE
         t2.dpsql_place <= 20
     ) AS t2
-      ON t2."id" = t1."id"
+      ON t1."id" = t2."id"
   ) AS r
   GROUP BY
     k0

@@ -185,18 +185,15 @@ ORDER BY
   keys.k1;
 
 -- outer
-WITH daily AS (
+SELECT
+  t.reason AS "reason",
+  t.d AS "d",
+  t.spent AS "spent",
+  SUM(t.spent) OVER (PARTITION BY t.reason ORDER BY t.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
+FROM (
   SELECT
     dpsql_release_0.k0 AS "reason",
     dpsql_release_0.k1 AS "d",
     dpsql_release_0.a0 AS "spent"
   FROM dpsql_release_0
-)
-SELECT
-  *,
-  SUM(t.spent) OVER (PARTITION BY reason ORDER BY d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
-FROM (
-  SELECT
-    *
-  FROM daily
 ) AS t;

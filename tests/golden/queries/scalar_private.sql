@@ -1,7 +1,7 @@
 SELECT COUNT(*) FROM visit WHERE cost > (SELECT AVG(cost) FROM visit);
 
 -- ----
--- asked first: SELECT AVG(cost) FROM visit
+-- asked first: SELECT AVG(visit.cost) FROM visit
 -- release 0
 -- groups: one group
 -- one unit moves: l1 None, l2 1280000000

@@ -166,4 +166,4 @@ LEFT JOIN (
 ) AS dpsql_people
   ON m.m = dpsql_people.j0
 GROUP BY
-  1;
+  m.m;

@@ -23,13 +23,10 @@ WITH released AS (
     ) AS s1
   FROM (
     SELECT
-      t2.u AS u,
-      t2.c0 AS k0,
-      CASE WHEN t2.c1 < 10e0 THEN 40960 WHEN t2.c1 > 294.0888671875e0 THEN 1204588 ELSE CAST(t2.c1 * 4096e0 AS BIGINT) END AS v0
-    FROM (
-      SELECT
-        t1."sex" AS c0,
-        GREATEST(
+      t1."id" AS u,
+      t1."sex" AS k0,
+      CASE
+        WHEN GREATEST(
           10e0,
           LEAST(
             60e0,
@@ -96,25 +93,162 @@ WITH released AS (
               END
             END
           )
-        ) AS c1,
-        t1."id" AS u
-      FROM "main"."patient" AS t1
-      WHERE
-        t1."height_cm" > 100
-    ) AS t2
+        ) < 10e0
+        THEN 40960
+        WHEN GREATEST(
+          10e0,
+          LEAST(
+            60e0,
+            CASE
+              WHEN (
+                CASE WHEN t1."weight_kg" BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
+                  WHEN POWER(
+                    CASE
+                      WHEN (
+                        CAST(t1."height_cm" AS DOUBLE) / 100e0
+                      ) BETWEEN (
+                        -1.7976931348623157e308
+                      ) AND 1.7976931348623157e308
+                      THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    END,
+                    2e0
+                  ) BETWEEN (
+                    -1.7976931348623157e308
+                  ) AND 1.7976931348623157e308
+                  THEN POWER(
+                    CASE
+                      WHEN (
+                        CAST(t1."height_cm" AS DOUBLE) / 100e0
+                      ) BETWEEN (
+                        -1.7976931348623157e308
+                      ) AND 1.7976931348623157e308
+                      THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    END,
+                    2e0
+                  )
+                END
+              ) BETWEEN (
+                -1.7976931348623157e308
+              ) AND 1.7976931348623157e308
+              THEN CASE WHEN t1."weight_kg" BETWEEN (
+                -1.7976931348623157e308
+              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
+                WHEN POWER(
+                  CASE
+                    WHEN (
+                      CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    ) BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308
+                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                  END,
+                  2e0
+                ) BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308
+                THEN POWER(
+                  CASE
+                    WHEN (
+                      CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    ) BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308
+                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                  END,
+                  2e0
+                )
+              END
+            END
+          )
+        ) > 294.0888671875e0
+        THEN 1204588
+        ELSE CAST(GREATEST(
+          10e0,
+          LEAST(
+            60e0,
+            CASE
+              WHEN (
+                CASE WHEN t1."weight_kg" BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
+                  WHEN POWER(
+                    CASE
+                      WHEN (
+                        CAST(t1."height_cm" AS DOUBLE) / 100e0
+                      ) BETWEEN (
+                        -1.7976931348623157e308
+                      ) AND 1.7976931348623157e308
+                      THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    END,
+                    2e0
+                  ) BETWEEN (
+                    -1.7976931348623157e308
+                  ) AND 1.7976931348623157e308
+                  THEN POWER(
+                    CASE
+                      WHEN (
+                        CAST(t1."height_cm" AS DOUBLE) / 100e0
+                      ) BETWEEN (
+                        -1.7976931348623157e308
+                      ) AND 1.7976931348623157e308
+                      THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    END,
+                    2e0
+                  )
+                END
+              ) BETWEEN (
+                -1.7976931348623157e308
+              ) AND 1.7976931348623157e308
+              THEN CASE WHEN t1."weight_kg" BETWEEN (
+                -1.7976931348623157e308
+              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
+                WHEN POWER(
+                  CASE
+                    WHEN (
+                      CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    ) BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308
+                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                  END,
+                  2e0
+                ) BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308
+                THEN POWER(
+                  CASE
+                    WHEN (
+                      CAST(t1."height_cm" AS DOUBLE) / 100e0
+                    ) BETWEEN (
+                      -1.7976931348623157e308
+                    ) AND 1.7976931348623157e308
+                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+                  END,
+                  2e0
+                )
+              END
+            END
+          )
+        ) * 4096e0 AS BIGINT)
+      END AS v0
+    FROM "main"."patient" AS t1
+    WHERE
+      t1."height_cm" > 100
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t2_t1_1.x AS TEXT) AS k0
+    CAST(d_t1_1.x AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
-  ) AS d_t2_t1_1
+  ) AS d_t1_1
 )
 SELECT
   keys.k0,

@@ -6,7 +6,7 @@ GROUP BY what;
 -- ----
 -- release 0
 -- groups: selected
---   k0: REPEAT(REPLACE(diagnosis, '-', ' - '), 2) || ': ' || region (text)
+--   k0: REPEAT(REPLACE(diagnosis, '-', ' - '), 2) || ': ' || CONCAT(region, ' ', sex) (text)
 -- selection: weight s0 in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -19,23 +19,14 @@ WITH released AS (
     ) AS s0
   FROM (
     SELECT
-      t2.u AS u,
+      t1."id" AS u,
       CASE
-        WHEN STRLEN(t2.c0) * 6 + STRLEN(t2.c1) <= 65534
-        THEN REPEAT(REPLACE(t2.c0, '-', ' - '), 2) || ': ' || t2.c1
+        WHEN STRLEN(t1."diagnosis") * 6 + COALESCE(STRLEN(t1."region"), 0) + COALESCE(STRLEN(t1."sex"), 0) <= 65533
+        THEN REPEAT(REPLACE(t1."diagnosis", '-', ' - '), 2) || ': ' || CONCAT(t1."region", ' ', t1."sex")
       END AS k0
-    FROM (
-      SELECT
-        t1."diagnosis" AS c0,
-        CASE
-          WHEN COALESCE(STRLEN(t1."region"), 0) + COALESCE(STRLEN(t1."sex"), 0) <= 65535
-          THEN CONCAT(t1."region", ' ', t1."sex")
-        END AS c1,
-        t1."id" AS u
-      FROM "main"."patient" AS t1
-      WHERE
-        LENGTH(CASE WHEN STRLEN(t1."sex") <= 65527 THEN LPAD(t1."diagnosis", 9, ' ') || t1."sex" END) > 9
-    ) AS t2
+    FROM "main"."patient" AS t1
+    WHERE
+      LENGTH(CASE WHEN STRLEN(t1."sex") <= 65527 THEN LPAD(t1."diagnosis", 9, ' ') || t1."sex" END) > 9
   ) AS r
   GROUP BY
     k0

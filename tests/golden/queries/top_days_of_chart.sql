@@ -267,20 +267,19 @@ ORDER BY
   keys.k0;
 
 -- outer
-WITH dataset AS (
+SELECT
+  dataset.d AS d,
+  SUM(dataset.cost) AS "SUM(cost)"
+FROM (
   SELECT
     dpsql_release_0.k0 AS "d",
     dpsql_release_0.a0 AS "cost"
   FROM dpsql_release_0
   WHERE
     dpsql_release_0.dpsql_present_0
-)
-SELECT
-  d AS d,
-  SUM(cost) AS "SUM(cost)"
-FROM dataset
+) AS dataset
 GROUP BY
-  d
+  dataset.d
 ORDER BY
   "SUM(cost)" DESC NULLS FIRST
 LIMIT 5;

@@ -132,7 +132,8 @@ ORDER BY
 
 -- outer
 SELECT
-  *
+  virtual_table.day AS "day",
+  virtual_table.visits AS "visits"
 FROM (
   SELECT
     dpsql_release_0.k0 AS "day",

@@ -48,7 +48,7 @@ ORDER BY
 
 -- outer
 SELECT
-  MAX(n) AS "max"
+  MAX(t.n) AS "max"
 FROM (
   SELECT
     dpsql_release_0.k0 AS "region",

@@ -33,7 +33,7 @@ WITH released AS (
       ) AS t1
     ) AS t2
     JOIN "main"."patient" AS t3
-      ON t3."region" = t2.c0
+      ON t2.c0 = t3."region"
   ) AS r
   GROUP BY
     k0

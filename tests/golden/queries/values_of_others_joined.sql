@@ -16,8 +16,6 @@ WITH suspect AS MATERIALIZED (
     SELECT
       t1."patient_id" AS u
     FROM "main"."visit" AS t1
-    WHERE
-      t1."cost" > CAST(100 AS DECIMAL(8, 2))
   ) AS r
   GROUP BY
     u
@@ -35,8 +33,6 @@ WITH suspect AS MATERIALIZED (
       t1."patient_id" AS u,
       t1."reason" AS k0
     FROM "main"."visit" AS t1
-    WHERE
-      t1."cost" > CAST(100 AS DECIMAL(8, 2))
   ) AS r
   WHERE
     u IN (
@@ -83,8 +79,6 @@ WITH suspect AS MATERIALIZED (
         t1."patient_id" AS u,
         t1."reason" AS k0
       FROM "main"."visit" AS t1
-      WHERE
-        t1."cost" > CAST(100 AS DECIMAL(8, 2))
     ) AS r
     WHERE
       NOT u IN (
@@ -151,6 +145,8 @@ WITH suspect AS MATERIALIZED (
     SELECT
       t2."patient_id" AS u
     FROM "main"."visit" AS t2
+    WHERE
+      t2."cost" > CAST(100 AS DECIMAL(8, 2))
   ) AS r
   GROUP BY
     u
@@ -168,6 +164,8 @@ WITH suspect AS MATERIALIZED (
       t2."patient_id" AS u,
       t2."reason" AS k0
     FROM "main"."visit" AS t2
+    WHERE
+      t2."cost" > CAST(100 AS DECIMAL(8, 2))
   ) AS r
   WHERE
     u IN (
@@ -214,6 +212,8 @@ WITH suspect AS MATERIALIZED (
         t2."patient_id" AS u,
         t2."reason" AS k0
       FROM "main"."visit" AS t2
+      WHERE
+        t2."cost" > CAST(100 AS DECIMAL(8, 2))
     ) AS r
     WHERE
       NOT u IN (
@@ -266,24 +266,19 @@ ORDER BY
   keys.k0;
 
 -- outer
-WITH list AS (
-  SELECT
-    dpsql_release_0.k0 AS "reason"
-  FROM dpsql_release_0
-  WHERE
-    dpsql_release_0.dpsql_present_0
-)
 SELECT
   CAST(COALESCE(CAST(SUM(chosen.s0) AS DECIMAL(38, 0)), 0) AS BIGINT) AS "count"
 FROM (
   SELECT
-    dpsql_release_1.k0 AS "c0",
-    dpsql_release_1.a0 AS "s0"
-  FROM dpsql_release_1
+    dpsql_release_0.k0 AS "c0",
+    dpsql_release_0.a0 AS "s0"
+  FROM dpsql_release_0
 ) AS chosen
 WHERE
   chosen.c0 IN (
     SELECT
-      list.reason AS "reason"
-    FROM list
+      dpsql_release_1.k0 AS "reason"
+    FROM dpsql_release_1
+    WHERE
+      dpsql_release_1.dpsql_present_0
   );

@@ -56,7 +56,7 @@ WITH partial AS (
       ) AS t5
     ) AS t6
     JOIN "main"."visit" AS t7
-      ON t7."id" = t6.c0 AND t6.u = t7."patient_id"
+      ON t6.c0 = t7."id" AND t6.u = t7."patient_id"
   ) AS r
   GROUP BY
     u

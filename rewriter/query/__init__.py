@@ -1,0 +1,5 @@
+"""A statement in one spelling, whatever it was written as: names resolved, and then one rule a file."""
+
+from rewriter.query.canonical_tree import canonical
+
+__all__ = ["canonical"]

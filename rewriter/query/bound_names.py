@@ -1,0 +1,487 @@
+"""Names of a statement, resolved once, by PostgreSQL's rules: :func:`bind`.
+
+Guarantee: the rows, names and types are those of the statement as written. Afterwards
+
+- each column says its item of FROM, by the analyst's own word for it; a name alone is an output, in ORDER BY;
+- GROUP BY has expressions: a name is an input column first, then an output; a position is what stands there;
+- ``*`` is written out, USING and NATURAL are conditions, and a column that FULL JOIN merges is a COALESCE;
+- lists of column names after an alias are names in the select list, and default names are pinned.
+
+Why nothing is refused here: a name without a single meaning, and a form that there is no rule for (functions in FROM
+without a name, joins in parentheses, QUALIFY), leave the whole statement as it was written. What is wrong with it is
+said where it is read, at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog
+from rewriter.query.names_in_reach import FromItem, InReach, JoinedItems, NoRule, Reference, spelt
+from rewriter.release import RESERVED
+from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
+
+Reach = Mapping[str, "Sequence[str]"]
+"""The WITH queries in reach, by folded name, with the names of their columns."""
+
+_SELECT = frozenset(
+    ("with_", "expressions", "from_", "joins", "where", "group", "having", "windows", "order", "limit", "offset")
+) | {"distinct"}
+_SET = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
+_JOIN = frozenset({"this", "on", "using", "side", "kind", "method"})
+_NESTED = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+
+
+def bind(tree: exp.Query, catalog: Catalog) -> bool:
+    """Bind the names of ``tree``, which is changed in place: the caller's own copy. False where it was left as it is.
+
+    >>> import sqlglot
+    >>> from rewriter.declared import TEXT, Column, Table
+    >>> column = {name: Column(name, TEXT) for name in ("id", "region")}
+    >>> catalog = Catalog({"patient": Table("patient", column, public=True)}, None)
+    >>> tree = sqlglot.parse_one("SELECT LOWER(region) AS region, COUNT(*) FROM patient p GROUP BY region")
+    >>> bind(tree, catalog)
+    True
+    >>> print(tree.sql())
+    SELECT LOWER(p.region) AS region, COUNT(*) AS "count" FROM patient AS p GROUP BY p.region
+    >>> bind(sqlglot.parse_one("SELECT x FROM patient"), catalog)
+    False
+    """
+    binder = _Binder(catalog)
+    try:
+        binder.query(tree, {}, None, named=True)
+    except NoRule:
+        return False
+    binder.apply()
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A column of a SELECT: an item of its list, by its ``index`` there, or a column that ``*`` stands for."""
+
+    name: str
+    index: int
+    item: exp.Expr
+    reference: Reference | None = None
+
+    @property
+    def value(self) -> exp.Expr | Reference:
+        return unaliased(self.item) if self.reference is None else self.reference
+
+
+class _Binder:
+    """One reading of a statement. Nothing is changed before all of it has been read."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._columns: list[tuple[exp.Column, Reference]] = []
+        self._changes: list[Callable[[], None]] = []
+        """Changes of whole clauses, in order; columns have been spelt by then."""
+        self._lists: list[Callable[[], None]] = []
+        """Changes of select lists, after all of what reads their items."""
+
+    def apply(self) -> None:
+        for column, reference in self._columns:
+            new = spelt(reference, column)
+            if isinstance(new, exp.Column):
+                column.set("this", new.this)
+                column.set("table", new.args["table"])
+            else:
+                column.replace(new)
+        for change in (*self._changes, *self._lists):
+            change()
+
+    # Queries
+
+    def query(
+        self,
+        node: exp.Expr,
+        reach: Reach,
+        parent: InReach | None,
+        *,
+        named: bool = False,
+        renamed: Sequence[str] = (),
+    ) -> list[str]:
+        """Bind a query; the names of its columns. ``named``: they are read, so that they are pinned. ``renamed`` are
+        names for the first of them, where it is a SELECT."""
+        if isinstance(node, exp.Select):
+            return self._select(node, self._with(node, reach, parent), parent, named, renamed)
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+            _only(node, frozenset({"this", "alias"}))
+            return self.query(node.this, reach, parent, named=named)
+        if isinstance(node, exp.Values):
+            return self._values(node, reach, parent)
+        if isinstance(node, exp.SetOperation):
+            _only(node, _SET)
+            reach = self._with(node, reach, parent)
+            names = self.query(node.this, reach, parent, named=named)
+            self.query(node.expression, reach, parent)
+            _check_order_of_set(node, names)
+            return names
+        raise NoRule
+
+    def _with(self, node: exp.Expr, reach: Reach, parent: InReach | None) -> Reach:
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return reach
+        _only(with_, frozenset({"expressions"}))
+        known = dict(reach)
+        for cte in with_.expressions:
+            _only(cte, frozenset({"this", "alias", "materialized"}))
+            alias = cte.args["alias"]
+            known[folded(alias.this)] = self._renamed(cte.this, alias, known, parent)
+        return known
+
+    def _renamed(self, query: exp.Expr, alias: exp.Expr | None, reach: Reach, parent: InReach | None) -> list[str]:
+        """A query in FROM or WITH, whose alias may rename its columns: a SELECT then has these names itself."""
+        names = alias_columns(alias)
+        if not names or not isinstance(query, exp.Select):
+            found = self.query(query, reach, parent, named=True)
+            return [*names, *found[len(names) :]]
+        found = self.query(query, reach, parent, named=True, renamed=names)
+        if alias is not None:
+            self._changes.append(lambda: alias.set("columns", None))
+        return found
+
+    def _values(self, node: exp.Values, reach: Reach, parent: InReach | None) -> list[str]:
+        _only(node, frozenset({"expressions", "alias"}))
+        rows: list[exp.Expr] = node.expressions
+        width = len(rows[0].expressions) if isinstance(rows[0], exp.Tuple) else 1
+        if not rows or any((len(row.expressions) if isinstance(row, exp.Tuple) else 1) != width for row in rows):
+            raise NoRule
+        for row in rows:
+            self._expression(row, InReach((), parent), reach)
+        return [f"column{place}" for place in range(1, width + 1)]
+
+    # SELECT
+
+    def _select(
+        self, select: exp.Select, reach: Reach, parent: InReach | None, named: bool, renamed: Sequence[str]
+    ) -> list[str]:
+        _only(select, _SELECT)
+        scope = self._from(select, reach, parent)
+        items: list[_Output] = []
+        for index, item in enumerate(select.expressions):
+            if is_star(item):
+                _only(item if isinstance(item, exp.Star) else item.this, frozenset())
+                items += (_Output(name, index, item, one) for name, one in scope.star(item.args.get("table")))
+            else:
+                self._expression(unaliased(item), scope, reach)
+                items.append(_Output(output_name(item), index, item))
+        if len(renamed) > len(items) or not items:
+            raise NoRule
+        names = [*renamed, *(item.name for item in items[len(renamed) :])]
+        self._lists.append(lambda: _write_list(select, items, names, named))
+        for part in ("where", "having"):
+            if (clause := select.args.get(part)) is not None:
+                self._expression(clause.this, scope, reach)
+        for part in ("limit", "offset", *(("windows",) if select.args.get("windows") else ())):
+            for clause in _nodes(select.args.get(part)):
+                self._expression(clause, scope, reach)
+        if (distinct := select.args.get("distinct")) is not None and (on := distinct.args.get("on")) is not None:
+            for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
+                self._output_or_input(key, items, scope, reach, bool(renamed))
+        if (group := select.args.get("group")) is not None:
+            _only(group, frozenset({"expressions", "all"}))
+            if not group.expressions:
+                raise NoRule
+            for key in group.expressions:
+                self._group_key(key, select, items, scope, reach)
+        if (order := select.args.get("order")) is not None:
+            for one in order.expressions:
+                self._output_or_input(one.this, items, scope, reach, bool(renamed))
+        return names
+
+    def _output_or_input(
+        self,
+        node: exp.Expr,
+        items: Sequence[_Output],
+        scope: InReach,
+        reach: Reach,
+        renamed: bool,
+    ) -> None:
+        """ORDER BY and DISTINCT ON: a name is an output first, then an input column; in an expression, an input."""
+        key = _bare(node)
+        if isinstance(key, exp.Literal) and not key.is_string:
+            return
+        if _is_name(key):
+            place = _output(key, items)
+            if place is not None:
+                if renamed:
+                    self._changes.append(lambda: _replace(key, exp.Literal.number(place + 1)))
+                return
+        self._expression(node, scope, reach)
+
+    def _group_key(
+        self, node: exp.Expr, select: exp.Select, items: Sequence[_Output], scope: InReach, reach: Reach
+    ) -> None:
+        """GROUP BY: a name is an input column of this FROM first, then an output; a number is a position."""
+        key = _bare(node)
+        if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
+            for element in key.expressions:
+                self._group_key(element, select, items, scope, reach)
+            return
+        place: int | None = None
+        if isinstance(key, exp.Literal) and not key.is_string:
+            if not key.is_int or not 1 <= int(key.name) <= len(items):
+                raise NoRule
+            place = int(key.name) - 1
+        elif _is_name(key) and scope.local(key.this) is None:
+            place = _output(key, items)
+        if place is None:
+            self._expression(key, scope, reach)
+            return
+        found, number, index = items[place].value, place + 1, items[place].index
+        if isinstance(found, tuple):
+            self._changes.append(lambda: _replace(key, spelt(found)))
+        elif has_aggregate(found):
+            raise NoRule
+        elif isinstance(_bare(found), exp.Literal) or found.find(exp.Query, exp.Window) is not None:
+            # A constant would be read as a position, and a subquery stands in one place.
+            self._changes.append(lambda: _replace(key, exp.Literal.number(number)))
+        else:
+            self._changes.append(lambda: _replace(key, unaliased(select.expressions[index]).copy()))
+
+    # FROM
+
+    def _from(self, select: exp.Select, reach: Reach, parent: InReach | None) -> InReach:
+        from_ = select.args.get("from_")
+        if from_ is None:
+            if select.args.get("joins"):
+                raise NoRule
+            return InReach((), parent)
+        _only(from_, frozenset({"this"}))
+        parts: list[JoinedItems] = []
+        taken: set[str] = set()
+
+        def item_of(node: exp.Expr) -> FromItem:
+            item = self._item(node, reach, parent, parts, taken)
+            if item.identifier.name.lower() in taken:
+                raise NoRule
+            taken.add(item.identifier.name.lower())
+            return item
+
+        parts.append(JoinedItems([]))
+        parts[0].items.append(item_of(from_.this))
+        for join in select.args.get("joins") or ():
+            _only(join, _JOIN)
+            self._join(join, item_of, parts, parent, reach)
+        return InReach(parts, parent)
+
+    def _join(
+        self,
+        join: exp.Join,
+        item_of: Callable[[exp.Expr], FromItem],
+        parts: list[JoinedItems],
+        parent: InReach | None,
+        reach: Reach,
+    ) -> None:
+        on, using, method = join.args.get("on"), join.args.get("using"), join.method.upper()
+        side, kind = join.side.upper(), join.kind.upper()
+        if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
+            raise NoRule
+        if kind not in ("", "INNER", "OUTER", "CROSS"):
+            raise NoRule
+        if not (on or using or method or side or kind):
+            parts.append(JoinedItems([]))
+            parts[-1].items.append(item_of(join.this))
+            return
+        if (on is None and not using and not method and kind != "CROSS") or (on is not None and (using or method)):
+            raise NoRule
+        item, part = item_of(join.this), parts[-1]
+        if method:
+            using = _common(part, item)
+        if using:
+            pairs = part.merge(using, item, side)
+            self._changes.append(lambda: _write_on(join, pairs))
+            return
+        part.items.append(item)
+        if method:
+            # NATURAL without common columns joins all with all.
+            self._changes.append(lambda: _write_on(join, []))
+        elif on is not None:
+            self._expression(on, InReach((part,), parent), reach)
+
+    def _item(
+        self, node: exp.Expr, reach: Reach, parent: InReach | None, before: Sequence[JoinedItems], taken: set[str]
+    ) -> FromItem:
+        alias = node.args.get("alias")
+        name = None if alias is None else alias.this
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            return self._table(node, reach, alias)
+        if isinstance(node, exp.Subquery):
+            _only(node, frozenset({"this", "alias"}))
+            columns = self._renamed(node.this, alias, reach, parent)
+            if name is None:
+                name = _new_alias(taken)
+                self._changes.append(lambda: node.set("alias", exp.TableAlias(this=name.copy())))
+            return FromItem(name, _unique(columns))
+        if name is None:
+            raise NoRule
+        # A copy of the list: items to the right are not seen.
+        left = InReach(list(before), parent)
+        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            _only(node, frozenset({"this", "alias"}))
+            _only(node.this, frozenset({"this"}))
+            return FromItem(name, _unique(self._renamed(node.this.this, alias, reach, left)))
+        if isinstance(node, exp.Values):
+            names = [*alias_columns(alias), *self._values(node, reach, left)[len(alias_columns(alias)) :]]
+            return FromItem(name, _unique(names))
+        if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
+            _only(node, frozenset({"expressions", "alias"}))
+            arguments: Sequence[exp.Expr] = node.expressions
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries):
+            _only(node, frozenset({"this", "alias"}))
+            arguments = [node.this]
+        else:
+            raise NoRule
+        for argument in arguments:
+            self._expression(argument, left, reach)
+        names = alias_columns(alias) or [folded(name)]
+        if len(names) > 1:
+            raise NoRule
+        return FromItem(name, _unique(names))
+
+    def _table(self, node: exp.Table, reach: Reach, alias: exp.Expr | None) -> FromItem:
+        _only(node, frozenset({"this", "db", "catalog", "alias"}))
+        identifier = node.this if alias is None or alias.this is None else alias.this
+        names, schema = alias_columns(alias), node.db.lower()
+        if node.args.get("catalog") is not None:
+            raise NoRule
+        if not schema and (known := reach.get(folded(node.this))) is not None:
+            if names:
+                raise NoRule
+            return FromItem(identifier, _unique(known))
+        if schema == "dpsql":
+            virtual = VIRTUAL_COLUMNS.get(RESERVED + node.name.lower())
+            if virtual is None or names:
+                raise NoRule
+            return FromItem(identifier, {one: one for one in virtual}, any_case=True)
+        table = self._catalog.find(node.name, bool(node.this.args.get("quoted")), schema)
+        if table is None:
+            raise NoRule
+        own = list(table.columns)
+        if not names:
+            return FromItem(identifier, {one: one for one in own}, any_case=True)
+        if len(names) > len(own) or alias is None:
+            raise NoRule
+        self._changes.append(lambda: alias.set("columns", None))
+        columns = dict(zip([*names, *own[len(names) :]], own, strict=True))
+        if len(columns) < len(own):
+            raise NoRule
+        return FromItem(identifier, columns)
+
+    # Expressions
+
+    def _expression(self, node: exp.Expr, scope: InReach, reach: Reach) -> None:
+        """Bind the columns of an expression, and of its subqueries."""
+        stack = [node]
+        while stack:
+            found = stack.pop()
+            if isinstance(found, exp.Column):
+                self._columns.append((found, scope.resolve(found)))
+            elif isinstance(found, _NESTED):
+                self.query(found, reach, scope)
+            elif isinstance(found, exp.Lambda | exp.Table):
+                raise NoRule
+            else:
+                stack.extend(found.iter_expressions())
+
+
+def _only(node: exp.Expr, parts: Iterable[str]) -> None:
+    """Nothing but these parts of a node is given."""
+    for name, value in node.args.items():
+        if value and name not in parts:
+            raise NoRule
+
+
+def _check_order_of_set(node: exp.Expr, names: Sequence[str]) -> None:
+    """ORDER BY of a set operation names outputs alone."""
+    order = node.args.get("order")
+    for one in () if order is None else order.expressions:
+        key = _bare(one.this)
+        by_position = isinstance(key, exp.Literal) and not key.is_string
+        if not by_position and not (isinstance(key, exp.Column) and not key.table and folded(key) in names):
+            raise NoRule
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _is_name(node: exp.Expr) -> bool:
+    """Whether this is a name without a table."""
+    return isinstance(node, exp.Column) and node.args.get("table") is None and not is_star(node)
+
+
+def _nodes(part: object) -> list[exp.Expr]:
+    return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, exp.Expr)]
+
+
+def _unique(names: Sequence[str]) -> dict[str, str]:
+    found = {name: name for name in names}
+    if len(found) < len(names):
+        raise NoRule
+    return found
+
+
+def _new_alias(taken: set[str]) -> exp.Identifier:
+    number = 1
+    while (name := "subquery" if number == 1 else f"subquery_{number}") in taken:
+        number += 1
+    return exp.Identifier(this=name, quoted=False)
+
+
+def _common(part: JoinedItems, other: FromItem) -> list[exp.Expr]:
+    """The columns by which a NATURAL JOIN joins: those that both sides have."""
+    names = (exp.to_identifier(name, quoted=True) for name, _ in part.star() if name in other.columns)
+    return list(dict.fromkeys(names))
+
+
+def _output(key: exp.Expr, items: Sequence[_Output]) -> int | None:
+    """The place of the output that a name means; the same expression may stand twice."""
+    name = folded(key)
+    places = [place for place, item in enumerate(items) if item.name == name]
+    if not places:
+        return None
+    if any(items[place].value != items[places[0]].value for place in places[1:]):
+        raise NoRule
+    return places[0]
+
+
+def _replace(node: exp.Expr, new: exp.Expr) -> None:
+    node.replace(new)
+
+
+def _write_on(join: exp.Join, pairs: Sequence[tuple[Reference, Reference]]) -> None:
+    tests = [exp.EQ(this=spelt(left), expression=spelt(right)) for left, right in pairs]
+    join.set("using", None)
+    join.set("method", None)
+    if tests:
+        join.set("on", exp.and_(*tests, copy=False))
+    elif join.side:
+        join.set("on", exp.true())
+    else:
+        join.set("kind", "CROSS")
+
+
+def _write_list(select: exp.Select, items: Sequence[_Output], names: Sequence[str], named: bool) -> None:
+    """The select list, ``*`` written out, with the names that the statement has for its columns."""
+    named = named or select.args.get("order") is not None
+    found: list[exp.Expr] = []
+    for item, name in zip(items, names, strict=True):
+        node = select.expressions[item.index] if item.reference is None else spelt(item.reference)
+        own = unaliased(node)
+        if isinstance(node, exp.Alias) and output_name(node) == name:
+            found.append(node)
+        elif named and not (isinstance(own, exp.Column) and folded(own) == name):
+            found.append(exp.Alias(this=own, alias=exp.to_identifier(name, quoted=True)))
+        else:
+            found.append(own)
+    select.set("expressions", found)

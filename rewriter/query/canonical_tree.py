@@ -1,0 +1,50 @@
+"""The canonical tree of a statement: equal questions in one spelling, for whoever splits them.
+
+Names are bound first; then rules, one a file, are applied to each SELECT until none finds anything, those inside first.
+Each rule's file says the theorem that makes it right.
+
+It stands in front of all checks: what it makes is read, refused, bounded and charged as if it had been written so. A
+mistake here may cost a right answer, and never the promise.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.declared import Catalog
+from rewriter.query.bound_names import bind
+from rewriter.query.distinct_names import Labels, name_apart, number_anew
+from rewriter.query.inlined_with import inline_with
+from rewriter.query.lateral_subqueries import without_lateral
+from rewriter.query.memberships import as_membership, semijoin
+from rewriter.query.merged_subqueries import merge
+from rewriter.query.spread_joins import spread
+from rewriter.statement import plain_names
+
+
+def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """``tree`` in one spelling. It is the caller's own copy; a statement that cannot be bound is returned as it is."""
+    tree = plain_names(tree, None, catalog.schemas)
+    if not bind(tree, catalog):
+        return tree
+    selects = list(tree.find_all(exp.Select))
+    if len(selects) == 1 and not selects[0].args.get("joins"):
+        return tree
+    labels = name_apart(tree)
+    inline_with(tree)
+    for select in reversed(list(tree.find_all(exp.Select))):
+        while _changed(select, labels):
+            pass
+    number_anew(tree, labels)
+    return tree
+
+
+def _changed(select: exp.Select, labels: Labels) -> bool:
+    """Apply the first rule that finds something; whether one did."""
+    return (
+        spread(select)
+        or merge(select, labels)
+        or without_lateral(select, labels)
+        or as_membership(select)
+        or semijoin(select)
+    )

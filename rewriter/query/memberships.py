@@ -1,0 +1,164 @@
+"""Whether a row has a match: EXISTS, ``= ANY`` and joins of distinct keys, as IN.
+
+Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as false: ``EXISTS (SELECT … FROM v WHERE v.k =
+p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``IN (SELECT x.k FROM (body) x)``
+is ``IN (body)``. An inner join of rows whose key is unique, of which nothing but this key is read, keeps or drops each
+row: it is an IN, and the key is the column that it equals. A body with HAVING is not moved: its groups come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewriter.query.lateral_subqueries import correlated, reads_outside
+from rewriter.query.merged_subqueries import body_of, put, read_columns
+from rewriter.query.spread_joins import set_where
+from rewriter.statement import (
+    conjuncts,
+    folded,
+    from_items,
+    has_aggregate,
+    is_equality,
+    output_name,
+    unaliased,
+    unparenthesised,
+)
+
+
+def as_membership(select: exp.Select) -> bool:
+    """Rewrite one condition of a SELECT, in place; whether there was one."""
+    for test in _asked(select):
+        if isinstance(test, exp.Exists) and (found := _of_exists(test)) is not None:
+            test.replace(found)
+            return True
+        if isinstance(test, exp.EQ) and isinstance(test.expression, exp.Any):
+            query = test.expression.this
+            if isinstance(query, exp.Subquery):
+                test.replace(exp.In(this=test.this, query=query))
+                return True
+        if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
+            inner = _unwrapped(query.this)
+            if inner is not None:
+                query.set("this", inner)
+                return True
+    return False
+
+
+def _asked(select: exp.Select) -> Iterator[exp.Expr]:
+    for part in ("where", "having"):
+        if (clause := select.args.get(part)) is not None:
+            yield from conjuncts(clause.this)
+
+
+_EXISTS = frozenset({"expressions", "from_", "joins", "where"})
+
+
+def _of_exists(node: exp.Exists) -> exp.In | None:
+    body = node.this.this if isinstance(node.this, exp.Subquery) else node.this
+    if not isinstance(body, exp.Select) or any(value for part, value in body.args.items() if part not in _EXISTS):
+        return None
+    where = body.args.get("where")
+    if where is None or any(has_aggregate(one) for one in body.expressions):
+        return None
+    tests = list(conjuncts(where.this))
+    outside = [test for test in tests if reads_outside(body, test)]
+    pair = correlated(body, outside[0]) if len(outside) == 1 else None
+    if pair is None or any(reads_outside(body, join) for join in body.args.get("joins") or ()):
+        return None
+    if reads_outside(body, body.args["from_"]):
+        return None
+    inner: exp.Select = body.copy()
+    inner.set("expressions", [pair[0].copy()])
+    set_where(inner, [test.copy() for test in tests if test is not outside[0]])
+    return exp.In(this=pair[1].copy(), query=exp.Subquery(this=inner))
+
+
+def _unwrapped(query: exp.Expr) -> exp.Select | None:
+    """The query behind ``SELECT x.k FROM (…) x``, where k is its only column."""
+    if not isinstance(query, exp.Select):
+        return None
+    if any(value for part, value in query.args.items() if part not in ("expressions", "from_")):
+        return None
+    items = from_items(query)
+    body = body_of(items[0]) if len(items) == 1 and isinstance(items[0], exp.Subquery) else None
+    if body is None or len(query.expressions) != 1 or len(body.expressions) != 1:
+        return None
+    column = unaliased(query.expressions[0])
+    if not isinstance(column, exp.Column) or column.text("table") != items[0].alias:
+        return None
+    return body
+
+
+def semijoin(select: exp.Select) -> bool:
+    """Rewrite one join of distinct keys as IN, in place; whether there was one."""
+    joins: list[exp.Join] = select.args.get("joins") or []
+    if any(join.side.upper() in ("RIGHT", "FULL") for join in joins):
+        return False
+    for place, item in enumerate(from_items(select)):
+        side = joins[place - 1].side if place else joins[0].side if joins else "none"
+        body = None if side or isinstance(item, exp.Lateral) else body_of(item)
+        if body is None or (place == 0 and isinstance(joins[0].this, exp.Lateral)):
+            continue
+        key = _unique_key(body)
+        found = None if key is None else _equated(select, item, key)
+        if key is None or found is None or any(folded(one) != key for one in read_columns(select, item)):
+            continue
+        _move(select, place, item, body, *found)
+        return True
+    return False
+
+
+def _unique_key(body: exp.Select) -> str | None:
+    """The only output by which the rows of a query differ, if it is its only one."""
+    if len(body.expressions) != 1 or body.args.get("having") or body.args.get("with_"):
+        return None
+    value, group = unaliased(body.expressions[0]), body.args.get("group")
+    distinct = body.args.get("distinct")
+    if distinct is not None and group is None:
+        return None if distinct.args.get("on") else output_name(body.expressions[0])
+    if group is None or any(v for part, v in group.args.items() if part != "expressions"):
+        return None
+    keys = [unparenthesised(one) for one in group.expressions]
+    is_item = len(keys) == 1 and (keys[0] == unparenthesised(value) or keys[0] == exp.Literal.number(1))
+    return output_name(body.expressions[0]) if is_item else None
+
+
+def _equated(select: exp.Select, item: exp.Expr, key: str) -> tuple[exp.Expr, exp.Expr] | None:
+    """The equality of the key with a column of another item, and that column."""
+    others = {one.alias for one in from_items(select)} - {item.alias}
+    where = select.args.get("where")
+    tests = [test for join in select.args.get("joins") or () if not join.side and join.args.get("on") is not None
+             for test in conjuncts(join.args["on"])]  # fmt: skip
+    for test in (*tests, *(() if where is None else conjuncts(where.this))):
+        if not is_equality(test):
+            continue
+        equal = unparenthesised(test)
+        sides = [unparenthesised(equal.this), unparenthesised(equal.expression)]
+        for own, other in (sides, sides[::-1]):
+            if own.text("table") == item.alias and folded(own) == key and other.text("table") in others:
+                return test, other
+    return None
+
+
+def _move(select: exp.Select, place: int, item: exp.Expr, body: exp.Select, test: exp.Expr, other: exp.Expr) -> None:
+    joins: list[exp.Join] = select.args["joins"]
+    asked: list[exp.Expr] = []
+    for join in joins:
+        if not join.side and join.args.get("on") is not None:
+            asked += (one for one in conjuncts(join.args["on"]) if one is not test)
+            join.set("on", None)
+            join.set("kind", "CROSS")
+    if (where := select.args.get("where")) is not None:
+        asked += (one for one in conjuncts(where.this) if one is not test)
+    member = exp.In(this=other.copy(), query=exp.Subquery(this=body.copy()))
+    if place == 0:
+        select.args["from_"].set("this", joins[0].this.copy())
+        joins = joins[1:]
+    else:
+        joins = [join for join in joins if join.this is not item]
+    select.set("joins", joins)
+    set_where(select, [*asked, member])
+    for column in read_columns(select, item):
+        put(column, other.copy())

@@ -1,0 +1,171 @@
+"""Names in reach of one SELECT, by PostgreSQL's rules: items of FROM, merged columns, and the SELECTs around it.
+
+A lookup that has no single result raises :class:`NoRule`: the statement then stays as it was written, and whoever
+reads it next says what is wrong with it, at its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.dialects import DuckDB, Postgres
+
+from rewriter.expressions import in_place_of
+from rewriter.statement import folded
+
+_PLAIN = re.compile("[a-z_][a-z_0-9]*")
+_WORDS = frozenset(Postgres.Tokenizer.KEYWORDS) | frozenset(DuckDB.Tokenizer.KEYWORDS)
+
+
+class NoRule(Exception):
+    """Something that the binder has no rule for."""
+
+
+@dataclass(eq=False, slots=True)
+class FromItem:
+    """One item of FROM. ``columns`` are its own names in order, by the name that they are called by.
+
+    ``any_case``: a name without quotes means a column in any case, as names of a policy's tables do.
+    """
+
+    identifier: exp.Identifier
+    columns: Mapping[str, str]
+    any_case: bool = False
+    _lower: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return folded(self.identifier)
+
+    def find(self, name: exp.Expr) -> str | None:
+        """The column of this item that an identifier means; None where there is none."""
+        if self.any_case and not name.args.get("quoted"):
+            if self._lower is None:
+                self._lower = {one.lower(): own for one, own in self.columns.items()}
+            return self._lower.get(name.name.lower())
+        return self.columns.get(folded(name))
+
+
+Column = tuple[FromItem, str]
+Reference = tuple[Column, ...]
+"""A column, or the first of several that is not NULL: what FULL JOIN … USING merges."""
+
+
+@dataclass(eq=False, slots=True)
+class JoinedItems:
+    """Items between two commas of FROM. ``merged`` are the columns of USING, the last join's first; ``hidden`` are the
+    columns behind them, which need their table's name."""
+
+    items: list[FromItem]
+    merged: dict[str, Reference] = field(default_factory=dict)
+    hidden: set[tuple[int, str]] = field(default_factory=set)
+
+    def find(self, name: exp.Expr) -> Iterator[Reference]:
+        found = self.merged.get(folded(name))
+        if found is not None:
+            yield found
+        for item in self.items:
+            own = item.find(name)
+            if own is not None and (id(item), own) not in self.hidden:
+                yield ((item, own),)
+
+    def star(self) -> Iterator[tuple[str, Reference]]:
+        yield from self.merged.items()
+        for item in self.items:
+            for name, own in item.columns.items():
+                if (id(item), own) not in self.hidden:
+                    yield name, ((item, own),)
+
+    def merge(self, names: Iterable[exp.Expr], other: FromItem, side: str) -> list[tuple[Reference, Reference]]:
+        """Join ``other`` by the columns of USING; the pairs that are equal."""
+        pairs: list[tuple[Reference, Reference]] = []
+        merged: dict[str, Reference] = {}
+        for name in names:
+            left, own = one_of(self.find(name)), other.find(name)
+            if left is None or own is None:
+                raise NoRule
+            right: Reference = ((other, own),)
+            pairs.append((left, right))
+            merged[folded(name)] = {"RIGHT": right, "FULL": (*left, *right)}.get(side, left)
+            self.hidden |= {(id(item), column) for item, column in (*left, *right)}
+        self.merged = merged | {name: one for name, one in self.merged.items() if name not in merged}
+        self.items.append(other)
+        return pairs
+
+
+@dataclass(eq=False, slots=True)
+class InReach:
+    """What expressions of a SELECT see. ``parent`` is that of the SELECT around it."""
+
+    parts: Sequence[JoinedItems]
+    parent: InReach | None = None
+
+    def local(self, name: exp.Expr) -> Reference | None:
+        """The column of FROM that a name without a table means."""
+        return one_of(one for part in self.parts for one in part.find(name))
+
+    def resolve(self, node: exp.Column) -> Reference:
+        """The column that a reference means, in the nearest SELECT that has one."""
+        table = node.args.get("table")
+        if node.args.get("db") is not None or not isinstance(node.this, exp.Identifier):
+            raise NoRule
+        scope: InReach | None = self
+        while scope is not None:
+            if table is None:
+                found = scope.local(node.this)
+                if found is not None:
+                    return found
+            else:
+                item = scope.item(table)
+                if item is not None:
+                    own = item.find(node.this)
+                    if own is None:
+                        raise NoRule
+                    return ((item, own),)
+            scope = scope.parent
+        raise NoRule
+
+    def item(self, table: exp.Expr) -> FromItem | None:
+        name = folded(table)
+        return next((item for part in self.parts for item in part.items if item.name == name), None)
+
+    def star(self, table: exp.Expr | None) -> list[tuple[str, Reference]]:
+        """The columns that ``*`` or ``table.*`` stands for, with their names."""
+        if table is None:
+            return [one for part in self.parts for one in part.star()]
+        item = self.item(table)
+        if item is None:
+            raise NoRule
+        return [(name, ((item, own),)) for name, own in item.columns.items()]
+
+
+def one_of(found: Iterable[Reference]) -> Reference | None:
+    """The only result; None where there is none."""
+    results = list(found)
+    if len(results) > 1:
+        raise NoRule
+    return results[0] if results else None
+
+
+@lru_cache(maxsize=4096)
+def _needs_quotes(name: str) -> bool:
+    """Whether a name without quotes could be read as another one, or as a word of the language."""
+    return _PLAIN.fullmatch(name) is None or name.upper() in _WORDS
+
+
+def spelt(reference: Reference, written: exp.Column | None = None) -> exp.Expr:
+    """A fresh node for a column, in the place of the one that was ``written``."""
+    columns: list[exp.Expr] = []
+    for item, name in reference:
+        own: exp.Expr = exp.Identifier(this=name, quoted=_needs_quotes(name))
+        table = exp.Identifier(this=item.identifier.name, quoted=bool(item.identifier.args.get("quoted")))
+        if written is not None:
+            in_place_of(own, written.this)
+            if (named := written.args.get("table")) is not None:
+                in_place_of(table, named)
+        columns.append(exp.Column(this=own, table=table))
+    return columns[0] if len(columns) == 1 else exp.Coalesce(this=columns[0], expressions=columns[1:])
