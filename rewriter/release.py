@@ -83,6 +83,11 @@ class AggregateKind(ABC):
         return self.measured_by is MeasuredBy.REGRESSION
 
     @property
+    def own_value(self) -> bool:
+        """Whether, of one person's rows, it is one of the values that its argument has on them, or NULL."""
+        return False
+
+    @property
     def adds_up(self) -> bool:
         """Whether that of all rows is the sum of those of their groups."""
         return self.counts or self.sums

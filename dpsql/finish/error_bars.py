@@ -152,11 +152,15 @@ def _piece(
 
 
 def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:
+    """The interval of a sum over neighbours. Nothing is known of it where groups were selected: how many people are in
+    the groups that are not shown is not measured, and those that are shown came out too high."""
     slot, name = form.term
     found = Intervals.unknown(sources.size)
     if not shown.type.numeric:
         return found
     for piece, places, rows in sources.by_piece(slot):
+        if piece.plan.selection is not None:
+            continue
         value = shown.floats[places]
         width = np.asarray(piece.running(form.window)[name], dtype=np.float64)[rows - piece.first]
         low = value - width

@@ -108,7 +108,7 @@ def in_place(outer: exp.Select, ends: Mapping[int, exp.Expr], places: Mapping[in
 def _end(aggregate: Aggregate) -> exp.Expr | None:
     """The least or the greatest declared value of a bare column."""
     variable = _variable(aggregate)
-    if variable is None or variable.table.public:
+    if variable is None or variable.table.public or variable.picked:
         return None
     column = variable.column
     least = aggregate.kind == MIN

@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.declared import ContributionBound, Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import Value, Values
 from rewriter.refused import Refused
 from rewriter.release import Aggregate, MeasuredBy
 
@@ -18,6 +18,10 @@ from rewriter.release import Aggregate, MeasuredBy
 @dataclass(frozen=True, slots=True)
 class OwnValue(AggregateFunction):
     """An aggregate that answers one of its arguments."""
+
+    @property
+    def own_value(self) -> bool:
+        return True
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return aggregate.value.type
@@ -28,7 +32,10 @@ class OwnValue(AggregateFunction):
         # One of the person's own keys is a key of the person.
         whole = not argument.nullable and aggregate.condition is None
         nullable = not whole or not one.identifies
-        return replace(one, nullable=nullable, constant=False, unit=one.unit and whole, domain=None)
+        domain = argument.domain if isinstance(argument.domain, Values) else None
+        if domain is not None and nullable:
+            domain = Values(tuple(dict.fromkeys((*domain.values, None))))
+        return replace(one, nullable=nullable, constant=False, unit=one.unit and whole, domain=domain)
 
 
 @dataclass(frozen=True, slots=True)

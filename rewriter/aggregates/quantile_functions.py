@@ -78,6 +78,10 @@ class PercentileCont(Median):
 class PercentileDisc(PercentileCont):
     """PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC])."""
 
+    @property
+    def own_value(self) -> bool:
+        return True
+
     def output_type(self, aggregate: Aggregate) -> Type:
         return aggregate.value.type
 

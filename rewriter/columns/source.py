@@ -22,7 +22,8 @@ MAX_BEHIND = 50_000
 class Variable:
     """A declared column of one table instance: what a key set can be enumerated over.
 
-    ``lister`` is the public table that lists its values, where one does.
+    ``lister`` is the public table that lists its values, where one does. ``picked``: it stands for the value of one of
+    several rows, which an aggregate chose.
     """
 
     alias: str
@@ -31,6 +32,7 @@ class Variable:
     column: Column = field(compare=False)
     lister: Table | None = field(default=None, compare=False)
     optional: bool = False
+    picked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

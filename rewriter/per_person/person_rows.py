@@ -13,6 +13,7 @@ from rewriter.declared import ONE, Catalog, ContributionBound, Kind, OwnerKey
 from rewriter.dialects import Dialect
 from rewriter.expressions import PART, SERIES, Value, compile_expression, compile_list, items_of_series, makes_rows
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
+from rewriter.per_person.picked_values import picked_value
 from rewriter.refused import Refused
 from rewriter.relations import MADE as _MADE
 from rewriter.relations import (
@@ -152,16 +153,20 @@ def of_units(
         expressions.append(exp.alias_(key.value.sql.copy(), key_name(number), copy=False))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
-        column, behind = exp.column(key_name(number), alias), Origin(key.value.sql)
-        value = as_column(key.value, column, behind)
+        column = exp.column(key_name(number), alias)
+        value = as_column(key.value, column, Origin(key.value.sql))
         if said and len(grouped.keys) == 1:
             value = replace(value, ways=value.ways | {_key_of_groups(key.value.sql, alias)})
         columns.append((key_name(number), value))
+    filters = block.filters
     for number, aggregate in enumerate(grouped.aggregates):
         value = aggregate.of_one_person(block.bound, dialect)
         expressions.append(exp.alias_(value.sql, aggregate_name(number)))
-        column, lacking = exp.column(aggregate_name(number), alias), Computed(lacks_of(aggregate, block.bound))
-        columns.append((aggregate_name(number), as_column(value, column, lacking)))
+        column, name = exp.column(aggregate_name(number), alias), aggregate_name(number)
+        picked = picked_value(aggregate, name, block.filters, alone=not group)
+        filters += picked.filters
+        behind = Computed(lacks_of(aggregate, block.bound)) if picked.behind is None else picked.behind
+        columns.append((name, as_column(value, column, behind)))
     rows.set("expressions", expressions)
     if group:
         rows.set("group", exp.Group(expressions=group))
@@ -172,7 +177,6 @@ def of_units(
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name
-    filters = outside(block.filters, alias)
     determining = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
     unit = None if owner is None else exp.column(UNIT, alias)
     return Source(
@@ -184,7 +188,7 @@ def of_units(
         bound,
         unit=unit,
         unique_keys=(determining,),
-        filters=filters,
+        filters=outside(filters, alias),
         said=said or block.said,
     )
 

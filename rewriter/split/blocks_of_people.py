@@ -45,6 +45,7 @@ from rewriter.release import Aggregate, OverBlocks, Query, aggregate_name, key_n
 from rewriter.split.decimal_texts import decimal_number
 from rewriter.split.figures_of_blocks import Figures, layers
 from rewriter.split.merged_releases import release_of
+from rewriter.split.sizes_of_blocks import check_power
 
 _BLOCKS = "blocks"
 _RANGE_HINT = "write low => and high => in dpsql.over_blocks: the range that its answers are clipped into"
@@ -160,7 +161,7 @@ def _answers(
     figures = Figures(block.scope, making.dialect)
     spelt = [figures.spelt(one.node) for one in settings]
     for one in settings:
-        _check(one.node)
+        check_power(one.node)
     first, *rest = layers([node for node, _ in spelt])
     names = [name for name, _ in first]
     select = exp.Select(expressions=[exp.alias_(node, name, quoted=True) for name, node in first])
@@ -196,16 +197,6 @@ def _fenced(rows: Relation) -> Relation:
 def _unowned(value: Value) -> Value:
     """A block has rows in many groups, and no key of a person is the key of a block."""
     return replace(value.unowned(), constant=False)
-
-
-def _check(node: exp.Expr) -> None:
-    while isinstance(node, exp.Paren | exp.Filter | exp.Cast):
-        node = node.this
-    if isinstance(node, exp.Count | exp.Sum | exp.CountIf):
-        raise Refused(
-            "a block's answer stands for the whole, and a count or a sum of a block does not",
-            hint="ask for the COUNT or SUM itself, without blocks; a quotient of sums is answered over blocks",
-        )
 
 
 def _range(asked: OverBlocks, told: Aggregate, derived: Interval | None, answer: Value) -> Interval:

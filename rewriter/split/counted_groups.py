@@ -70,7 +70,7 @@ def _may_count(tree: exp.Query, persons: Persons) -> bool:
     return any(
         isinstance(one.parent, exp.Subquery) or (isinstance(one.parent, exp.CTE) and one.parent.alias.lower() in named)
         for one in selects
-        if one is not tree and _lists_groups(one, persons)
+        if one is not tree and lists_groups(one, persons)
     )
 
 
@@ -85,7 +85,7 @@ def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
     for with_ in list(root.find_all(exp.With)):
         for cte in list(with_.expressions):
             alias = cte.args["alias"]
-            if (named[alias.name.lower()] != 1 and not changed) or not _lists_groups(cte.this, persons):
+            if (named[alias.name.lower()] != 1 and not changed) or not lists_groups(cte.this, persons):
                 continue
             read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
             if len(read) != 1 or alias.args.get("columns"):
@@ -107,7 +107,7 @@ def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
     return changed
 
 
-def _lists_groups(query: exp.Expr, persons: Persons) -> bool:
+def lists_groups(query: exp.Expr, persons: Persons) -> bool:
     """Whether a query is the groups of rows of people, and nothing else."""
     if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _INNER:
         return False
@@ -147,7 +147,7 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
         return None
     from_ = select.args.get("from_")
     item = None if from_ is None else from_.this
-    if not isinstance(item, exp.Subquery) or not _lists_groups(item.this, persons):
+    if not isinstance(item, exp.Subquery) or not lists_groups(item.this, persons):
         return None
     inner: exp.Select = item.this
     alias = item.args.get("alias")

@@ -36,7 +36,8 @@ from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, bui
 from rewriter.release import Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
-from rewriter.split.counted_groups import counted_groups, persons_of
+from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
+from rewriter.split.counted_sets import check_sets, counted_sets
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
@@ -113,7 +114,8 @@ def split(
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
 
-    asked = counted_groups(plain, persons_of(catalog))
+    persons = persons_of(catalog)
+    asked = counted_groups(counted_sets(plain, partial(lists_groups, persons=persons)), persons)
 
     def read(
         query: exp.Query, *, several: bool = False, lengths: int = 0, apart: bool = True
@@ -158,6 +160,7 @@ def split(
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
     check_groups(one.releases, outer, dialect)
+    check_sets(one.releases, outer, dialect)
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty, catalog.rows)
     answers = frozenset(splitter.answers.used)

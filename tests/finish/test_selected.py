@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -11,7 +12,9 @@ import sqlglot
 
 import dpsql
 from dpsql.finish.chosen_rows import NOTE
+from dpsql.proxy import Proxy
 from rewriter.outer.row_choice import chooses
+from tests.engines.postgres_server import shared_server
 
 GROUPS, EACH = 64, 50
 FIRST = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY n DESC LIMIT 5"
@@ -76,3 +79,26 @@ def test_rows_that_were_not_chosen_by_numbers_keep_their_error_bars(connection: 
 )
 def test_a_statement_that_chooses_is_told_from_its_text(text: str, chosen: bool) -> None:
     assert chooses(sqlglot.parse_one(text, read="duckdb"), frozenset({"a0", "a1"})) is chosen
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_a_running_sum_over_selected_groups_has_no_interval(tmp_path: Path, engine: str) -> None:
+    """It is the sum of the groups that are shown: nobody knows how many people are in the groups between them."""
+    setup = (
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, day INTEGER NOT NULL);"
+        " INSERT INTO person SELECT i, (i * i) % 40 FROM generate_series(1, 600) AS t(i)"
+    )
+    database = shared_server().url(shared_server().database(setup)) if engine == "postgres" else "duckdb:days.duckdb"
+    if engine == "duckdb":
+        with duckdb.connect(str(tmp_path / "days.duckdb")) as connection:
+            connection.execute(setup)
+    (tmp_path / "policy.yaml").write_text(
+        f"database: {database}\nledger: sqlite:ledger\nprivacy_unit: person.id\n"
+        "budget: {epsilon: 100, delta: 1e-6}\ntables: {person: {columns: {id: {}, day: {}}}}\n"
+    )
+    sql = "SELECT day, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY day) AS r FROM person GROUP BY day ORDER BY day"
+    proxy = Proxy.open(tmp_path / "policy.yaml")
+    answer = proxy.session().execute(sql)
+    proxy.close()
+    assert 0 < len(answer.rows) < 40
+    assert all(np.isfinite(margin[1]) and np.isinf(margin[2]) for margin in answer.margins)

@@ -23,7 +23,7 @@ FORMS = frozenset(
         *("quantile of blocks", "per person in blocks"),
     }
 )
-_OF_ONE = ("AVG", "STDDEV", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "KURTOSIS", "SKEWNESS", "MIN", "MAX")
+_OF_ONE = ("AVG", "STDDEV", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "KURTOSIS", "SKEWNESS", "MEDIAN", "AVG")
 _OF_TWO = ("CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_R2")
 _RANGES = ((0, 1), (-1, 1), (-3, 50), (0, 1000))
 

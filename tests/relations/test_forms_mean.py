@@ -119,6 +119,17 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM (SELECT person_id FROM stay EXCEPT SELECT person_id FROM sample) AS u",
     "SELECT COUNT(*) FROM (SELECT id FROM stay UNION SELECT stay_id FROM sample WHERE stay_id IS NOT NULL"
     " UNION SELECT id FROM stay) AS u JOIN stay AS t ON t.id = u.id",
+    # numbers of values in sets
+    "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT kind, days FROM stay EXCEPT SELECT DISTINCT kind, days FROM stay"
+    " WHERE days > 4 EXCEPT (SELECT kind, days FROM stay WHERE days IN (1, 2) GROUP BY kind, days)) AS u",
+    "SELECT 2 * COUNT(*) + 1 FROM ((SELECT batch FROM sample WHERE hour < 60) EXCEPT (SELECT batch FROM sample WHERE hour"
+    " > 90 UNION ALL SELECT days FROM stay)) AS u",
+    "SELECT COUNT(*) FROM (SELECT result AS r, result AS s FROM sample EXCEPT SELECT result, hour FROM sample) AS u",
+    "SELECT COUNT(1) FROM (SELECT result FROM sample INTERSECT SELECT result FROM sample WHERE result IS NULL) AS u",
+    "SELECT COUNT(*) FROM (SELECT hour, result FROM sample UNION SELECT result, hour FROM sample) AS u",
+    "SELECT COUNT(*) FROM (SELECT t.kind, family FROM stay AS t, kind AS k WHERE t.kind = k.name EXCEPT SELECT t.kind,"
+    " family FROM stay AS t JOIN kind AS k ON t.kind = k.name WHERE days > 9 OR weight = 1) AS u",
     # FULL JOIN
     "SELECT COUNT(*), COUNT(a.person_id), COUNT(b.person_id) FROM (SELECT person_id, kind FROM stay WHERE days < 9"
     " GROUP BY 1, 2) AS a FULL JOIN (SELECT person_id, kind FROM stay WHERE days > 4 GROUP BY 1, 2) AS b"
@@ -245,7 +256,12 @@ REFUSED = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind ORDER BY weight LIMIT 1)",
     "SELECT COUNT(*) FROM stay WHERE (kind, days) IN (SELECT kind, days FROM stay WHERE days > 4)",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
-    "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
+    "SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4",
+    "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 EXCEPT SELECT kind FROM stay WHERE days > 4) AS u"
+    " WHERE kind <> 'a'",
+    "SELECT COUNT(*), MAX(kind) FROM (SELECT DISTINCT kind FROM stay EXCEPT SELECT kind FROM stay GROUP BY kind) AS u",
+    "SELECT DISTINCT batch FROM sample EXCEPT SELECT DISTINCT batch FROM sample WHERE hour > 50",
+    "WITH u AS (SELECT DISTINCT batch FROM sample INTERSECT SELECT DISTINCT hour FROM sample) SELECT COUNT(*) FROM u",
     "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
     "SELECT COUNT(*) FROM stay WHERE days = (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",

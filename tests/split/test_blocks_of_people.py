@@ -97,6 +97,28 @@ def exact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         ("ENTROPY(sex)", "entropy(sex)", 0, 1, 1e-3),
         ("COVAR_SAMP(wage, age), low => -500, high => 500", "COVAR_SAMP(wage, age)", -500, 500, 0.05),
         ("REGR_R2(wage, age)", "REGR_R2(wage, age)", 0, 1, 1e-3),
+        # What does not hang on how many rows a block has.
+        (
+            "COUNT(*) FILTER (WHERE sex = 'F') * 1.0 / COUNT(*), low => 0, high => 1",
+            "COUNT(*) FILTER (WHERE sex = 'F') * 1.0 / COUNT(*)",
+            0,
+            1,
+            1e-3,
+        ),
+        (
+            "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) / AVG(age) * SUM(wage) / (COUNT(wage) - 1), low => 0, high => 99",
+            "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) / AVG(age) * SUM(wage) / (COUNT(wage) - 1)",
+            0,
+            99,
+            1e-2,
+        ),
+        (
+            "CASE WHEN COUNT(*) > 5 THEN SUM(wage) / SUM(age) END, low => 0, high => 2",
+            "CASE WHEN COUNT(*) > 5 THEN SUM(wage) / SUM(age) END",
+            0,
+            2,
+            1e-3,
+        ),
     ],
 )
 def test_the_mean_of_what_the_engine_answers_in_each_block(
@@ -200,6 +222,18 @@ def test_rows_that_are_made_of_rows_are_answered_in_blocks(exact: Session) -> No
     ("sql", "hint"),
     [
         ("SELECT dpsql.over_blocks(COUNT(*)) FROM person", "without blocks"),
+        ("SELECT dpsql.over_blocks(MAX(wage) - MIN(wage)) FROM person", "PERCENTILE_CONT(0.95)"),
+        ("SELECT dpsql.over_blocks(MAX(wage) / AVG(wage), low => 1, high => 9) FROM person", "PERCENTILE_CONT(0.95)"),
+        (
+            "SELECT dpsql.over_blocks(PERCENTILE_CONT(1) WITHIN GROUP (ORDER BY age)) FROM person",
+            "PERCENTILE_CONT(0.95)",
+        ),
+        ("SELECT dpsql.over_blocks(COUNT(DISTINCT age) * 1.0 / COUNT(*)) FROM person", "COUNT(DISTINCT x) itself"),
+        ("SELECT dpsql.over_blocks(CASE WHEN MAX(age) > 60 THEN AVG(wage) ELSE 0 END) FROM person", "without blocks"),
+        ("SELECT dpsql.over_blocks(SUM(wage) + 1, low => 0, high => 9000) FROM person", "or by counts"),
+        ("SELECT dpsql.over_blocks(AVG(wage) * COUNT(*), low => 0, high => 9000) FROM person", "or by counts"),
+        ("SELECT dpsql.over_blocks(STDDEV(wage) / SQRT(COUNT(*)), low => 0, high => 9) FROM person", "or by counts"),
+        ("SELECT dpsql.over_blocks(LN(COUNT(*)), low => 0, high => 9) FROM person", "or by counts"),
         ("SELECT dpsql.over_blocks(KURTOSIS(wage)) FROM person", "low =>"),
         ("SELECT dpsql.over_blocks(AVG(wage), blocks => 1) FROM person", "blocks => 100"),
         ("SELECT dpsql.over_blocks(AVG(wage), low => 5, high => 5) FROM person", "low =>"),

@@ -112,7 +112,7 @@ def _mean_variance(block: Block, plan: Plan, window: Along | None) -> float | No
         frame = _own_frame(strategy) if window is None else window.frame
         counts = _counts(strategy.steps, frame) if window is not None and window.mean else 1.0
         return float((_summed(strategy, strategy.steps, frame) / np.square(counts)).mean())
-    if window is None:
+    if window is None or plan.selection is not None:
         return None
     if plan.cells is not None and len(window.order) == len(plan.keys):
         counts = _counts(plan.cells, window.frame)

@@ -8,16 +8,14 @@ GROUP BY 1, 2;
 
 -- ----
 -- release 0
--- groups: public, at most 42
+-- groups: public, at most 36
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 --   k1: EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) (decimal(6,0))
 -- one unit moves: l1 None, l2 √1729382256910270464
 --   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1315059792)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
--- note: rows whose EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
--- note: rows whose EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
 WITH partial AS (
   SELECT
     u,
@@ -98,9 +96,22 @@ WITH partial AS (
     clamped.k1
 ), keys AS (
   SELECT DISTINCT
-    CAST(e0.x AS DECIMAL(5, 0)) AS k0,
-    CAST(CAST(DATE_PART('year', d_t3_2.x) AS DECIMAL(5, 0)) - e0.x AS DECIMAL(6, 0)) AS k1
+    CAST(CAST(DATE_PART('year', d_t4_t2_t1a0_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0,
+    CAST(CAST(DATE_PART('year', d_t3_2.x) AS DECIMAL(5, 0)) - CAST(DATE_PART('year', d_t4_t2_t1a0_2.x) AS DECIMAL(5, 0)) AS DECIMAL(6, 0)) AS k1
   FROM (
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t4_t2_t1a0_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t4_t2_t1a0_2
+  ) AS d_t4_t2_t1a0_2
+  CROSS JOIN (
     SELECT DISTINCT
       CAST(DATE_TRUNC('YEAR', d_t3_2.x) AS DATE) AS x
     FROM (
@@ -113,17 +124,9 @@ WITH partial AS (
       ) AS g(n)
     ) AS d_t3_2
   ) AS d_t3_2
-  CROSS JOIN (
-    SELECT
-      CAST(g.n AS BIGINT) AS x
-    FROM GENERATE_SERIES(2020, 2025) AS g(n)
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS e0
   WHERE
     (
-      CAST(DATE_PART('year', d_t3_2.x) AS DECIMAL(5, 0)) - e0.x
+      CAST(DATE_PART('year', d_t3_2.x) AS DECIMAL(5, 0)) - CAST(DATE_PART('year', d_t4_t2_t1a0_2.x) AS DECIMAL(5, 0))
     ) BETWEEN CAST(0 AS DECIMAL(6, 0)) AND CAST(5 AS DECIMAL(6, 0))
 )
 SELECT

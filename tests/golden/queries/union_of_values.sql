@@ -2,23 +2,18 @@ SELECT COUNT(*) FROM (SELECT reason FROM visit WHERE cost > 10 UNION SELECT reas
 
 -- ----
 -- release 0
--- groups: public, at most 4
---   k0: c0 (text)
--- one unit moves: l1 None, l2 1342177280
---   s0: COUNT(*) (steps of 1/16777216, at most 1342177280)
--- a0: COUNT(*) (bigint) = 1/16777216 · s0, rounded, at least 0
+-- groups: one group
+-- one unit moves: l1 4, l2 4
+--   s0: COUNT(DISTINCT (reason, TRUE)) (steps of 1, at most 4)
+-- a0: COUNT(DISTINCT (reason, TRUE)) (bigint) = s0, rounded, at least 0, at most 4
 -- note: each person counts with at most 80 rows
-WITH partial AS (
-  SELECT
-    u,
-    k0,
-    (
-      COUNT(*)
-    ) AS s0
-  FROM (
+-- note: COUNT(DISTINCT (reason, TRUE)) credits each person with at most 4 values
+WITH distinct_s0 AS (
+  WITH people AS MATERIALIZED (
     SELECT
       t4.u AS u,
-      t4.c0 AS k0
+      t4.c0 AS v0,
+      TRUE AS v1
     FROM (
       SELECT
         t3.c0 AS c0,
@@ -39,77 +34,74 @@ WITH partial AS (
           t2."cost" < CAST(5 AS DECIMAL(8, 2))
       ) AS t3
     ) AS t4
-  ) AS r
-  GROUP BY
-    u,
-    k0
-), clamped AS MATERIALIZED (
+  ), many AS MATERIALIZED (
+    SELECT
+      u
+    FROM people AS r
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 4
+  )
   SELECT
-    u,
-    k0,
-    s0
-  FROM partial
-), scale AS (
-  SELECT
-    u,
-    CASE
-      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 6400
-      THEN (
-        79.99999999992724e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS rows_factor
-  FROM clamped
-  GROUP BY
-    u
-  HAVING
-    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 6400
-), released AS (
-  SELECT
-    clamped.k0,
-    SUM(
-      CASE
-        WHEN NOT scale.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 16777216e0) AS BIGINT)
-        ELSE LEAST(clamped.s0, 80) * 16777216
-      END
-    ) AS s0
-  FROM clamped
-  LEFT JOIN scale
-    ON clamped.u = scale.u
-  GROUP BY
-    clamped.k0
-), keys AS (
-  SELECT DISTINCT
-    CAST(e0.x AS TEXT) AS k0
+    COUNT(*) AS s0
   FROM (
-    SELECT
-      x
-    FROM (VALUES
-      ('check-up'),
-      ('acute'),
-      ('chronic')) AS v(x)
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS e0
+    SELECT DISTINCT
+      v0,
+      v1
+    FROM (
+      SELECT
+        v0,
+        v1
+      FROM people AS r
+      WHERE
+        NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        v0,
+        v1
+      FROM (
+        SELECT
+          *,
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, v0, v1) AS q
+        FROM (
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(v0 AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))), 12) AS h
+          FROM (
+            SELECT DISTINCT
+              u,
+              v0,
+              v1
+            FROM people AS r
+            WHERE
+              r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
+          ) AS d
+        ) AS d
+      ) AS d
+      WHERE
+        q <= 4
+    ) AS d
+  ) AS d
 )
 SELECT
-  keys.k0,
-  COALESCE(released.s0, 0) AS s0
-FROM keys
-LEFT JOIN released
-  ON keys.k0 IS NOT DISTINCT FROM released.k0
-ORDER BY
-  keys.k0;
+  COALESCE(distinct_s0.s0, 0) AS s0
+FROM distinct_s0;
 
 -- outer
 SELECT
-  COUNT(*) AS "count"
-FROM (
-  SELECT
-    dpsql_release_0.k0 AS "reason"
-  FROM dpsql_release_0
-  WHERE
-    dpsql_release_0.dpsql_present_0
-) AS t;
+  (
+    (
+      SELECT
+        dpsql_release_0.a0 AS "count"
+      FROM dpsql_release_0
+    )
+  ) AS "count";
