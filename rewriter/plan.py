@@ -463,7 +463,7 @@ class Plan:
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
+    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
     read one after another, each at numbers that follow from what was released of those before.
     """
 
@@ -489,6 +489,7 @@ class Plan:
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
+    until: tuple[RowsUntil, ...] = field(default=(), repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
@@ -568,6 +569,16 @@ class DrillDown:
     statistics: Mapping[str, str]
     many: int
     cells: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class RowsUntil:
+    """All rows of a ``table`` that a release depends on are before ``end``, by the clocks of a ``zone``, or by those
+    that the table has where there is none. ``end`` is None where nothing says so."""
+
+    table: str
+    end: datetime.datetime | None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from sqlglot import exp
 
@@ -36,6 +35,7 @@ from rewriter.planner import (
     only_sorts,
     plan,
     plan_top,
+    rows_until,
     series_of,
     shapes,
 )
@@ -203,8 +203,8 @@ def _program(
 
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
-    """The release with the ends of those ranges of its tables that follow the clock."""
-    return replace(query, ends=catalog.ends_of(tables_read(query.rows)))
+    """The release with the ends of those ranges of its tables that follow the clock, and those of its rows."""
+    return replace(query, ends=catalog.ends_of(tables_read(query.rows)), until=rows_until(query, catalog))
 
 
 def _with_picks(
@@ -317,15 +317,8 @@ def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, .
 
 def _grain_notes(releases: Sequence[Query]) -> tuple[str, ...]:
     """The notice that instants were moved to the grain of the column that they are compared with."""
-    moved = moved_in(*(tree for query in releases for tree in _trees(query)))
+    moved = moved_in(*(tree for query in releases for tree in query.trees))
     return (f"{', '.join(moved)}: the policy declares so coarse a grain",) if moved else ()
-
-
-def _trees(query: Query) -> Iterator[exp.Expr]:
-    values = [key.value for key in query.keys]
-    for one in query.aggregates:
-        values += [value for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
-    return chain([query.rows], (value.sql for value in values))
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:

@@ -21,7 +21,31 @@ LIVING = "tests/answer/test_living_schemas.py"
 MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
+CLOSED = "tests/price/test_closed_windows.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Closed windows
+    bug(
+        "a table beside a closed window is thought closed, too",
+        "rewriter.planner.closed_windows:_until",
+        "any(bounded[alias] < many for alias, many in places.items())",
+        "not bounded",
+        f"{CLOSED}::test_what_may_still_change_is_bought_at_each_refresh",
+    ),
+    bug(
+        "a window function beside a closed window is thought to look at its rows alone",
+        "rewriter.planner.closed_windows:_until",
+        "beside or ",
+        "",
+        f"{CLOSED}::test_what_may_still_change_is_bought_at_each_refresh",
+    ),
+    bug(
+        "a window is closed as soon as it ends",
+        "dpsql.opened:Opened.closed",
+        " and closing.is_closed(one.end, at, one.zone)",
+        " and one.end <= at.replace(tzinfo=None)",
+        f"{CLOSED}::test_a_window_is_closed_by_the_clock_and_the_refresh",
+    ),
     # Other people's libraries
     bug(
         "Arrow looks for pandas after the charge",
