@@ -122,7 +122,7 @@ class Opened:
         if closed := self.closed(plan, now):
             return f"{self.policy.data_version} closed after {' and '.join(sorted({str(one) for one in closed}))}"
         numbers = [
-            f"{table}: {refresh.number(now)}"
+            f"{table}: {refresh.name(now)}"
             for table in plan.tables
             if (refresh := self.policy.refresh_of(table)) is not None
         ]

@@ -463,8 +463,9 @@ class Plan:
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
-    read one after another, each at numbers that follow from what was released of those before.
+    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks``
+    are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
+    from what was released of those before.
     """
 
     sql: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
@@ -106,7 +107,7 @@ def rewrite(
     """
 
     tree, ends = without_ends(tree)
-    timed = None if instant is None else at_instant(tree, instant, dialect.zone)
+    timed = None if instant is None else at_instant(tree, instant, dialect.zone, dialect.clock_zone)
 
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
@@ -115,7 +116,7 @@ def rewrite(
         found = replace(found, shown=ends) if ends else found
         if timed is None:
             return found
-        return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
+        return replace(found, instant=instant, notes=(*found.notes, _time_note(instant, dialect.clock_zone)))
 
     try:
         return over(catalog)
@@ -127,6 +128,15 @@ def rewrite(
         # A plan is made of text and policy alone: a bound that no double holds is one of theirs.
         hint = "declare narrower ranges, or divide by a power of 10"
         raise Refused("numbers of this statement are too large", hint=hint, sqlstate=NUMBER_OUT_OF_RANGE) from None
+
+
+def _time_note(instant: datetime.datetime, clock_zone: str) -> str:
+    """What the clock said; where its date is told by another zone than the session's, that as well."""
+    said = f"the time of this statement is {instant}"
+    if not clock_zone:
+        return said
+    there = instant.astimezone(ZoneInfo(clock_zone))
+    return f"{said}, and its date and time of day are {there:%Y-%m-%d %H:%M} {clock_zone}"
 
 
 def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unbounded) -> Program:

@@ -39,7 +39,6 @@ from rewriter.front_door import Program
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
-_MIDNIGHT = datetime.time()
 _PROGRAMS = 128
 """Of what is kept with its whole program, which may be large, fewer are remembered."""
 _REPEATED = "answered from what was released before, at no price"
@@ -171,8 +170,8 @@ class Pricing:
         alone = [plan for plan in plans if plan.period is None and self._opened.closed(plan, now)]
         ends = {one.table: one for plan in alone for one in plan.until if one.end}
         return tuple(
-            f"{table} before {one.end:{'%Y-%m-%d' if one.end.time() == _MIDNIGHT else '%Y-%m-%d %H:%M:%S'}} is closed: it is"
-            f" as it was when this was asked first later than {closing} after that, and rows that came since are not in it"
+            f"{table} before {_shown(one.end)} is closed: it is as it was when this was asked first later than"
+            f" {closing} after that, and rows that came since are not in it"
             for table, one in sorted(ends.items())
             if one.end is not None and (closing := self._opened.policy.closing_of(table)) is not None
         )
@@ -405,6 +404,10 @@ class Pricing:
         if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
             return _Foretold(prepared, most, reached)
         return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+def _shown(end: datetime.datetime) -> str:
+    return f"{end:%Y-%m-%d}" if end.time() == datetime.time() else f"{end:%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.columns import MICROSECOND, Facts, catalog_name, lattice_of
-from rewriter.declared import UTC, Catalog, Kind, Table, measure
+from rewriter.declared import UTC, Catalog, Kind, Table
 from rewriter.plan import RowsUntil
 from rewriter.release import Query
 
@@ -72,7 +72,7 @@ def _until(table: Table, places: Counter[str], query: Query, *, beside: bool) ->
 def _after(last: Fraction, step: Fraction) -> datetime.datetime | None:
     """The first instant after the last one, both in steps.
 
-    >>> str(_after(measure(datetime.date(2026, 4, 30)), Fraction(1)))
+    >>> str(_after(Fraction(datetime.date(2026, 4, 30).toordinal()), Fraction(1)))
     '2026-05-01 00:00:00'
     """
     days = (math.floor(last / step) + 1) * step - 1
