@@ -112,7 +112,9 @@ def test_nothing_closes_that_clocks_may_show_again(zone: str) -> None:
             closed = [Closing(datetime.timedelta(), zone).is_closed(end, instant) for instant in minutes]
             assert closed == sorted(closed)
             later = [min(shown[place:]) for place in range(len(shown))]
-            assert closed == [least >= end for least in later]
+            assert all(least >= end for least, now in zip(later, closed, strict=True) if now)
+            passed = sum(least >= end for least in later)
+            assert passed - sum(closed) <= 60, "later than by the hour that comes twice"
 
 
 @pytest.mark.parametrize("zone", ZONES)
