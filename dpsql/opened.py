@@ -245,8 +245,8 @@ def open_ledger(
     return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
 
 
-def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
-    """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+def open_store(policy: Policy, ledger: Ledger) -> ReleaseStore:
+    """The kept releases: beside the ledger; where that is a server, beside the policy, unless that names a place."""
     from dpsql.mechanisms import NOISES  # Here, since policies are checked without, and they take a second to load.
 
     at = policy.releases.path if policy.releases is not None else None
@@ -367,7 +367,7 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     total, _ = accountants(policy)
     ledger = open_ledger(policy, writer=writer, clock=clock)
     try:
-        store = _store(policy, ledger)
+        store = open_store(policy, ledger)
         purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
         sandbox = Sandbox.open()
         for table in known.tables.values():

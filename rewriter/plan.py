@@ -490,7 +490,7 @@ class Plan:
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
-    until: tuple[RowsUntil, ...] = field(default=(), repr=False, compare=False)
+    until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
@@ -502,6 +502,14 @@ class Plan:
     def __hash__(self) -> int:
         """Of its identity, which equal plans share."""
         return hash(self.identity)
+
+    @property
+    def reads(self) -> tuple[RowsBetween, ...]:
+        """The tables that it reads, with the ends of their times as far as they are known."""
+        known = {one.table: one for one in self.until}
+        if (period := self.period) is not None:
+            known[period.table] = RowsBetween(period.table, period.end, period.zone, period.begin)
+        return tuple(known.get(table, RowsBetween(table, None)) for table in self.tables)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -573,13 +581,14 @@ class DrillDown:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsUntil:
-    """All rows of a ``table`` that a release depends on are before ``end``, by the clocks of a ``zone``, or by those
-    that the table has where there is none. ``end`` is None where nothing says so."""
+class RowsBetween:
+    """All rows of a ``table`` that a release depends on are before ``end``, and none before ``begin``, by the clocks of
+    a ``zone``, or by those that the table has where there is none. An end is None where nothing says so."""
 
     table: str
     end: datetime.datetime | None
     zone: str | None = None
+    begin: datetime.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from rewriter.declared import ContributionBound, Scalar, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
-from rewriter.plan import Figure, RowsUntil
+from rewriter.plan import Figure, RowsBetween
 from rewriter.refused import Refused
 from rewriter.regression import RegressionPart
 
@@ -358,7 +358,7 @@ class Query:
     ends: tuple[tuple[str, str, Scalar], ...] = ()
     blocks: int = 0
     changed: int | None = 1
-    until: tuple[RowsUntil, ...] = ()
+    until: tuple[RowsBetween, ...] = ()
 
     @property
     def trees(self) -> Iterator[exp.Expr]:

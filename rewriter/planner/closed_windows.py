@@ -11,20 +11,21 @@ from __future__ import annotations
 import datetime
 import math
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.columns import MICROSECOND, Facts, catalog_name, lattice_of
 from rewriter.declared import UTC, Catalog, Kind, Table
-from rewriter.plan import RowsUntil
+from rewriter.plan import RowsBetween
 from rewriter.release import Query
 
 _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOperation, exp.With)
 """Where one of these stands in the SQL of people's rows, rows may matter that no condition of all rows is about."""
 
 
-def rows_until(query: Query, catalog: Catalog) -> tuple[RowsUntil, ...]:
+def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
     """The tables with people that a release reads, each with the instant before which its rows are; ``end`` is None
     where there is no such instant. Empty where it reads none that closes. The table of the people themselves, a row for
     each, says what they are and not what happened: it is left out."""
@@ -50,23 +51,39 @@ def _looks_beside(node: exp.Expr) -> bool:
     return not isinstance(node, exp.Distinct) or node.args.get("on") is not None
 
 
-def _until(table: Table, places: Counter[str], query: Query, *, beside: bool) -> RowsUntil:
+def _until(table: Table, places: Counter[str], query: Query, *, beside: bool) -> RowsBetween:
     """``places`` are the names under which the SQL reads the table, and how often each is written."""
     spans = table.spans
     if beside or not table.closes or spans is None:
-        return RowsUntil(table.name, None)
-    last = {
-        variable.alias: one.high
+        return RowsBetween(table.name, None)
+    mine = {
+        variable.alias: one
         for variable, one in Facts.of(query.filters).limits.items()
-        if (variable.table.name, variable.name) == (table.name, spans.column) and one.high is not None
+        if (variable.table.name, variable.name) == (table.name, spans.column)
     }
-    # A copy of a subquery has another way to the same name.
-    bounded = Counter(alias.rpartition("_")[2] for alias in last)
-    if any(bounded[alias] < many for alias, many in places.items()):
-        return RowsUntil(table.name, None)
+    last = {alias: one.high for alias, one in mine.items() if one.high is not None}
+    first = {alias: one.low for alias, one in mine.items() if one.low is not None}
     kind = table.columns[spans.column].type
-    zone = UTC if kind.kind is Kind.TIMESTAMPTZ else None
-    return RowsUntil(table.name, _after(max(last.values()), lattice_of(kind)), zone)
+    return RowsBetween(
+        table.name,
+        _after(max(last.values()), lattice_of(kind)) if _everywhere(places, last) else None,
+        UTC if kind.kind is Kind.TIMESTAMPTZ else None,
+        _before(min(first.values())) if _everywhere(places, first) else None,
+    )
+
+
+def _everywhere(places: Counter[str], bounded: Iterable[str]) -> bool:
+    """Whether a table is bounded wherever it is read. A copy of a subquery has another way to the same name."""
+    known = Counter(alias.rpartition("_")[2] for alias in bounded)
+    return all(known[alias] >= many for alias, many in places.items())
+
+
+def _before(first: Fraction) -> datetime.datetime | None:
+    """The instant, or the last one before it."""
+    try:
+        return datetime.datetime.min + datetime.timedelta(microseconds=math.floor((first - 1) / MICROSECOND))
+    except OverflowError:
+        return None
 
 
 def _after(last: Fraction, step: Fraction) -> datetime.datetime | None:
