@@ -114,7 +114,7 @@ def rewrite(
         with remembering():
             found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
         found = replace(found, shown=ends) if ends else found
-        if timed is None:
+        if timed is None or instant is None:
             return found
         return replace(found, instant=instant, notes=(*found.notes, _time_note(instant, dialect.clock_zone)))
 
