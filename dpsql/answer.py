@@ -188,7 +188,7 @@ class Answering:
             now = step(noisy)
             noisy = noisy.beside(perturb(read(now.read), now, self._sampler))
         if calibration.loss:
-            self.opened.store.put(calibration.plan.identity, version, noisy, facts)
+            self.opened.store.put(calibration.plan.identity, version, noisy, facts, calibration.plan.reads)
         return noisy
 
     def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:

@@ -43,7 +43,7 @@ class LivingCatalog:
         """What is declared at an instant, in a ``tick`` of the clock: the same object while no end has moved."""
         if not self._moving:
             return self._last
-        key = (tick, *(refresh.number(instant) for refresh in self._refreshes))
+        key = (tick, *(refresh.name(instant) for refresh in self._refreshes))
         with self._lock:
             if key not in self._dated:
                 self._dated = {key: self._compute(instant, tick)}

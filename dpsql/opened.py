@@ -116,26 +116,30 @@ class Opened:
         """What a release stands under: the owner's ``data_version``, the period of each table that refreshes, and the
         files that are its rows.
 
-        A period that is closed stands for ever. What was released of it while it was open stands under other words.
+        What is closed stands for ever. What was released of it while it was open stands under other words.
         """
         now = at or self.clock.read()
-        if (closed := self.closed(plan, now)) is not None:
-            return f"{self.policy.data_version} closed after {closed}"
+        if closed := self.closed(plan, now):
+            return f"{self.policy.data_version} closed after {' and '.join(sorted({str(one) for one in closed}))}"
         numbers = [
-            f"{table}: {refresh.number(now)}"
+            f"{table}: {refresh.name(now)}"
             for table in plan.tables
             if (refresh := self.policy.refresh_of(table)) is not None
         ]
         files = self.engine.state(plan.tables)
         return " ".join((self.policy.data_version, *numbers, *([f"files {files}"] if files else ())))
 
-    def closed(self, plan: Plan, at: datetime) -> Closing | None:
-        """What says that no more rows come to the period that a plan reads; None where they do, or it reads more."""
-        if (period := plan.period) is None:
-            return None
-        closing = self.policy.closing_of(period.table)
-        known = closing is not None and closing.is_closed(period.end, at, period.zone)
-        return closing if known else None
+    def closed(self, plan: Plan, at: datetime) -> tuple[Closing, ...]:
+        """What says that no row of people that a plan reads changes any more: the period of a series is closed, or all
+        rows of every table that changes are before an instant that is. Nothing where they do change."""
+        found = []
+        for one in plan.until if plan.period is None else (plan.period,):
+            closing = self.policy.closing_of(one.table)
+            if closing is not None and one.end is not None and closing.is_closed(one.end, at, one.zone):
+                found.append(closing)
+            elif plan.period is not None or self.policy.refresh_of(one.table) is not None:
+                return ()
+        return tuple(found)
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
@@ -241,8 +245,8 @@ def open_ledger(
     return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
 
 
-def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
-    """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+def open_store(policy: Policy, ledger: Ledger) -> ReleaseStore:
+    """The kept releases: beside the ledger; where that is a server, beside the policy, unless that names a place."""
     from dpsql.mechanisms import NOISES  # Here, since policies are checked without, and they take a second to load.
 
     at = policy.releases.path if policy.releases is not None else None
@@ -363,7 +367,7 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     total, _ = accountants(policy)
     ledger = open_ledger(policy, writer=writer, clock=clock)
     try:
-        store = _store(policy, ledger)
+        store = open_store(policy, ledger)
         purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
         sandbox = Sandbox.open()
         for table in known.tables.values():

@@ -124,12 +124,19 @@ class Proxy:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
+        self,
+        sql: str,
+        parameters: Parameters,
+        *,
+        others: bool = False,
+        zone: str | None = None,
+        empty: Empty = Empty.AUTO,
     ) -> _Understood:
         """A text, prepared under this policy, remembered by its exact text and parameters.
 
-        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
-        ``empty`` says what becomes of declared groups that nobody may be in.
+        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone, if
+        it has set one; else it is UTC, and the present date is told by the zone of the policy's clock. ``empty`` says
+        what becomes of declared groups that nobody may be in.
         """
         given, present = _frozen(parameters), self._opened.present()
         try:
@@ -144,7 +151,7 @@ class Proxy:
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty, present)
 
-    def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str) -> WatchedStatement:
+    def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str | None) -> WatchedStatement:
         """A statement that is a watch. Raises :class:`dpsql.errors.Error` where it is not one comparison."""
         statement = parse(sql, parameters)
         if not isinstance(statement, Select):
@@ -156,13 +163,13 @@ class Proxy:
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, present: Present
+        self, sql: str, given: _Given, others: bool, zone: str | None, empty: Empty, present: Present
     ) -> _Understood:
         with collecting_rarely():
             return self._prepare_now(sql, given, others, zone, empty, present)
 
     def _prepare_now(
-        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, present: Present
+        self, sql: str, given: _Given, others: bool, zone: str | None, empty: Empty, present: Present
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
@@ -172,7 +179,9 @@ class Proxy:
             return self._prepared(_parsed(statement, sql, given), sql, others, zone, empty, present)
         return statement
 
-    def _prepared(self, parsed: Parsed, sql: str, others: bool, zone: str, empty: Empty, present: Present) -> Prepared:
+    def _prepared(
+        self, parsed: Parsed, sql: str, others: bool, zone: str | None, empty: Empty, present: Present
+    ) -> Prepared:
         return self.planned(parsed, sql, present.declared.catalog, others, zone, empty, present.tick)
 
     def planned(
@@ -181,19 +190,20 @@ class Proxy:
         sql: str,
         catalog: Catalog,
         others: bool,
-        zone: str,
+        zone: str | None,
         empty: Empty,
         instant: datetime.datetime,
     ) -> Prepared:
         """A query, prepared under what a ``catalog`` declares."""
-        opened = self._opened
+        opened, clock = self._opened, self.policy.clock.zone
+        dialect = replace(opened.engine.dialect, zone=zone or UTC, clock_zone="" if zone or clock == UTC else clock)
 
         def rewritten(tree: exp.Query, known: Catalog, inner: bool) -> Program:
             # Which groups of an earlier answer act as rows is a matter of released numbers.
             return rewrite(
                 tree,
                 known,
-                replace(opened.engine.dialect, zone=zone),
+                dialect,
                 norms=opened.accountant.accounting.norms,
                 others=others and not inner,
                 empty=Empty.HIDE if inner else empty,
@@ -288,7 +298,7 @@ class Session:
         if isinstance(prepared, Prepared):
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
             if self.settings.watch and prepared.program.private_tables:
-                watched = self._proxy.watched(sql, parameters, prepared, self.settings.zone)
+                watched = self._proxy.watched(sql, parameters, prepared, self.settings.own_zone)
                 return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
@@ -342,7 +352,9 @@ class Session:
             parsed = Parsed.kept(own_tree() if tree is None else tree)
             known = present.declared.catalog if catalog is None else catalog
             with collecting_rarely():
-                return self._proxy.planned(parsed, prepared.sql, known, own.other, own.zone, own.empty, present.tick)
+                return self._proxy.planned(
+                    parsed, prepared.sql, known, own.other, own.own_zone, own.empty, present.tick
+                )
 
         return planned
 
@@ -352,7 +364,7 @@ class Session:
 
     def _prepared(self, sql: str, parameters: Parameters) -> _Understood:
         own = self.settings
-        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
+        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.own_zone, empty=own.empty)
 
     def _budget(self, more: PrivacyLoss) -> Budget:
         """The scope that has the fewest statements left, after ``more`` is charged too."""

@@ -151,6 +151,11 @@ class Settings:
         return self.others.get("timezone", UTC)
 
     @property
+    def own_zone(self) -> str | None:
+        """The same, where the session has set one, or its client has."""
+        return self.others.get("timezone")
+
+    @property
     def timeout(self) -> float | None:
         """Seconds that a statement may run by the client's own ``statement_timeout``; None is the owner's limit."""
         return _seconds(self.others.get("statement_timeout", "0")) or None

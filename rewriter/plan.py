@@ -463,10 +463,10 @@ class Plan:
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series. ``blocks`` are those of ``sql``, then those of the ``steps``, which are
-    read one after another, each at numbers that follow from what was released of those before. ``bounded_by``
-    is the table whose ``max_rows`` says how many rows of a person count; "" where nothing is cut, or something else
-    says so.
+    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks``
+    are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
+    from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
+    person count; "" where nothing is cut, or something else says so.
     """
 
     sql: str
@@ -491,6 +491,7 @@ class Plan:
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
+    until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
     identity: str = field(init=False, compare=False)
@@ -503,6 +504,14 @@ class Plan:
     def __hash__(self) -> int:
         """Of its identity, which equal plans share."""
         return hash(self.identity)
+
+    @property
+    def reads(self) -> tuple[RowsBetween, ...]:
+        """The tables that it reads, with the ends of their times as far as they are known."""
+        known = {one.table: one for one in self.until}
+        if (period := self.period) is not None:
+            known[period.table] = RowsBetween(period.table, period.end, period.zone, period.begin)
+        return tuple(known.get(table, RowsBetween(table, None)) for table in self.tables)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -571,6 +580,17 @@ class DrillDown:
     statistics: Mapping[str, str]
     many: int
     cells: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class RowsBetween:
+    """All rows of a ``table`` that a release depends on are before ``end``, and none before ``begin``, by the clocks of
+    a ``zone``, or by those that the table has where there is none. An end is None where nothing says so."""
+
+    table: str
+    end: datetime.datetime | None
+    zone: str | None = None
+    begin: datetime.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
@@ -36,6 +36,7 @@ from rewriter.planner import (
     only_sorts,
     plan,
     plan_top,
+    rows_until,
     series_of,
     shapes,
 )
@@ -107,16 +108,16 @@ def rewrite(
     """
 
     tree, ends = without_ends(tree)
-    timed = None if instant is None else at_instant(tree, instant, dialect.zone)
+    timed = None if instant is None else at_instant(tree, instant, dialect.zone, dialect.clock_zone)
 
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
         with remembering():
             found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
         found = replace(found, shown=ends) if ends else found
-        if timed is None:
+        if timed is None or instant is None:
             return found
-        return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
+        return replace(found, instant=instant, notes=(*found.notes, _time_note(instant, dialect.clock_zone)))
 
     try:
         return over(catalog)
@@ -128,6 +129,15 @@ def rewrite(
         # A plan is made of text and policy alone: a bound that no double holds is one of theirs.
         hint = "declare narrower ranges, or divide by a power of 10"
         raise Refused("numbers of this statement are too large", hint=hint, sqlstate=NUMBER_OUT_OF_RANGE) from None
+
+
+def _time_note(instant: datetime.datetime, clock_zone: str) -> str:
+    """What the clock said; where its date is told by another zone than the session's, that as well."""
+    said = f"the time of this statement is {instant}"
+    if not clock_zone:
+        return said
+    there = instant.astimezone(ZoneInfo(clock_zone))
+    return f"{said}, and its date and time of day are {there:%Y-%m-%d %H:%M} {clock_zone}"
 
 
 def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unbounded) -> Program:
@@ -204,8 +214,8 @@ def _program(
 
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
-    """The release with the ends of those ranges of its tables that follow the clock."""
-    return replace(query, ends=catalog.ends_of(tables_read(query.rows)))
+    """The release with the ends of those ranges of its tables that follow the clock, and those of its rows."""
+    return replace(query, ends=catalog.ends_of(tables_read(query.rows)), until=rows_until(query, catalog))
 
 
 def _with_picks(
@@ -318,15 +328,8 @@ def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, .
 
 def _grain_notes(releases: Sequence[Query]) -> tuple[str, ...]:
     """The notice that instants were moved to the grain of the column that they are compared with."""
-    moved = moved_in(*(tree for query in releases for tree in _trees(query)))
+    moved = moved_in(*(tree for query in releases for tree in query.trees))
     return (f"{', '.join(moved)}: the policy declares so coarse a grain",) if moved else ()
-
-
-def _trees(query: Query) -> Iterator[exp.Expr]:
-    values = [key.value for key in query.keys]
-    for one in query.aggregates:
-        values += [value for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
-    return chain([query.rows], (value.sql for value in values))
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:

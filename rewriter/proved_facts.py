@@ -244,7 +244,11 @@ FACTS: Sequence[ProvedFact] = (
         "a period is closed, and lies in so many spans",
         "The calendar alone says in how many months a range of days lies, and whether a period ended long enough ago.",
         Basis.TIME,
-        ("rewriter.declared.spans:touched_by_one", "rewriter.planner.period_series:_within"),
+        (
+            "rewriter.declared.spans:touched_by_one",
+            "rewriter.planner.period_series:_within",
+            "rewriter.planner.closed_windows:_until",
+        ),
         ("rewriter.planner.period_series:series_of", "rewriter.planner.touched_spans:touched_by"),
         "cannot be: it depends on no row",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from fractions import Fraction
@@ -13,7 +13,7 @@ from sqlglot import exp
 from rewriter.declared import ContributionBound, Scalar, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
-from rewriter.plan import Figure
+from rewriter.plan import Figure, RowsBetween
 from rewriter.refused import Refused
 from rewriter.regression import RegressionPart
 
@@ -339,7 +339,8 @@ class Query:
     clipped alike in all of them (:mod:`rewriter.planner.alike`). ``blocks`` is above 0 where the units are that many
     blocks of people, of which one has other answers in at most ``changed`` groups where one person
     comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`). ``ends`` are those of
-    ranges that follow the clock.
+    ranges that follow the clock, ``until`` the instants before which its rows are
+    (:mod:`rewriter.planner.closed_windows`).
     """
 
     rows: exp.Select
@@ -362,6 +363,16 @@ class Query:
     ends: tuple[tuple[str, str, Scalar], ...] = ()
     blocks: int = 0
     changed: int | None = 1
+    until: tuple[RowsBetween, ...] = ()
+
+    @property
+    def trees(self) -> Iterator[exp.Expr]:
+        """All of its SQL over the rows of people."""
+        yield self.rows
+        for key in self.keys:
+            yield key.value.sql
+        for one in self.aggregates:
+            yield from (part.sql for part in (one.argument, one.condition, one.second, *one.row) if part is not None)
 
     @property
     def groupings(self) -> tuple[Query, ...]:

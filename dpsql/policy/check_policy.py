@@ -77,6 +77,8 @@ def _budget(policy: Policy) -> Iterator[Problem]:
     if budget.delta > LARGE_DELTA:
         text = f"delta {show(budget.delta)} is large: it should be far below 1 / number of people, such as 1e-6"
         yield Problem("budget.delta", text, "warning")
+    if budget.per is not None and policy.statement.epsilon <= _largest(policy):
+        yield from _few_statements(policy, "budget.epsilon", budget.epsilon, "epsilon", budget.per)
     if budget.per is not None and budget.lifetime is None:
         text = (
             f"the promise holds for each {budget.per} by itself: what all of them say together about one person grows"
@@ -85,11 +87,17 @@ def _budget(policy: Policy) -> Iterator[Problem]:
         yield Problem("budget.per", text, "info")
 
 
+def _largest(policy: Policy) -> Fraction:
+    """The largest ε of a statement that the whole budget pays."""
+    budget = policy.budget
+    return Accountant(ACCOUNTINGS[budget.accounting], budget.epsilon, budget.delta).largest(PrivacyLoss())
+
+
 def _statement(policy: Policy) -> Iterator[Problem]:
     """Prices that no ledger of this budget can pay, even when it is empty."""
     statement, budget = policy.statement, policy.budget
     accountant = Accountant(ACCOUNTINGS[budget.accounting], budget.epsilon, budget.delta)
-    most = accountant.largest(PrivacyLoss())
+    most = _largest(policy)
     for key, price in (("epsilon", statement.epsilon), ("max_epsilon", statement.max_epsilon)):
         if price > most:
             text = (
@@ -107,10 +115,39 @@ def _statement(policy: Policy) -> Iterator[Problem]:
         yield Problem("budget.delta", text, "info")
 
 
+_FEW_STATEMENTS = 10
+"""Of a budget that renews, or a share: fewer than so many at the default price are worth a word."""
+
+
+def _few_statements(policy: Policy, path: str, epsilon: Fraction, what: str, per: str | None) -> Iterator[Problem]:
+    """How many statements a total pays at the default price, where these are few."""
+    budget, price = policy.budget, policy.statement.epsilon
+    accountant = Accountant(ACCOUNTINGS[budget.accounting], epsilon, budget.delta)
+    many = accountant.statements_left(PrivacyLoss(), accountant.price(price, Fraction(0)))
+    if many >= _FEW_STATEMENTS:
+        return
+    each = f" in each {per}" if per else ""
+    if many:
+        text = (
+            f"{what} {show(epsilon)} pays {many} statement{'s' * (many > 1)} at the default price {show(price)}{each}"
+        )
+        yield Problem(path, text, "info")
+    else:
+        most = show(accountant.largest(PrivacyLoss()))
+        text = (
+            f"{what} {show(epsilon)} pays no statement at the default price {show(price)}{each}: under"
+            f" {budget.accounting} accounting at most one of {most}. Declare more, or a lower statement.epsilon"
+        )
+        yield Problem(path, text, "warning")
+
+
 def _analysts(policy: Policy) -> Iterator[Problem]:
     analysts = policy.analysts or {}
     shares = {name: analyst.budget.epsilon for name, analyst in analysts.items() if analyst.budget is not None}
     for name, share in shares.items():
+        own = analysts[name].budget
+        per = policy.budget.per if own is None or own.per is None else own.per
+        yield from _few_statements(policy, join("analysts", name, "budget.epsilon"), share, "the share", per)
         if share > policy.budget.epsilon:
             text = f"the share {show(share)} is above the total {show(policy.budget.epsilon)}, which caps it"
             yield Problem(join("analysts", name, "budget.epsilon"), text, "info")

@@ -371,7 +371,8 @@ class TableSection(_Section):
     """The column that says when a row was made. It needs a `range`; `max_rows: 10 per month` is about its months."""
     closed_after: Length | None = None
     """How long after its end a day, week or month of `time` still gets rows, such as `2 days`. What was released of it
-    after that stands for ever, and a statement by day buys the other days alone."""
+    after that stands for ever, as does an answer about nothing else, and a statement by day buys the other days alone.
+    """
     max_groups: Count | None = None
     """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None

@@ -17,7 +17,7 @@ from itertools import islice
 from sqlglot import exp
 
 from dpsql.reply import Better
-from rewriter.declared import Catalog, Column, Table
+from rewriter.declared import Catalog, Column, Spans, Table, touched_by_one
 from rewriter.front_door import coarser_groups
 
 Errors = tuple[float | None, ...]
@@ -136,11 +136,23 @@ def _of_key(catalog: Catalog, table: Table) -> Iterator[tuple[str, Catalog]]:
         yield f"{table.name}, if a person has one row alone: key: [{catalog.unit[1]}]", _with(catalog, changed)
 
 
+def _by_day(table: Table, spans: Spans, each: int) -> Iterator[tuple[str, Table]]:
+    """A bound of each day beside that of a longer span: a series by day pays for as many spans as it has days, and has
+    the noise of a whole span in each. Twice what a day has of the span, and one more."""
+    most = math.ceil(Fraction(2 * each, touched_by_one(spans.unit, "day"))) + 1
+    if spans.unit in ("hour", "day") or most >= each or any(unit in ("hour", "day") for unit, _ in spans.more):
+        return
+    tighter = replace(spans, more=(*spans.more, ("day", Fraction(most, each))))
+    changed = replace(table, spans=tighter, max_rows=math.ceil(each * tighter.count))
+    yield f"max_rows: {each} per {spans.unit}, {most} per day", changed
+
+
 def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
     if table.spans is not None and table.max_rows is not None:
         # The bound is that of each span, and max_rows of all of them.
         unit, count = table.spans.unit, table.spans.count
         each = math.floor(table.max_rows / count)
+        yield from _by_day(table, table.spans, each)
         if each > 1:
             half = (each + 1) // 2
             yield (

@@ -6,6 +6,7 @@ same release is free, and where other releases contribute, only the rest is paid
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -148,18 +149,31 @@ class Pricing:
         offers = self._offers(apart, stored, settings, turn)
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
+        kept += self._kept([one.plan for one in apart])
         return Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again), *kept), series)
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
         now, policy = self._opened.clock.read(), self._opened.policy
-        standing = [plan for plan in again if self._opened.closed(plan, now) is None]
+        standing = [plan for plan in again if not self._opened.closed(plan, now)]
         found = {table: policy.refresh_of(table) for plan in standing for table in plan.tables}
         return tuple(
             f"{table} is as it was when this was asked first after {one.shown(one.begin(now))}; "
             f"it is measured anew after {one.shown(one.end(now))}"
             for table, one in sorted(found.items())
             if one is not None
+        )
+
+    def _kept(self, plans: Sequence[Plan]) -> tuple[str, ...]:
+        """What is not in releases that stand for ever, since all their rows are closed."""
+        now = self._opened.clock.read()
+        alone = [plan for plan in plans if plan.period is None and self._opened.closed(plan, now)]
+        ends = {one.table: one for plan in alone for one in plan.until if one.end}
+        return tuple(
+            f"{table} before {_shown(one.end)} is closed: it is as it was when this was asked first later than"
+            f" {closing} after that, and rows that came since are not in it"
+            for table, one in sorted(ends.items())
+            if one.end is not None and (closing := self._opened.policy.closing_of(table)) is not None
         )
 
     def _released(
@@ -390,6 +404,10 @@ class Pricing:
         if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
             return _Foretold(prepared, most, reached)
         return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+def _shown(end: datetime.datetime) -> str:
+    return f"{end:%Y-%m-%d}" if end.time() == datetime.time() else f"{end:%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True, slots=True)

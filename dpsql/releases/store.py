@@ -32,7 +32,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import pyarrow as pa
 
@@ -65,6 +65,13 @@ CREATE TABLE IF NOT EXISTS measured (
     family TEXT NOT NULL,
     number INTEGER NOT NULL REFERENCES release (number) ON DELETE CASCADE,
     PRIMARY KEY (family, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reads (
+    number INTEGER NOT NULL REFERENCES release (number) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    begins TEXT,
+    ends TEXT,
+    PRIMARY KEY (number, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS measured_number ON measured (number);
 CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
@@ -112,6 +119,18 @@ class Entry:
     number: int
     facts: ReleaseFacts
     table: NoisyTable
+
+
+class RowsRead(Protocol):
+    """Rows of a ``table`` that are in a release: those with times from ``begin`` to before ``end``, where these are
+    known."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def begin(self) -> datetime.datetime | None: ...
+    @property
+    def end(self) -> datetime.datetime | None: ...
 
 
 class ReleaseStore:
@@ -176,14 +195,35 @@ class ReleaseStore:
         declarations."""
         return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
 
-    def put(self, identity: str, data_version: str, table: NoisyTable, facts: ReleaseFacts | None = None) -> None:
+    def put(
+        self,
+        identity: str,
+        data_version: str,
+        table: NoisyTable,
+        facts: ReleaseFacts | None = None,
+        reads: Collection[RowsRead] = (),
+    ) -> None:
         """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
 
-        Without ``facts`` it is found by its identity alone. Raises TypeError when a key is not a scalar of SQL.
+        Without ``facts`` it is found by its identity alone. ``reads`` are the tables whose rows are in it; where it
+        names none, it may be any. Raises TypeError when a key is not a scalar of SQL.
         """
         noise, body = _write(table)
         if len(noise) + len(body) <= self._capacity // 4:
-            self._safely(lambda: self._insert(identity, data_version, noise, body, facts))
+            self._safely(lambda: self._insert(identity, data_version, noise, body, facts, reads))
+
+    def forget(
+        self,
+        is_named: Callable[[str], bool],
+        begin: datetime.datetime | None = None,
+        end: datetime.datetime | None = None,
+    ) -> int:
+        """Drop all releases in which rows of a table may be, with a time from ``begin`` to before ``end``; and say how
+        many. What does not say which rows it has read is dropped. Raises OperationalError."""
+        found = self._safely(lambda: self._forget(is_named, begin, end))
+        if found is None:
+            raise OperationalError(f"the releases at {self.place} cannot be changed", sqlstate="58030")
+        return found
 
     def close(self) -> None:
         if os.getpid() == self._pid:
@@ -234,7 +274,39 @@ class ReleaseStore:
         latest = islice(((number, facts) for number, facts in known if facts and facts.scope == scope), most)
         return tuple(Entry(number, facts, self._table(number)) for number, facts in latest)
 
-    def _insert(self, identity: str, data_version: str, noise: str, body: bytes, facts: ReleaseFacts | None) -> None:
+    def _forget(
+        self, is_named: Callable[[str], bool], begin: datetime.datetime | None, end: datetime.datetime | None
+    ) -> int:
+        rows = self._connection.execute(
+            "SELECT release.number, name, begins, ends FROM release LEFT JOIN reads USING (number)"
+        )
+        first, last = begin or datetime.datetime.min, end or datetime.datetime.max
+        dropped = {
+            number
+            for number, name, begins, ends in rows
+            if name is None
+            or (
+                is_named(name)
+                and _instant(begins, datetime.datetime.min) < last
+                and first < _instant(ends, datetime.datetime.max)
+            )
+        }
+        self._connection.execute("PRAGMA secure_delete = ON")
+        with _transaction(self._connection):
+            self._connection.executemany("DELETE FROM release WHERE number = ?", [(number,) for number in dropped])
+        # What was written ahead is not kept either.
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(dropped)
+
+    def _insert(
+        self,
+        identity: str,
+        data_version: str,
+        noise: str,
+        body: bytes,
+        facts: ReleaseFacts | None,
+        reads: Collection[RowsRead],
+    ) -> None:
         known = _write_facts(facts)
         size = len(noise) + len(body) + len(known)
         with _transaction(self._connection):
@@ -247,11 +319,23 @@ class ReleaseStore:
                 "INSERT INTO measured (family, number) VALUES (?, ?)",
                 [(family, number) for family in sorted(set(facts.statistics.values()) - {""} if facts else ())],
             )
+            self._connection.executemany(
+                "INSERT INTO reads (number, name, begins, ends) VALUES (?, ?, ?, ?)",
+                [(number, one.table, _written(one.begin), _written(one.end)) for one in reads],
+            )
             self._connection.execute(
                 "DELETE FROM release WHERE number IN (SELECT number FROM"
                 " (SELECT number, sum(size) OVER (ORDER BY number DESC) AS upto FROM release) WHERE upto > ?)",
                 (self._capacity,),
             )
+
+
+def _written(instant: datetime.datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat()
+
+
+def _instant(written: str | None, without: datetime.datetime) -> datetime.datetime:
+    return without if written is None else datetime.datetime.fromisoformat(written)
 
 
 def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:

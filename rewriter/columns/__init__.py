@@ -26,6 +26,7 @@ from rewriter.columns.source import (
     way_joins,
 )
 from rewriter.columns.value_lists import (
+    MICROSECOND,
     aliased,
     days,
     integers,
@@ -48,6 +49,7 @@ from rewriter.columns.value_lists import (
 __all__ = [
     "BEHIND",
     "LISTED_COLUMN",
+    "MICROSECOND",
     "ColumnLimits",
     "Computed",
     "Facts",

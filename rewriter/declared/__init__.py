@@ -17,7 +17,7 @@ from rewriter.declared.randomization import (
     Response,
 )
 from rewriter.declared.sensitivity import Sensitivity
-from rewriter.declared.spans import SPANS, Spans
+from rewriter.declared.spans import SPANS, Spans, touched_by_one
 from rewriter.declared.time_zones import (
     UTC,
     clocks,
@@ -123,6 +123,7 @@ __all__ = [
     "local",
     "measure",
     "shown",
+    "touched_by_one",
     "zone_at",
     "zone_of",
 ]

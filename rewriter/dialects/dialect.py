@@ -51,6 +51,8 @@ class Dialect(NestedValues, ABC):
 
     zone: str = UTC
     """The session's time zone: where a ``timestamptz`` has its local time unless another place is named."""
+    clock_zone: str = ""
+    """By whose clocks the present date and time of day are told, if not by those of the session's zone."""
 
     name: ClassVar[str]
     """sqlglot's word for the dialect."""

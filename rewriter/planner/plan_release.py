@@ -124,6 +124,7 @@ def plan(
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
+        until=query.until,
     )
     partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)

@@ -79,6 +79,7 @@ from rewriter.statement import (
     plain_functions,
     plain_names,
     plain_quantiles,
+    plain_ranges,
     plain_regressions,
     star_of,
 )
@@ -108,9 +109,8 @@ def split(
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
     tree = plain_full_joins(tree)
     timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
-    worded = plain_conditions(
-        plain_functions(plain_regressions(plain_quantiles(plain_names(plain_blocks(timed), database, catalog.schemas))))
-    )
+    named = plain_names(plain_blocks(timed), database, catalog.schemas)
+    worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(named)))))
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
 

@@ -41,6 +41,7 @@ from rewriter.statement.spell_conditions import plain_conditions, values_of_row
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_joins import plain_full_joins
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
+from rewriter.statement.spell_ranges import plain_ranges
 from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
@@ -91,6 +92,7 @@ __all__ = [
     "plain_functions",
     "plain_names",
     "plain_quantiles",
+    "plain_ranges",
     "plain_regressions",
     "star_of",
     "tested_for_null",

@@ -23,11 +23,16 @@ _WORDS = frozenset({"now", *_DAYS})
 
 
 class _Moment:
-    """An instant, and what it is called by the clocks of a zone."""
+    """An instant, and what it is called by the clocks of a zone. ``elsewhere``: the session's zone is another one."""
 
-    def __init__(self, instant: datetime.datetime, zone: str) -> None:
-        self.instant = instant
+    def __init__(self, instant: datetime.datetime, zone: str, *, elsewhere: bool = False) -> None:
+        self.instant, self.zone, self.elsewhere = instant, zone, elsewhere
         self.local = instant.astimezone(ZoneInfo(zone))
+
+    @property
+    def local_types(self) -> tuple[exp.DType, ...]:
+        """What an instant of the clock is cast to by these clocks, and not by the session's."""
+        return _LOCAL if self.elsewhere else (exp.DType.TIME,)
 
     def now(self) -> exp.Cast:
         return _literal(self.instant.astimezone(datetime.UTC).isoformat(" "), "TIMESTAMPTZ")
@@ -71,8 +76,11 @@ _READINGS: Mapping[type[exp.Expr], Callable[[_Moment], exp.Cast]] = {
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
-def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str) -> exp.Query | None:
+def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str, clock_zone: str = "") -> exp.Query | None:
     """The query as it reads at an instant, in a session's zone; None where it does not read the clock.
+
+    With a ``clock_zone``, dates and times of day of the clock are those there: ``CURRENT_DATE``, ``'today'``,
+    ``now()::date``, ``(now() - INTERVAL '1 day')::date``. ``now()`` itself is an instant, the same in each zone.
 
     >>> import sqlglot
     >>> noon = datetime.datetime(2026, 11, 22, 12, tzinfo=datetime.UTC)
@@ -81,7 +89,7 @@ def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str) -> exp.Qu
     "SELECT CAST('2026-11-22 12:00:00+00:00' AS TIMESTAMPTZ) AS n, CAST('2026-11-23' AS DATE) AS d WHERE \
 CAST('2026-11-22' AS DATE) > x"
     """
-    moment = _Moment(instant, zone)
+    moment = _Moment(instant, clock_zone or zone, elsewhere=clock_zone not in ("", zone))
     if all(_reading(node, moment) is None for node in tree.walk()):
         return None
     copy = tree.copy()
@@ -103,9 +111,33 @@ def _reading(node: exp.Expr, moment: _Moment) -> exp.Expr | None:
         return exp.Anonymous(this="age", expressions=[moment.date(), node.expressions[0]])
     if type(node) is exp.Literal and node.is_string and (word := node.name.strip().lower()) in _WORDS:
         return CLOCK_WORD.on(node.copy(), moment.word(word)) if isinstance(node.parent, _COMPARED) else None
+    if type(node) is exp.Cast and node.to.this in moment.local_types and _is_instant(node.this):
+        return _there(node, moment)
     if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
         return _of_word(node.this.name.strip().lower(), node.to.this, moment)
     return None
+
+
+_LOCAL = (exp.DType.DATE, exp.DType.TIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+
+
+def _is_instant(node: exp.Expr) -> bool:
+    """Whether an expression is an instant of the clock, moved by intervals or cut to a unit of the calendar."""
+    while isinstance(node, exp.Paren | exp.TimestampTrunc) or (
+        isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval)
+    ):
+        node = node.this
+    name = str(node.this).lower() if type(node) is exp.Anonymous and not node.expressions else ""
+    return type(node) is exp.CurrentTimestamp or name in _INSTANTS
+
+
+def _there(cast: exp.Cast, moment: _Moment) -> exp.Cast:
+    """A cast of an instant of the clock, by the clocks of the moment's zone: of what they show."""
+    found = cast.copy()
+    for node in list(found.walk()):
+        if not isinstance(node, exp.Paren | exp.Add | exp.Sub | exp.Cast | exp.TimestampTrunc) and _is_instant(node):
+            node.replace(moment.here())
+    return found
 
 
 def _of_word(word: str, kind: exp.DType, moment: _Moment) -> exp.Cast | None:

@@ -145,8 +145,8 @@ def _one_day(
     session, watch = proxy.session(), proxy.session()
     watch.execute("SET dpsql.watch = 'hardly anybody'")
     watch.execute(f"SET dpsql.epsilon = {PRICES['alert']}")
-    for number, tool in enumerate(TOOLS):
-        # Viewers are shared out among the tools.
+    for number, tool in enumerate(TOOLS[:viewers]):
+        # Viewers are shared out among the tools; a tool that nobody uses asks nothing.
         lookers = len(range(number, viewers, len(TOOLS)))
         times = refreshes * lookers
 
@@ -263,7 +263,7 @@ def _print(year: Year, told: Mapping[str, Mapping[str, object]], console: Consol
     console.print(table)
     total = sum(counts["asked"] for counts in year.counts.values())
     console.print(
-        f"{options.viewers} viewers, {options.refreshes} refreshes a day, in the spellings of {', '.join(TOOLS)}."
+        f"{options.viewers} viewers, {options.refreshes} refreshes a day, in the spellings of {', '.join(TOOLS[: options.viewers])}."
         f" Of {total:,} statements {year.real:,} were sent: all of the second month, from refresh to refresh, and of the other"
         f" months {ASKED} of each tile on each day in each spelling. The rest is counted: it has the same text on the same"
         " day, whose last asking was free.",

@@ -12,6 +12,7 @@ import pytest
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.proxy import Proxy
 from dpsql.reply import Better
+from tests.price.test_series import BY_DAY, Clinic, window
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +215,21 @@ tables:
     keyed.close()
     assert told.less[0] is not None
     assert told.less[0] > 0.7
+
+
+def test_a_bound_of_each_day_is_named_where_a_series_by_day_pays_for_a_month_a_day(tmp_path: Path) -> None:
+    """What is suggested comes out when it is done; who has the bound already is not told of it."""
+    asked, found = BY_DAY.format(window("02-08", "03-10")), []
+    for most in ("10 per month", "10 per month, 2 per day"):
+        (tmp_path / most).mkdir()
+        with Clinic(tmp_path / most, most=most).session() as session:
+            explained = session.explain(asked)
+            found.append((explained.expected[1], explained.better))
+    (before, changes), (after, others) = found
+    told = by_change(changes)["visit: max_rows: 10 per month, 2 per day"]
+    assert told.by_owner
+    assert told.errors == (None, after)
+    assert before is not None
+    assert after is not None
+    assert after * 4 < before
+    assert not any("per day" in one.change for one in others)

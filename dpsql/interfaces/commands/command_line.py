@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
 from pathlib import Path
 
@@ -175,6 +176,16 @@ def parser() -> argparse.ArgumentParser:
         "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
     )
 
+    forget = commands.add_parser(
+        "forget", help="drop the kept answers that rows of a table are in; no charge is undone"
+    )
+    _policy(forget)
+    forget.add_argument("--table", required=True, metavar="T", help="the table whose rows were erased")
+    forget.add_argument(
+        "--from", dest="begin", type=_time, metavar="TIME", help="only answers about rows from this time on"
+    )
+    forget.add_argument("--to", dest="end", type=_time, metavar="TIME", help="only answers about rows before this time")
+
     guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
     guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
     for name, command in commands.choices.items():
@@ -218,6 +229,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "budget": ("dpsql budget policy.yaml",),
     "ledger": ("dpsql ledger verify policy.yaml", "dpsql ledger export policy.yaml --format json"),
+    "forget": ("dpsql forget policy.yaml --table visit --from 2026-04-01 --to 2026-05-01",),
     "guide": ("dpsql guide", "dpsql guide error-bars"),
 }
 
@@ -244,6 +256,13 @@ def _statement(command: argparse.ArgumentParser) -> None:
         "--target-error", metavar="E", help="the 95 %% error to pay for: a number, or a percentage such as 5%%"
     )
     command.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
+
+
+def _time(text: str) -> datetime.datetime:
+    value = datetime.datetime.fromisoformat(text)
+    if value.tzinfo is not None:
+        raise ValueError
+    return value
 
 
 def _count(text: str) -> int:

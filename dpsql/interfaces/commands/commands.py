@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -343,6 +344,26 @@ def _ledger(options: argparse.Namespace) -> int:
     return FAILED if found else DONE
 
 
+def _forget(options: argparse.Namespace) -> int:
+    from dpsql.engines import match_table
+    from dpsql.opened import open_ledger, open_store
+    from dpsql.policy import Policy
+
+    policy, table = Policy.load(options.policy), options.table
+    declared = match_table(table, policy.tables)
+    if declared is None:
+        raise DataError(f"the policy names no table {table!r}", sqlstate="42P01", hint="name it as the policy does")
+
+    def is_named(read: str) -> bool:
+        """By the policy's name or the database's, with its schema or without."""
+        return match_table(declared, [read]) is not None or match_table(read, [declared]) is not None
+
+    with open_ledger(policy, create=False) as ledger, closing(open_store(policy, ledger)) as store:
+        many = store.forget(is_named, options.begin, options.end)
+    print(f"dropped {many:,} kept answers in which rows of {declared} may be; what was charged for them stays charged")
+    return DONE
+
+
 def _guide(options: argparse.Namespace) -> int:
     """Drawn on a terminal; as it is where another program reads."""
     from dpsql.guide import CONTENTS, page
@@ -371,6 +392,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "randomize": _randomize,
     "budget": _budget,
     "ledger": _ledger,
+    "forget": _forget,
     "guide": _guide,
 }
 

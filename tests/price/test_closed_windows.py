@@ -1,0 +1,150 @@
+"""Closed windows: a release all of whose rows are closed is bought once, and stands for ever; no other one does."""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.opened import compared, load_policy, open_here
+from dpsql.proxy import Proxy
+from tests.doubles import NoNoise
+from tests.price.test_series import Clinic
+
+FEBRUARY = "made >= '2026-02-01' AND made < '2026-03-01'"
+BY_SEX = "SELECT sex, COUNT(*) FROM visit JOIN patient ON id = patient_id WHERE {} GROUP BY 1 ORDER BY 1"
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Clinic:
+    return Clinic(tmp_path)
+
+
+def bought_on_three_days(clinic: Clinic, sql: str) -> list[bool]:
+    bought = []
+    for _ in range(3):
+        bought.append(bool(clinic.ask(sql).price))
+        clinic.later(1)
+    return bought
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}",
+        f"SELECT SUM(cost), AVG(cost) FROM visit WHERE {FEBRUARY}",
+        f"SELECT MEDIAN(cost) FROM visit WHERE {FEBRUARY}",
+        f"SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit WHERE {FEBRUARY} GROUP BY 1",
+        BY_SEX.format(FEBRUARY),
+        BY_SEX.format("DATE_TRUNC('month', made) = '2026-02-01'"),
+        BY_SEX.format("made >= DATE_TRUNC('month', now()) - INTERVAL '1 month' AND made < DATE_TRUNC('month', now())"),
+        BY_SEX.format("made::date BETWEEN '2026-02-01' AND '2026-02-28'"),
+        "SELECT COUNT(*) FROM visit WHERE made <= '2026-02-28 23:59:59'",
+        f"SELECT COUNT(*) FROM (SELECT patient_id FROM visit WHERE {FEBRUARY}) AS t",
+        f"SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visit WHERE {FEBRUARY} GROUP BY 1) AS t WHERE n > 3",
+        "SELECT COUNT(*) FROM (SELECT patient_id, made::date AS d FROM visit GROUP BY 1, 2) AS t WHERE d < '2026-03-01'",
+        "SELECT COUNT(*) FROM visit AS a JOIN visit AS b ON a.patient_id = b.patient_id"
+        " WHERE a.made < '2026-03-01' AND b.made < '2026-02-20'",
+        f"WITH v AS (SELECT * FROM visit WHERE {FEBRUARY}) SELECT COUNT(*) FROM v WHERE cost > 20",
+    ],
+)
+def test_what_is_closed_is_bought_once(clinic: Clinic, sql: str) -> None:
+    first = clinic.ask(sql)
+    assert first.price
+    for days in (1, 1, 7):
+        clinic.later(days)
+        again = clinic.ask(sql)
+        assert not again.price
+        assert again.rows == first.rows
+    assert any("visit before 2026-0" in note and "is closed" in note for note in again.notices)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM visit WHERE made >= '2026-02-01'",
+        "SELECT COUNT(*) FROM visit WHERE made < '2026-03-20'",
+        "SELECT COUNT(*) FROM visit WHERE day < '2026-03-01'",
+        "SELECT COUNT(*) FROM visit WHERE late < '2026-03-01'",
+        "SELECT COUNT(*) FROM visit WHERE made < '2026-03-01' OR cost > 50",
+        "SELECT COUNT(*) FROM visit WHERE NOT made < '2026-03-01'",
+        "SELECT COUNT(*) FILTER (WHERE made < '2026-03-01') FROM visit",
+        "SELECT COUNT(*) FROM patient",
+        "SELECT COUNT(*) FROM patient WHERE EXISTS (SELECT 1 FROM visit WHERE patient_id = id AND made < '2026-03-01')",
+        "SELECT COUNT(*) FROM patient LEFT JOIN visit ON patient_id = id AND made < '2026-03-01'",
+        "SELECT COUNT(*) FROM (SELECT id AS p FROM patient UNION ALL SELECT patient_id FROM visit"
+        " WHERE made < '2026-03-01') AS t",
+        "SELECT COUNT(*) FROM visit AS a JOIN visit AS b ON a.patient_id = b.patient_id WHERE a.made < '2026-03-01'",
+        "WITH v AS (SELECT * FROM visit) SELECT COUNT(*) FROM v AS a JOIN v AS b ON a.patient_id = b.patient_id"
+        " WHERE a.made < '2026-03-01'",
+        "SELECT COUNT(*) FROM (SELECT made, COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visit) AS t"
+        " WHERE made < '2026-03-01' AND n > 3",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) patient_id, made FROM visit"
+        " ORDER BY patient_id, made DESC) AS t WHERE made < '2026-03-01'",
+        "SELECT COUNT(*) FROM (SELECT patient_id, MAX(made) AS last FROM visit GROUP BY 1) AS t WHERE last < '2026-03-01'",
+        "SELECT COUNT(*) FROM visit WHERE made < '2026-03-01'"
+        " AND cost > (SELECT AVG(cost) FROM visit AS w WHERE w.patient_id = visit.patient_id)",
+    ],
+)
+def test_what_may_still_change_is_bought_at_each_refresh(clinic: Clinic, sql: str) -> None:
+    assert bought_on_three_days(clinic, sql) == [True, True, True]
+
+
+@pytest.mark.parametrize("change", ["closed_after: 1 day", "time: made"])
+def test_nothing_is_closed_without_the_owners_word(tmp_path: Path, change: str) -> None:
+    clinic = Clinic(tmp_path, closed="", **({} if change.startswith("closed") else {"most": "60"}))
+    if change == "time: made":
+        path = tmp_path / "policy.yaml"
+        path.write_text(path.read_text().replace("    time: made\n", ""))
+    assert bought_on_three_days(clinic, f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}") == [True, True, True]
+
+
+def test_a_window_is_closed_by_the_clock_and_the_refresh(clinic: Clinic) -> None:
+    """The window ends at the tenth's midnight, rows come for a day, and answers are bought anew at two o'clock."""
+    sql = "SELECT COUNT(*) FROM visit WHERE made < '2026-03-10'"
+    assert clinic.ask(sql).price
+    clinic.now = datetime.datetime(2026, 3, 11, 1, 59, tzinfo=datetime.UTC)
+    assert not clinic.ask(sql).price, "what was bought while it was open stands until the refresh"
+    clinic.now += datetime.timedelta(minutes=1)
+    assert clinic.ask(sql).price, "once more when it is closed"
+    clinic.later(100)
+    assert not clinic.ask(sql).price
+
+
+def test_late_rows_are_not_in_it_and_the_truth_before_is(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path, most="2000 per month")
+    sql = f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}"
+    found = []
+    for _ in range(2):
+        opened = open_here(compared(load_policy(tmp_path / "policy.yaml")), read=lambda: clinic.now)
+        with closing(Proxy(opened, NoNoise(), silent=True)) as proxy:
+            found.append(proxy.session().execute(sql).rows[0][0])
+        clinic.insert("2026-02-20 12:00")
+        clinic.later(1)
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        (now,) = connection.execute(sql).fetchone() or ()
+    assert found == [now - 2, now - 2]
+
+
+def test_a_range_that_ends_now_moves_no_closed_window(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path)
+    path = tmp_path / "policy.yaml"
+    path.write_text(path.read_text().replace("2026-12-31]}, day", "now]}, day"))
+    for sql in (f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}", BY_SEX.format("made < '2026-03-01'")):
+        assert bought_on_three_days(clinic, sql) == [True, False, False]
+
+
+def test_it_is_charged_to_the_window_of_the_budget_in_which_it_was_read(tmp_path: Path) -> None:
+    clinic, sql = Clinic(tmp_path, budget=", per: month"), f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}"
+    spent = []
+    for _ in range(2):
+        price = clinic.ask(sql).price
+        opened = open_here(compared(load_policy(tmp_path / "policy.yaml")), read=lambda: clinic.now)
+        with closing(Proxy(opened, NoNoise(), silent=True)) as proxy:
+            spent.append((price.rho, proxy.ledger.standings()[0].spent.rho))
+        clinic.later(40)
+    assert spent == [(Fraction(1, 2), Fraction(1, 2)), (0, 0)]
