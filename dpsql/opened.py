@@ -15,9 +15,9 @@ from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
 from dpsql.closing import Closing
-from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
+from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.ledger import Ledger, Writer
+from dpsql.ledger import Ledger, NoLedger, Writer
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
@@ -300,6 +300,36 @@ def referring(
         except Error:
             continue
     return found
+
+
+def people_of(engine: Engine, checked: Catalog, seconds: float) -> int | None:
+    """How many people there are, counted for the owner alone. None where the engine cannot say.
+
+    Where each row is a person, those of the table with the most rows.
+    """
+    private = [table for table in checked.tables.values() if not table.public and table.columns]
+    columns = [checked.unit] if checked.unit else [(table.name, next(iter(table.columns))) for table in private]
+    try:
+        found = [_counted(engine, *column, seconds) for column in columns]
+    except Error:
+        return None
+    return max((different if checked.unit else rows for rows, different in found), default=None)
+
+
+def _counted(engine: Engine, table: str, column: str, seconds: float) -> tuple[int, int]:
+    """The rows of a table, and the different values of a column."""
+    rows, _, different, *_ = engine.figures(lambda read: value_scan(read, table, column, None, ()), seconds)
+    return int(rows or 0), int(different or 0)
+
+
+def ledger_problems(policy: Policy) -> list[Problem]:
+    """Why the ledger of a policy cannot be used, where there is one by now: it is opened, verified, and never made."""
+    try:
+        with open_ledger(policy, create=False) as ledger:
+            ledger.verify()
+    except OperationalError as problem:
+        return [] if isinstance(problem.__cause__, NoLedger) else [Problem("ledger", problem.message, "error")]
+    return []
 
 
 def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:

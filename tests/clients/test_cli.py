@@ -289,6 +289,51 @@ def test_check_names_the_key_path_of_a_problem(run: Run, policy: Path, before: s
     assert re.search(f"^error: {re.escape(path)}", done.out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("ledger", "reason"),
+    [
+        ("nowhere/clinic.ledger", "there is no folder"),
+        (clinic.DATABASE, "the ledger is a file of the data itself"),
+        (f"./{clinic.DATABASE}", "the ledger is a file of the data itself"),
+        ("..", "is a folder"),
+        ("words.txt", "the file is damaged, or no ledger"),
+    ],
+)
+def test_check_tries_the_ledger_and_makes_none(run: Run, policy: Path, ledger: str, reason: str) -> None:
+    (policy.parent / "words.txt").write_text("no ledger")
+    policy.write_text(re.sub("ledger: .*", f"ledger: 'sqlite:{ledger}'", policy.read_text()))
+    done = run("check", policy)
+    assert done.code == 1
+    (found,) = re.findall("^error: (.*)", done.out, re.MULTILINE)
+    assert found.startswith("ledger: ")
+    assert reason in found
+    policy.write_text(re.sub("ledger: .*", "ledger: sqlite:none.ledger", policy.read_text()))
+    assert run("check", policy).code == 0
+    assert not (policy.parent / "none.ledger").exists()
+
+
+@pytest.mark.parametrize("unit", ["patient.id", "row"])
+def test_check_fails_where_delta_is_one_person_in_all(run: Run, policy: Path, unit: str) -> None:
+    with duckdb.connect(str(policy.parent / clinic.DATABASE), read_only=True) as database:
+        people = max(
+            database.execute("SELECT (SELECT count(*) FROM patient), (SELECT count(*) FROM visit)").fetchone() or ()
+        )
+        if unit != "row":
+            (people,) = database.execute("SELECT count(DISTINCT id) FROM patient").fetchone() or (0,)
+    text = policy.read_text()
+    if unit == "row":
+        text = re.sub("(privacy_unit: ).*", r"\1row", text)
+        text = re.sub(r"\n *(unit|max_rows|max_groups|max_rows_per_group): .*", "", text)
+        text = re.sub(r", max_(total|distinct): [0-9]+", "", text)
+    for part, code in ((1 / people, 1), (0.9 / people, 0)):
+        policy.write_text(text.replace("delta: 1e-6", f"delta: {part + 1e-12:.12f}", 1))
+        done = run("check", policy)
+        assert (done.code, "error: budget.delta: at least 1 / number of people" in done.out) == (code, bool(code)), (
+            done.out
+        )
+        assert str(people) not in done.out, "a problem may be passed on"
+
+
 def test_init_writes_a_policy_beside_the_place_it_is_for(run: Run, policy: Path) -> None:
     folder = policy.parent / "policies"
     folder.mkdir()

@@ -10,7 +10,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +85,17 @@ def _init(options: argparse.Namespace) -> int:
 
 def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
     """What the owner says of a first policy: on the command line, and at a terminal when asked."""
-    from dpsql.policy import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit, people_tables, units
+    from dpsql.engines import kind_of
+    from dpsql.policy import (
+        EACH_ROW,
+        OwnerAnswers,
+        asked_bounds,
+        asked_unit,
+        named_like_keys,
+        people_tables,
+        units,
+        with_guessed_keys,
+    )
 
     unit: tuple[str, str] | None = None
     if options.unit == EACH_ROW:
@@ -110,14 +119,20 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         sys.stderr.flush()
         return sys.stdin.readline().strip() or proposal
 
-    said = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
+    if files:
+        schema = with_guessed_keys(schema)
+    candidates = [str(one) for one in units(schema)]
+    named = [one for one in named_like_keys(schema) if one not in candidates]
+    said = unit or asked_unit(candidates, named, schema, ask, rows=not files)
     if said is None or isinstance(said, str):
         return OwnerAnswers(each_row=said is not None)
-    return replace(asked_bounds(people_tables(schema, said, files), schema, ask), unit=said)
+    # Parquet says what its columns hold; other files hold texts.
+    untyped = {table for table, file in files.items() if kind_of(file) != "parquet"}
+    return asked_bounds(said, people_tables(schema, said, files), schema, ask, untyped)
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.opened import agreeing, engine_of, look_at, referring
+    from dpsql.opened import agreeing, engine_of, ledger_problems, look_at, people_of, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
     try:
@@ -132,10 +147,13 @@ def _check(options: argparse.Namespace) -> int:
             unreadable = engine.unreadable(declared_columns(fitted.catalog))
             looks = look_at(engine, fitted.claims, seconds)
             agreed = agreeing(engine, fitted.agreements, seconds)
-            people = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
-            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people, agreed))
+            keys = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
+            people = None if fitted.problems else people_of(engine, fitted.catalog, seconds)
+            found = problems(policy, schema, (*engine.concerns(), *unreadable), looks, keys, agreed, people)
         finally:
             engine.close()
+        if not any(problem.path == "ledger" and problem.severity == "error" for problem in found):
+            found = [*ledger_problems(policy), *found]
     for problem in found:
         print(f"{problem.severity}: {problem}")
     errors = sum(problem.severity == "error" for problem in found)
