@@ -4,7 +4,7 @@ from dpsql.display.answers import answer_table, explanation, explanation_lines, 
 from dpsql.display.budget_table import budget
 from dpsql.display.charges_table import as_json_lines, charges_as_csv, faults, summary
 from dpsql.display.completed_words import FUNCTIONS, KEYWORDS
-from dpsql.display.csv_json import as_csv, as_json
+from dpsql.display.csv_json import as_csv, as_json, field
 from dpsql.display.explained_plan import code
 from dpsql.display.html_tables import answer_html, explanation_html
 from dpsql.display.terminal_charts import chart_lines
@@ -27,6 +27,7 @@ __all__ = [
     "explanation_html",
     "explanation_lines",
     "faults",
+    "field",
     "grid",
     "refusal",
     "rows_line",
