@@ -266,6 +266,24 @@ def _certificate(options: argparse.Namespace) -> Certificate | None:
     return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    try:
+        from dpsql.interfaces.mcp_server import mcp_server
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        raise OperationalError(f"dpsql mcp needs {name}", sqlstate="58P01", hint=install("mcp")) from None
+    from dpsql.interfaces.agent_session import AgentSession, limit_of
+    from dpsql.proxy import Proxy
+
+    limit = limit_of(options.epsilon_limit)
+    proxy = Proxy.open(options.policy)
+    try:
+        mcp_server(AgentSession(proxy, options.analyst, limit)).run()
+    finally:
+        proxy.close()
+    return DONE
+
+
 def _passwd(options: argparse.Namespace) -> int:
     from getpass import getpass
 
@@ -377,6 +395,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "explain": _explain,
     "serve": _serve,
+    "mcp": _mcp,
     "passwd": _passwd,
     "randomize": _randomize,
     "budget": _budget,
