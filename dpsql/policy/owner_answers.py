@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredColumn:
+class ColumnAnswer:
     """What an owner says of a column: the type of texts in a file, and a range or values, as they were written."""
 
     type: str = ""
@@ -52,7 +52,7 @@ class OwnerAnswers:
 
     unit: tuple[str, str] | None = None
     max_rows: Mapping[str, int] = field(default_factory=dict)
-    columns: Mapping[tuple[str, str], AnsweredColumn] = field(default_factory=dict)
+    columns: Mapping[tuple[str, str], ColumnAnswer] = field(default_factory=dict)
     each_row: bool = False
 
 
@@ -104,7 +104,7 @@ def asked_bounds(
     """The bounds of tables that are declared for a unit; True for those of which a person may have several rows. The
     columns of ``untyped`` tables are texts of files, which may hold something else."""
     max_rows: dict[str, int] = {}
-    columns: dict[tuple[str, str], AnsweredColumn] = {}
+    columns: dict[tuple[str, str], ColumnAnswer] = {}
     for name, several in tables.items():
         table = schema.tables[name]
         if several:
@@ -113,7 +113,7 @@ def asked_bounds(
                 max_rows[name] = most
         for column in _bounded(table, unit):
             said = _asked_column(f"{name}.{column.name}", column, ask, untyped=name in untyped)
-            if said != AnsweredColumn():
+            if said != ColumnAnswer():
                 columns[name, column.name] = said
     return OwnerAnswers(unit, max_rows, columns)
 
@@ -131,25 +131,25 @@ def _bounded(table: SchemaTable, unit: tuple[str, str]) -> list[SchemaColumn]:
     ]
 
 
-def _asked_column(name: str, column: SchemaColumn, ask: Ask, *, untyped: bool) -> AnsweredColumn:
+def _asked_column(name: str, column: SchemaColumn, ask: Ask, *, untyped: bool) -> ColumnAnswer:
     kind, written = column.type, ""
     if untyped:
         question = f"What does {name} hold? text, integer, double, decimal(12, 2), date, timestamp or boolean"
         kind = _asked(question, "text", lambda said: fields.column_type(Written(said)), ask) or kind
         written = "" if kind is None or kind.kind is Kind.TEXT else str(kind)
     if kind is None:
-        return AnsweredColumn()
+        return ColumnAnswer()
     if kind.temporal:
         example = "2020-01-01, 2025-12-31 or 2020-01-01, now"
         question = f"Earliest and latest {name}, as {example}? {_LATER}"
-        return AnsweredColumn(written, _asked(question, "", lambda said: _ends(said, kind, example), ask))
+        return ColumnAnswer(written, _asked(question, "", lambda said: _ends(said, kind, example), ask))
     if kind.numeric:
         question = f"Lowest and highest {name}, as 0, 100? {_LATER}"
-        return AnsweredColumn(written, _asked(question, "", lambda said: _ends(said, kind, "0, 100"), ask))
+        return ColumnAnswer(written, _asked(question, "", lambda said: _ends(said, kind, "0, 100"), ask))
     if kind.kind is Kind.TEXT:
         question = f"Every value that {name} may have, as red, green? {_LATER}"
-        return AnsweredColumn(written, None, _asked(question, "", lambda said: _values(said, kind), ask) or ())
-    return AnsweredColumn(written)
+        return ColumnAnswer(written, None, _asked(question, "", lambda said: _values(said, kind), ask) or ())
+    return ColumnAnswer(written)
 
 
 def _asked(question: str, proposal: str, read: Callable[[str], _T], ask: Ask) -> _T | None:

@@ -17,7 +17,7 @@ from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.policy.first_database import address_of
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
-from dpsql.policy.owner_answers import AnsweredColumn, OwnerAnswers, identifies
+from dpsql.policy.owner_answers import ColumnAnswer, OwnerAnswers, identifies
 from dpsql.policy.policy import TableSection
 from dpsql.policy.unit_path import foreign_key_paths, joinable
 from rewriter.declared import Hop, Kind
@@ -431,10 +431,10 @@ def _steps(path: tuple[Hop, ...]) -> str:
     return steps[0] if len(steps) == 1 else f"[{', '.join(steps)}]"
 
 
-def _declared(said: AnsweredColumn) -> str:
+def _declared(said: ColumnAnswer) -> str:
     """What an owner says of a column, as a policy spells it.
 
-    >>> _declared(AnsweredColumn("date", ("2020-01-01", "now"))), _declared(AnsweredColumn(values=("DE", "a: b")))
+    >>> _declared(ColumnAnswer("date", ("2020-01-01", "now"))), _declared(ColumnAnswer(values=("DE", "a: b")))
     ('{type: date, range: [2020-01-01, now]}', "{values: [DE, 'a: b']}")
     """
     parts = [f"type: {_quoted(said.type)}"] if said.type else []
