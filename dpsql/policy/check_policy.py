@@ -1,17 +1,15 @@
 """Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
 
 Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
-It reads the schema, the modes and places of files, what was seen of keys that no constraint enforces, and how many
+It reads the schema, the file's mode, what was seen of keys that no constraint enforces, and how many
 people the owner's machine has counted; an engine's concerns say which tables cannot be read.
 """
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
 from dpsql.engines import Concern, Schema, SchemaTable, match
@@ -49,7 +47,6 @@ def problems(
     every = [
         *found.problems,
         *_database(policy, concerns, found),
-        *_ledger(policy),
         *_budget(policy, people),
         *_statement(policy),
         *_analysts(policy),
@@ -72,31 +69,6 @@ def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterat
             yield Problem("database", concern.text, concern.severity)
         elif concern.table in found.names:
             yield Problem(join("tables", found.names[concern.table]), concern.text, concern.severity)
-
-
-def _ledger(policy: Policy) -> Iterator[Problem]:
-    """The place of a ledger that is a file: a folder that is there, and no file of the data."""
-    if policy.ledger.address.is_server:
-        return
-    path = Path(policy.ledger.path)
-    read = [policy.database.path] if policy.database.address.is_file else []
-    read += [file for listed in policy.files.values() for file in listed.patterns]
-    if path.is_dir():
-        yield Problem("ledger", f"{path} is a folder: name a file in it, such as {path.name}/dpsql.ledger", "error")
-    elif not path.parent.is_dir():
-        yield Problem("ledger", f"there is no folder {path.parent}: make it, or name another place", "error")
-    elif any(_same_file(path, one) for one in read):
-        text = "the ledger is a file of the data itself: name one of its own, such as sqlite:dpsql.ledger"
-        yield Problem("ledger", text, "error")
-    elif not os.access(path.parent, os.W_OK | os.X_OK):
-        yield Problem("ledger", f"nothing can be written into {path.parent}, and a ledger needs that", "error")
-
-
-def _same_file(path: Path, other: str) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:
-        return str(path) == other
 
 
 def _budget(policy: Policy, people: int | None) -> Iterator[Problem]:

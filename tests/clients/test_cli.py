@@ -69,6 +69,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "guide",
         "init",
         "ledger",
+        "mcp",
         "passwd",
         "query",
         "serve",
@@ -76,9 +77,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["serve"], ["query"], ["query", "p", "s", "--format", "xml"], ["demo", "--what"]]
-)
+@pytest.mark.parametrize("words", [["serve"], ["query"], ["query", "p", "s", "--format", "xml"], ["demo", "--what"]])
 def test_a_wrong_command_line_exits_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
@@ -256,9 +255,32 @@ def test_the_budget_is_told_by_analyst_table_and_day(run: Run, policy: Path) -> 
     told = run("budget", policy).out
     assert "Charges:  3" in told
     assert re.search(r"^ana +2 +the total", told, re.MULTILINE)
-    assert re.search(r"^guest +1 +ε = 1\.25 +\d+ % +\d", told, re.MULTILINE)
+    assert re.search(r"^guest +1 +ε = 1\.25 +[\d.]+ % +\d", told, re.MULTILINE)
     assert re.search(r"^visit +1 ", told, re.MULTILINE)
     assert re.search(r"^\d{4}-\d\d-\d\d +3 ", told, re.MULTILINE)
+
+
+# dpsql alone, guide
+
+
+def test_dpsql_alone_is_help(run: Run) -> None:
+    alone = run()
+    assert (alone.code, alone.err, alone.out) == (0, "", parser().format_help())
+    assert "check" in alone.out
+
+
+def test_the_guide_on_a_terminal_has_no_links_that_lead_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    for page, heading in ((), "The guide"), (("error-bars",), "Error bars"):
+        assert main(["guide", *page]) == 0
+        shown = capsys.readouterr().out
+        assert heading in shown
+        assert ".md" not in shown
+        assert "](" not in shown
+        assert "|---" not in shown, "tables are drawn"
 
 
 # init, check
@@ -396,5 +418,5 @@ def test_csv_tells_null_from_the_empty_text_and_quotes_what_must_be() -> None:
 def test_json_is_standard_and_loses_no_column() -> None:
     told = json.loads(as_json(ODD), parse_constant=pytest.fail)
     assert told["rows"] == [['say "hi"\n', 2**62, None, 100.0, None], ["", None, 0.1, 0.1, None]]
-    assert told["margins"][0][1] is None
+    assert told["margins"][0][1] == "?"
     assert told["columns"][3] == {"name": "cost", "type": "decimal(8,2)"}

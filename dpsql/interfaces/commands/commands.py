@@ -33,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show ± gets a question mark, not a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    options = parser().parse_args(arguments)
+    known = parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        known.print_help()
+        return DONE
+    options = known.parse_args(arguments)
     try:
         return _COMMANDS[options.command](options)
     except BrokenPipeError:
@@ -152,8 +156,7 @@ def _check(options: argparse.Namespace) -> int:
             found = problems(policy, schema, (*engine.concerns(), *unreadable), looks, keys, agreed, people)
         finally:
             engine.close()
-        if not any(problem.path == "ledger" and problem.severity == "error" for problem in found):
-            found = [*ledger_problems(policy), *found]
+        found = [*ledger_problems(policy), *found]
     for problem in found:
         print(f"{problem.severity}: {problem}")
     errors = sum(problem.severity == "error" for problem in found)
@@ -374,13 +377,13 @@ def _ledger(options: argparse.Namespace) -> int:
 
 def _guide(options: argparse.Namespace) -> int:
     """Drawn on a terminal; as it is where another program reads."""
-    from dpsql.guide import CONTENTS, page
+    from dpsql.guide import CONTENTS, page, without_links
 
     text = page(options.page or CONTENTS)
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        _console().print(Markdown(text))
+        _console().print(Markdown(without_links(text)))
     else:
         sys.stdout.write(text)
     return DONE
