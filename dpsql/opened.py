@@ -9,15 +9,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
 from dpsql.closing import Closing
-from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
+from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.ledger import Ledger, Writer
+from dpsql.ledger import Ledger, NoLedger, Writer
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
@@ -304,6 +305,63 @@ def referring(
         except Error:
             continue
     return found
+
+
+def people_of(engine: Engine, checked: Catalog, seconds: float) -> int | None:
+    """How many people there are, counted for the owner alone. None where the engine cannot say.
+
+    Where each row is a person, those of the table with the most rows.
+    """
+    private = [table for table in checked.tables.values() if not table.public and table.columns]
+    columns = [checked.unit] if checked.unit else [(table.name, next(iter(table.columns))) for table in private]
+    try:
+        found = [_counted(engine, *column, seconds) for column in columns]
+    except Error:
+        return None
+    return max((different if checked.unit else rows for rows, different in found), default=None)
+
+
+def _counted(engine: Engine, table: str, column: str, seconds: float) -> tuple[int, int]:
+    """The rows of a table, and the different values of a column."""
+    rows, _, different, *_ = engine.figures(lambda read: value_scan(read, table, column, None, ()), seconds)
+    return int(rows or 0), int(different or 0)
+
+
+def ledger_problems(policy: Policy) -> list[Problem]:
+    """Why the ledger of a policy cannot be used or made. One that is there is opened and verified; none is made."""
+    if found := list(_place_of_ledger(policy)):
+        return found
+    try:
+        with open_ledger(policy, create=False) as ledger:
+            ledger.verify()
+    except OperationalError as problem:
+        return [] if isinstance(problem.__cause__, NoLedger) else [Problem("ledger", problem.message, "error")]
+    return []
+
+
+def _place_of_ledger(policy: Policy) -> Iterator[Problem]:
+    """The place of a ledger that is a file: a folder that is there, and no file of the data."""
+    if policy.ledger.address.is_server:
+        return
+    path = Path(policy.ledger.path)
+    read = [policy.database.path] if policy.database.address.is_file else []
+    read += [file for listed in policy.files.values() for file in listed.patterns]
+    if path.is_dir():
+        yield Problem("ledger", f"{path} is a folder: name a file in it, such as {path.name}/dpsql.ledger", "error")
+    elif not path.parent.is_dir():
+        yield Problem("ledger", f"there is no folder {path.parent}: make it, or name another place", "error")
+    elif any(_same_file(path, one) for one in read):
+        text = "the ledger is a file of the data itself: name one of its own, such as sqlite:dpsql.ledger"
+        yield Problem("ledger", text, "error")
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        yield Problem("ledger", f"nothing can be written into {path.parent}, and a ledger needs that", "error")
+
+
+def _same_file(path: Path, other: str) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return str(path) == other
 
 
 def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:

@@ -27,13 +27,14 @@ def left_over(budget: Budget) -> str:
     return f"{left}; it renews on {renewal(budget.per, budget.renews)}" if budget.renews is not None else left
 
 
-def part_left(used: Fraction) -> str:
+def part_left(used: Fraction | float) -> str:
     """What is left of a whole, rounded down.
 
     >>> part_left(Fraction(1, 48)), part_left(Fraction(2))
     ('97.9 %', '0 %')
     """
-    return f"{math.floor(max(Fraction(0), 1 - used) * 1000) / 10:g} %"
+    left = max(Fraction(0), 1 - Fraction(used).limit_denominator(10**12))
+    return f"{math.floor(left * 1000) / 10:g} %"
 
 
 def renewal(per: CalendarUnit | None, when: datetime) -> str:
@@ -121,14 +122,15 @@ def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> st
 
 
 def percent(part: float) -> str:
-    """To two digits, rounded up.
+    """What is spent, or paid, of a whole: to a tenth of a per cent and to two digits at least, rounded up. With
+    :func:`part_left`, which is rounded down, it makes a hundred.
 
-    >>> percent(0.0208), percent(0.1), percent(0.9999), percent(1.2)
-    ('2.1 %', '10 %', '100 %', '120 %')
+    >>> percent(0.0208), percent(0.1231), percent(0.00123), percent(0.9999), percent(1.2)
+    ('2.1 %', '12.4 %', '0.13 %', '100 %', '120 %')
     """
     if not part:
         return "0 %"
-    digits = max(0, 1 - math.floor(math.log10(100 * part)))
+    digits = max(1, 1 - math.floor(math.log10(100 * part)))
     return f"{math.ceil(round(100 * part * 10**digits, 6)) / 10**digits:g} %"
 
 

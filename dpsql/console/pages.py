@@ -38,6 +38,7 @@ from dpsql.errors import Error, error
 from dpsql.guide import CONTENTS, names, page
 from dpsql.ledger import Ledger
 from dpsql.policy import Policy
+from dpsql.price_text import part_left, percent
 from dpsql.releases import bar
 from dpsql.server.wire import Verifier
 
@@ -83,7 +84,7 @@ class Pages:
             loader=PackageLoader("dpsql.console"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.globals |= {"bar": bar, "down_percent": down_percent}
+        self._templates.globals |= {"bar": bar, "percent": percent, "part_left": part_left}
         analyst, owner, either = (partial(self._for, owner=who) for who in (False, True, None))
         self.app = Starlette(
             routes=[
@@ -283,18 +284,9 @@ def _budget(analyst: AskingAnalyst) -> Mapping[str, Any]:
     rows = analyst.rows("SELECT analyst, used, statements_left, per, renews FROM dpsql.budget")
     own, used, statements, per, renews = min(rows, key=lambda row: row[2])
     return {
-        "own": own is not None, "left": down_percent(1 - used), "statements": statements,
+        "own": own is not None, "left": part_left(used), "statements": statements,
         "part": max(0, min(100, math.floor(100 * (1 - used)))), "per": per, "renews": renews,
     }  # fmt: skip
-
-
-def down_percent(part: float) -> str:
-    """A part that is left, rounded down.
-
-    >>> down_percent(0.97917), down_percent(-0.1)
-    ('97.9 %', '0 %')
-    """
-    return f"{math.floor(max(0.0, part) * 1000 + 1e-9) / 10:g} %"
 
 
 def _charges(analyst: AskingAnalyst) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ limited is a matter of the server; here are no rights beyond those of the passwo
 
 from __future__ import annotations
 
+import base64
 import datetime
 import json
 import math
@@ -19,6 +20,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from dpsql.display import field
 from dpsql.errors import error
 from dpsql.releases import Cell, bar, cell, list_cell
 
@@ -106,6 +108,26 @@ class Result:
     @property
     def shown(self) -> range:
         return range(min(self.rows, MOST_ROWS))
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a number that was measured has no interval."""
+        return any(column.margin(row) == math.inf for column in self.columns for row in self.shown)
+
+    @property
+    def csv(self) -> str:
+        """All rows with the ends of their intervals, as ``dpsql query --format csv`` writes them, in base 64."""
+        found: list[tuple[str, Sequence[Cell]]] = []
+        for column in self.columns:
+            found.append((column.name, column.values))
+            if column.ends:
+                both = [ends or (None, None) for ends in column.ends]
+                found += [
+                    (f"{column.name}_{end}", [pair[at] for pair in both]) for at, end in enumerate(("low", "high"))
+                ]
+        lines = [[name for name, _ in found], *zip(*(values for _, values in found), strict=True)]
+        text = "".join(",".join(map(_field, line)) + "\n" for line in lines)
+        return base64.b64encode(text.encode()).decode()
 
 
 class AskingAnalyst:
@@ -222,6 +244,10 @@ def shown_columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tupl
             found.append(ShownColumn(names[at], values))
             at += 1
     return tuple(found)
+
+
+def _field(value: Any) -> str:
+    return field(_array_text(value) if isinstance(value, list) else value)
 
 
 def _array_text(items: Sequence[float | None]) -> str:

@@ -40,14 +40,19 @@ def field(value: Scalar | None) -> str:
 
 
 def as_json(answer: Answer) -> str:
-    """One object: columns, rows, the 95 % margin of each cell (``"?"`` where none is known of a measured number, null
-    where none is needed), what was paid and what is left.
+    """:func:`answer_data` as one line."""
+    return json.dumps(answer_data(answer), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def answer_data(answer: Answer) -> dict[str, object]:
+    """An answer as JSON has it: columns, rows, the 95 % margin of each cell (``"?"`` where none is known of a measured
+    number, null where none is needed), what was paid and what is left.
 
     Rows are lists, since two columns may have one name. Decimals become numbers, dates ISO 8601 text.
     """
     left = answer.remaining
     paid = {part: float(getattr(answer.price, part)) for part in ("epsilon", "rho", "delta")}
-    told = {
+    return {
         "columns": [{"name": named.name, "type": str(named.type)} for named in answer.columns],
         "rows": [list(map(plain, row)) for row in answer.rows],
         "margins": [list(map(_margin, row)) for row in answer.every_margin],
@@ -58,7 +63,6 @@ def as_json(answer: Answer) -> str:
         "left": {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
         "notices": list(answer.notices),
     }
-    return json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _margin(margin: Margin) -> object:

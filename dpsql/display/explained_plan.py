@@ -169,7 +169,7 @@ def _grouped(release: ReleaseExplanation) -> str:
     nulls = ", ".join(key.text for key in plan.keys if key.lists_null)
     of = f" of {nulls}" if len(plan.keys) > 1 else ""
     null = f" (NULL{of} counted)" if nulls else ""
-    return f", by {keys}: {plan.cells} public groups{null}{', empty ones too' if release.every else ''}"
+    return f", by {keys}: {plan.cells} public groups{null}{', shown even if empty' if release.every else ''}"
 
 
 def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:

@@ -1,5 +1,5 @@
 """The guide: pages about one subject each, and how they are found."""
 
-from dpsql.guide.guide_pages import CONTENTS, names, page
+from dpsql.guide.guide_pages import CONTENTS, names, page, without_links
 
-__all__ = ["CONTENTS", "names", "page"]
+__all__ = ["CONTENTS", "names", "page", "without_links"]

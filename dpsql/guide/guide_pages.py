@@ -41,6 +41,16 @@ def page(name: str) -> str:
     return _text(wanted)
 
 
+def without_links(text: str) -> str:
+    """A page for a terminal, where a link between pages leads nowhere: its words stay, and what it shows is named.
+
+    >>> without_links("see [the glossary](glossary.md#unit), [PEP](https://peps.python.org) ![a chart](pictures/a.png)")
+    'see the glossary, [PEP](https://peps.python.org) (picture: a chart)'
+    """
+    named = re.sub(r"!\[([^\]]*)\]\([^)]*\)", r"(picture: \1)", text)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", named)
+
+
 def _text(name: str) -> str:
     source = files("dpsql.guide").joinpath(f"{name}.md").read_text(encoding="utf-8")
     return _COMMENT.sub("", source)

@@ -168,8 +168,10 @@ class Ledger:
     def charge_together(self, analyst: str, dues: Sequence[Due], receipt: Receipt | None = None) -> tuple[str, ...]:
         """Charge several at once: all or none of them are admitted, and they are durable together.
 
-        They are written on the ``receipt`` before anybody is told of them.
+        They are written on the ``receipt`` before anybody is told of them, and what it does not admit is not charged.
         """
+        if receipt is not None:
+            receipt.admit(due.loss for due in dues)
         started = time.monotonic()
         try:
             ids = self.begin(analyst, dues).result(LONGEST)

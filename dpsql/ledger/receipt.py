@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dpsql.accounting import PrivacyLoss
@@ -22,6 +22,13 @@ class Receipt:
     _paid: list[tuple[PrivacyLoss, str]] = field(default_factory=list)
     again: bool = False
     """Whether something was paid a second time, since a window of the budget ended before it was read."""
+    check: Callable[[PrivacyLoss], None] | None = None
+    """Raises where the statement's session may not pay so much in all: then nothing more is charged."""
+
+    def admit(self, losses: Iterable[PrivacyLoss]) -> None:
+        """Before a charge: raise what ``check`` raises of it, together with what the statement has paid."""
+        if self.check is not None:
+            self.check(sum(losses, self.loss))
 
     def add(self, losses: Iterable[PrivacyLoss], ids: Iterable[str]) -> None:
         """Write charges down. A charge of nothing has no id, and is none."""

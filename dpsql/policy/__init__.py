@@ -4,11 +4,12 @@ from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
 from dpsql.policy.first_database import database_to_write
+from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import Agreement
 from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit
 from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection, TableSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
-from dpsql.policy.proposal import first_policy, people_tables, units
+from dpsql.policy.proposal import first_policy, named_like_keys, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, METRICS, secret, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
@@ -42,12 +43,14 @@ __all__ = [
     "first_policy",
     "fit",
     "join",
+    "named_like_keys",
     "people_tables",
     "problems",
     "secret",
     "steps_of",
     "units",
     "unsaid",
+    "with_guessed_keys",
     "with_secret",
     "yaml_tree",
 ]

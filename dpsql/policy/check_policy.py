@@ -1,8 +1,8 @@
 """Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
 
 Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
-It reads the schema, the file's mode, and what was seen of keys that no constraint enforces; an engine's concerns say
-which tables cannot be read.
+It reads the schema, the file's mode, what was seen of keys that no constraint enforces, and how many
+people the owner's machine has counted; an engine's concerns say which tables cannot be read.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ def problems(
     looks: Looks | None = None,
     referring: Collection[tuple[str, str]] = (),
     agreed: Agreements | None = None,
+    people: int | None = None,
 ) -> list[Problem]:
     """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's warnings.
     ``looks`` tells whether rows keep to the keys in :attr:`dpsql.policy.declared_catalog.Fit.claims`, and ``agreed``
     whether they keep to :attr:`dpsql.policy.declared_catalog.Fit.agreements`. ``referring`` are those columns of
-    :func:`dpsql.policy.undeclared_people.unsaid` that seem to hold keys of people."""
+    :func:`dpsql.policy.undeclared_people.unsaid` that seem to hold keys of people. ``people`` is how many there are,
+    where they were counted; no problem tells their number."""
     found = fit(policy, schema, looks=looks, agreed=agreed)
     every = [
         *found.problems,
         *_database(policy, concerns, found),
-        *_budget(policy),
+        *_budget(policy, people),
         *_statement(policy),
         *_analysts(policy),
         *_tables(policy, schema, found),
@@ -69,12 +71,23 @@ def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterat
             yield Problem(join("tables", found.names[concern.table]), concern.text, concern.severity)
 
 
-def _budget(policy: Policy) -> Iterator[Problem]:
+def _budget(policy: Policy, people: int | None) -> Iterator[Problem]:
     budget = policy.budget
     if budget.epsilon > LARGE_EPSILON:
         text = f"epsilon {show(budget.epsilon)} promises next to nothing: values up to about 10 are in use"
         yield Problem("budget.epsilon", text, "warning")
-    if budget.delta > LARGE_DELTA:
+    deltas = {"delta": budget.delta}
+    if budget.lifetime is not None and budget.lifetime.delta is not None:
+        deltas["lifetime.delta"] = budget.lifetime.delta
+    reached = [key for key, delta in deltas.items() if people is not None and delta * max(people, 1) >= 1]
+    for key in reached:
+        small = f"1e-{len(str(people)) + 1}"
+        text = (
+            "at least 1 / number of people, whom this machine has counted: such a delta allows to give away all of one"
+            f" person. Write {small} or less"
+        )
+        yield Problem(f"budget.{key}", text, "error")
+    if budget.delta > LARGE_DELTA and "delta" not in reached:
         text = f"delta {show(budget.delta)} is large: it should be far below 1 / number of people, such as 1e-6"
         yield Problem("budget.delta", text, "warning")
     if budget.per is not None and policy.statement.epsilon <= _largest(policy):

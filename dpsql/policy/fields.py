@@ -263,6 +263,16 @@ def choice(options: Collection[str]) -> Callable[[object], str]:
     return choose
 
 
+def min_max(value: object) -> str:
+    """Where MIN and MAX come from. ``refused`` is the old name of ``picked``, and says what they are not.
+
+    >>> min_max("picked"), min_max("refused")
+    ('picked', 'picked')
+    """
+    word = single(value)
+    return "picked" if word == "refused" else choice(("picked", "declared"))(word)
+
+
 def text(value: object) -> str:
     found = str(single(value))
     if not found.strip() or "\0" in found:

@@ -60,7 +60,8 @@ def address_of(written: str) -> Address:
 
 
 def _tables_of_files(path: Path, start: Path) -> FirstDatabase:
-    """A folder's files as tables: those that differ by numbers alone are one table, any other is one by itself."""
+    """A folder's files as tables. Files that differ by numbers alone are one table, named after the folder; any other
+    is a table by itself, named after the file."""
     found = list(_patterns(path)) if path.is_dir() else [(path.name.split(".")[0], path)]
     if not found or not path.exists():
         hint = "its files end in .parquet, .csv or .tsv"
@@ -75,7 +76,8 @@ def _patterns(folder: Path) -> Iterator[tuple[str, Path]]:
     inner = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith((".", "_")))
     files = sorted(one for one in folder.iterdir() if one.is_file() and kind_of(one.name) is not None)
     partitioned = any("=" in one.name for one in inner)
-    if partitioned or (len({_stem(one) for one in files}) == 1 and not inner):
+    parts = len({_stem(one) for one in files}) == 1 and (len(files) > 1 or _is_part(files[0]))
+    if partitioned or (parts and not inner):
         inside = next((one for one in sorted(folder.rglob("*")) if kind_of(one.name) is not None), None)
         if inside is not None:
             yield folder.absolute().name, folder / ("**" if partitioned else "") / f"*{_end(inside)}"
@@ -93,6 +95,15 @@ def _stem(file: Path) -> str:
     True
     """
     return "part-" if file.name.startswith("part-") else re.sub(r"[0-9]+", "0", file.name)
+
+
+def _is_part(file: Path) -> bool:
+    """Whether a program has named a file by its number, so that the folder's name alone says what its rows are.
+
+    >>> _is_part(Path("part-00000.parquet")), _is_part(Path("data_0.parquet")), _is_part(Path("tests.csv"))
+    (True, True, False)
+    """
+    return re.fullmatch(r"(?i)(part|data|file)?[-_]?[0-9]+.*", file.name.split(".")[0]) is not None
 
 
 def _end(file: Path) -> str:

@@ -1,16 +1,21 @@
 """What an owner answers when a first policy is written: whom to protect, how many rows, which ranges.
 
-Guarantee: what is proposed follows from names and types alone, and nothing is ever proposed to be published.
+Guarantee: what is proposed follows from names and types alone, and nothing is ever proposed to be published. What an
+owner says is read as a policy reads it; what makes no sense is asked again, with the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from dpsql.engines import Schema, SchemaColumn
-from rewriter.declared import Kind
+from dpsql.engines import Schema, SchemaColumn, SchemaTable
+from dpsql.policy import fields
+from dpsql.policy.declared_literals import typed, typed_range
+from dpsql.policy.yaml_text import Written
+from rewriter.declared import Kind, Type
 
 EACH_ROW = "row"
 """What an owner says in place of a key where each row is about another person."""
@@ -24,21 +29,30 @@ _IDENTIFIES = re.compile(
     r"|login|password|token|ip|ip_?address|licen[cs]e_?plate|tax_?id|social_?security)(_|$)",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"\[?\s*([^,\s\[\]]+)\s*,\s*([^,\s\[\]]+)\s*\]?")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_LATER = "Empty: decide later"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAnswer:
+    """What an owner says of a column: the type of texts in a file, and a range or values, as they were written."""
+
+    type: str = ""
+    range: tuple[str, str] | None = None
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerAnswers:
-    """``unit`` is the key of the people, ``max_rows`` of tables, ``ranges`` of columns; what is missing stays open.
+    """``unit`` is the key of the people, ``max_rows`` of tables, ``columns`` what was said of them; what is missing
+    stays open.
 
     ``each_row``: there is no such key, since each row is about another person.
     """
 
     unit: tuple[str, str] | None = None
     max_rows: Mapping[str, int] = field(default_factory=dict)
-    ranges: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    columns: Mapping[tuple[str, str], ColumnAnswer] = field(default_factory=dict)
     each_row: bool = False
 
 
@@ -52,53 +66,136 @@ def identifies(column: SchemaColumn) -> bool:
     return column.type is not None and column.type.kind is Kind.TEXT and bool(_IDENTIFIES.search(column.name))
 
 
-def asked_unit(candidates: list[str], schema: Schema, ask: Ask) -> tuple[str, str] | str | None:
-    """Whose privacy is kept, among the keys that were found or any other column; or ``row``."""
-    others = f" (or {', '.join(candidates[1:6])})" if len(candidates) > 1 else ""
-    while said := ask(
-        f"Whose privacy is kept? The key of the people, or row where each row is a person{others}",
-        candidates[0] if candidates else "",
-    ):
-        if said.strip() == EACH_ROW:
+def asked_unit(
+    candidates: Sequence[str], named: Sequence[str], schema: Schema, ask: Ask, *, rows: bool = True
+) -> tuple[str, str] | str | None:
+    """Whose privacy is kept: one of the keys that were found, a column that is ``named`` like a key, any other, or
+    ``row``. Without ``rows``, those of the database cannot be told apart. None where the owner decides later."""
+
+    def read(said: str) -> tuple[str, str] | str:
+        if said == EACH_ROW:
+            if not rows:
+                raise ValueError(
+                    "rows of files cannot be told apart: load them into a DuckDB file first, or name a key"
+                )
             return EACH_ROW
-        table, _, column = said.strip().partition(".")
-        if table in schema.tables and column in schema.tables[table].columns:
-            return table, column
+        table, _, column = said.rpartition(".")
+        if table not in schema.tables:
+            raise ValueError(
+                f"there is no table {table or said!r}: write table.column, with one of {_some(schema.tables)}"
+            )
+        if column not in schema.tables[table].columns:
+            columns = _some(schema.tables[table].columns)
+            raise ValueError(f"{table} has no column {column!r}: it has {columns}")
+        return table, column
+
+    others = [*candidates[1:6], *named]
+    either = ", or row where each row is a person" if rows else ""
+    also = (
+        f" (or {', '.join(others)})" if candidates and others else f" (perhaps {', '.join(others)})" if others else ""
+    )
+    question = f"Whose privacy is kept? The key of the people{either}{also}"
+    return _asked(question, candidates[0] if candidates else "", read, ask)
+
+
+def asked_bounds(
+    unit: tuple[str, str], tables: Mapping[str, bool], schema: Schema, ask: Ask, untyped: Collection[str] = ()
+) -> OwnerAnswers:
+    """The bounds of tables that are declared for a unit; True for those of which a person may have several rows. The
+    columns of ``untyped`` tables are texts of files, which may hold something else."""
+    max_rows: dict[str, int] = {}
+    columns: dict[tuple[str, str], ColumnAnswer] = {}
+    for name, several in tables.items():
+        table = schema.tables[name]
+        if several:
+            question = f"How many rows of {name} count of one person at most? {_LATER}"
+            if (most := _asked(question, "", lambda said: fields.count(Written(said)), ask)) is not None:
+                max_rows[name] = most
+        for column in _bounded(table, unit):
+            said = _asked_column(f"{name}.{column.name}", column, ask, untyped=name in untyped)
+            if said != ColumnAnswer():
+                columns[name, column.name] = said
+    return OwnerAnswers(unit, max_rows, columns)
+
+
+def _bounded(table: SchemaTable, unit: tuple[str, str]) -> list[SchemaColumn]:
+    """The columns whose values a policy may bound: no keys, and none that is left out."""
+    keys = {column for key in table.foreign_keys for column in key.columns} | {*table.primary_key}
+    return [
+        column
+        for column in table.columns.values()
+        if column.type is not None
+        and column.name not in keys
+        and (table.name, column.name) != unit
+        and not identifies(column)
+    ]
+
+
+def _asked_column(name: str, column: SchemaColumn, ask: Ask, *, untyped: bool) -> ColumnAnswer:
+    kind, written = column.type, ""
+    if untyped:
+        question = f"What does {name} hold? text, integer, double, decimal(12, 2), date, timestamp or boolean"
+        kind = _asked(question, "text", lambda said: fields.column_type(Written(said)), ask) or kind
+        written = "" if kind is None or kind.kind is Kind.TEXT else str(kind)
+    if kind is None:
+        return ColumnAnswer()
+    if kind.temporal:
+        example = "2020-01-01, 2025-12-31 or 2020-01-01, now"
+        question = f"Earliest and latest {name}, as {example}? {_LATER}"
+        return ColumnAnswer(written, _asked(question, "", lambda said: _ends(said, kind, example), ask))
+    if kind.numeric:
+        question = f"Lowest and highest {name}, as 0, 100? {_LATER}"
+        return ColumnAnswer(written, _asked(question, "", lambda said: _ends(said, kind, "0, 100"), ask))
+    if kind.kind is Kind.TEXT:
+        question = f"Every value that {name} may have, as red, green? {_LATER}"
+        return ColumnAnswer(written, None, _asked(question, "", lambda said: _values(said, kind), ask) or ())
+    return ColumnAnswer(written)
+
+
+def _asked(question: str, proposal: str, read: Callable[[str], _T], ask: Ask) -> _T | None:
+    """What an owner says, as soon as it makes sense; None where nothing is said."""
+    asked = question
+    while said := ask(asked, proposal).strip():
+        try:
+            return read(said)
+        except ValueError as reason:
+            asked = f"{reason}.\n{question}"
     return None
 
 
-def asked_bounds(tables: Mapping[str, bool], schema: Schema, ask: Ask) -> OwnerAnswers:
-    """The bounds of tables that are declared; True for those of which a person may have several rows."""
-    max_rows: dict[str, int] = {}
-    ranges: dict[tuple[str, str], str] = {}
-    for name, several in tables.items():
-        if several:
-            said = ask(f"How many rows of {name} count of one person at most? Empty: decide later", "")
-            if said.isdigit() and int(said) > 0:
-                max_rows[name] = int(said)
-        keys = {column for key in schema.tables[name].foreign_keys for column in key.columns}
-        for column in schema.tables[name].columns.values():
-            kind = column.type
-            if kind is None or not (kind.numeric or kind.temporal) or column.name in keys:
-                continue
-            if column.name in schema.tables[name].primary_key:
-                continue
-            said = ask(f"Lowest and highest {name}.{column.name}, as 0, 100? Empty: decide later", "")
-            if (found := _ends(said, temporal=kind.temporal)) is not None:
-                ranges[name, column.name] = found
-    return OwnerAnswers(None, max_rows, ranges)
+def _ends(said: str, kind: Type, example: str) -> tuple[str, str]:
+    """A range as a policy reads it. Raises ValueError.
 
-
-def _ends(said: str, *, temporal: bool) -> str | None:
-    """A range as a policy spells it; None for what is none.
-
-    >>> _ends("0, 120", temporal=False), _ends("[2020-01-01,2025-12-31]", temporal=True), _ends("9, 1", temporal=False)
-    ('{range: [0, 120]}', '{range: [2020-01-01, 2025-12-31]}', None)
+    >>> from rewriter.declared import DATE, INTEGER
+    >>> _ends("[0, 120]", INTEGER, "0, 100"), _ends("2020-01-01, now", DATE, "")
+    (('0', '120'), ('2020-01-01', 'now'))
+    >>> _ends("0-100", INTEGER, "0, 100")
+    Traceback (most recent call last):
+    ValueError: '0-100' is not two values with a comma between: write 0, 100
     """
-    found = _ENDS.fullmatch(said.strip())
-    form = _DAY if temporal else _NUMBER
-    if found is None or not all(form.fullmatch(end) for end in found.groups()):
-        return None
-    low, high = found.groups()
-    ordered = low <= high if temporal else float(low) <= float(high)
-    return f"{{range: [{low}, {high}]}}" if ordered else None
+    parts = [part.strip() for part in said.strip("[] ").split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(f"{said[:40]!r} is not two values with a comma between: write {example}")
+    low, high = fields.ends([Written(part) for part in parts])
+    follows = fields.ahead(high) is not None
+    typed_range(low, low if follows else high, kind)
+    return str(low), str(high)
+
+
+def _values(said: str, kind: Type) -> tuple[str, ...]:
+    """Listed values. Raises ValueError."""
+    found = [part.strip() for part in said.strip("[] ").split(",")]
+    if not all(found):
+        raise ValueError(f"{said[:40]!r} has an empty value: write values with commas between, such as red, green")
+    if len({*found}) < len(found):
+        raise ValueError(
+            f"{next(one for one in found if found.count(one) > 1)!r} is there twice: write each value once"
+        )
+    for one in found:
+        typed(Written(one), kind)
+    return tuple(found)
+
+
+def _some(names: Collection[str]) -> str:
+    shown = ", ".join([*names][:8])
+    return f"{shown}, …" if len(names) > 8 else shown

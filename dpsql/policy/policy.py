@@ -45,7 +45,7 @@ SELECTIONS = 1000
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
 Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
-MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
+MinMax = Annotated[Literal["picked", "declared"], BeforeValidator(fields.min_max)]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
@@ -436,9 +436,9 @@ class Policy(_Section):
     where that costs less over so long than buying all of it at each refresh."""
     releases: Releases | None = None
     """Where answers are kept to be given again, if not beside the ledger."""
-    minmax: MinMax = "refused"
-    """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
-    data, approximately."""
+    minmax: MinMax = "picked"
+    """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `picked`: they are picked from the
+    data, approximately, at a price."""
     previews: Previews = "empty"
     """What a SELECT of a few rows (`LIMIT`) is answered, as tools send to see what is there: `empty`, its columns and
     no row, at no price; or `refuse`."""

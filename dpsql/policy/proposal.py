@@ -17,7 +17,7 @@ from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.policy.first_database import address_of
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
-from dpsql.policy.owner_answers import OwnerAnswers, identifies
+from dpsql.policy.owner_answers import ColumnAnswer, OwnerAnswers, identifies
 from dpsql.policy.policy import TableSection
 from dpsql.policy.unit_path import foreign_key_paths, joinable
 from rewriter.declared import Hop, Kind
@@ -168,7 +168,7 @@ _LIKE_A_KEY = re.compile(
 )
 
 
-def _named_like_keys(schema: Schema) -> list[str]:
+def named_like_keys(schema: Schema) -> list[str]:
     """Columns that are named like the key of somebody, for a person who has several rows of one table."""
     named = [
         f"{table.name}.{name}"
@@ -183,7 +183,7 @@ def _unit(candidates: list[Candidate], schema: Schema) -> Iterator[str]:
     yield "# Whose privacy is kept: the key of the people, or row if each row is about another person."
     if not candidates:
         yield "privacy_unit:  # DECIDE: no key that others refer to was found. Write table.column, or row"
-        if named := _named_like_keys(schema):
+        if named := named_like_keys(schema):
             yield f"# Columns that are named like keys: {', '.join(named)}. A person may have several rows there, then"
             yield "# give max_rows. With the right one: dpsql init --unit TABLE.COLUMN"
         return
@@ -359,7 +359,8 @@ class _Draft:
                 rows.append((f"      # {name}: left out, since it is named like what identifies people", ""))
             else:
                 shown.add(column.name.lower())
-                domain = self.answers.ranges.get((table.name, column.name)) or _domain(column)
+                said = self.answers.columns.get((table.name, column.name))
+                domain = _declared(said) if said is not None else _domain(column)
                 rows.append((f"      {name}: {domain or '{}'}", "" if domain else self._hint(table, column)))
         width = max((len(left) for left, hint in rows if hint), default=0)
         for left, hint in rows:
@@ -430,6 +431,20 @@ def _listed(names: list[str]) -> str:
 def _steps(path: tuple[Hop, ...]) -> str:
     steps = [_quoted(f"{hop.column} -> {hop.parent}.{hop.parent_column}", _STEP) for hop in path]
     return steps[0] if len(steps) == 1 else f"[{', '.join(steps)}]"
+
+
+def _declared(said: ColumnAnswer) -> str:
+    """What an owner says of a column, as a policy spells it.
+
+    >>> _declared(ColumnAnswer("date", ("2020-01-01", "now"))), _declared(ColumnAnswer(values=("DE", "a: b")))
+    ('{type: date, range: [2020-01-01, now]}', "{values: [DE, 'a: b']}")
+    """
+    parts = [f"type: {_quoted(said.type)}"] if said.type else []
+    if said.range is not None:
+        parts.append(f"range: [{', '.join(said.range)}]")
+    if said.values:
+        parts.append(f"values: [{', '.join(map(_quoted, said.values))}]")
+    return f"{{{', '.join(parts)}}}"
 
 
 def _domain(column: SchemaColumn) -> str:

@@ -69,6 +69,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "guide",
         "init",
         "ledger",
+        "mcp",
         "passwd",
         "profile",
         "query",
@@ -77,9 +78,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["serve"], ["query"], ["query", "p", "s", "--format", "xml"], ["demo", "--what"]]
-)
+@pytest.mark.parametrize("words", [["serve"], ["query"], ["query", "p", "s", "--format", "xml"], ["demo", "--what"]])
 def test_a_wrong_command_line_exits_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
@@ -257,9 +256,32 @@ def test_the_budget_is_told_by_analyst_table_and_day(run: Run, policy: Path) -> 
     told = run("budget", policy).out
     assert "Charges:  3" in told
     assert re.search(r"^ana +2 +the total", told, re.MULTILINE)
-    assert re.search(r"^guest +1 +ε = 1\.25 +\d+ % +\d", told, re.MULTILINE)
+    assert re.search(r"^guest +1 +ε = 1\.25 +[\d.]+ % +\d", told, re.MULTILINE)
     assert re.search(r"^visit +1 ", told, re.MULTILINE)
     assert re.search(r"^\d{4}-\d\d-\d\d +3 ", told, re.MULTILINE)
+
+
+# dpsql alone, guide
+
+
+def test_dpsql_alone_is_help(run: Run) -> None:
+    alone = run()
+    assert (alone.code, alone.err, alone.out) == (0, "", parser().format_help())
+    assert "check" in alone.out
+
+
+def test_the_guide_on_a_terminal_has_no_links_that_lead_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    for page, heading in ((), "The guide"), (("error-bars",), "Error bars"):
+        assert main(["guide", *page]) == 0
+        shown = capsys.readouterr().out
+        assert heading in shown
+        assert ".md" not in shown
+        assert "](" not in shown
+        assert "|---" not in shown, "tables are drawn"
 
 
 # init, check
@@ -288,6 +310,51 @@ def test_check_names_the_key_path_of_a_problem(run: Run, policy: Path, before: s
     done = run("check", policy)
     assert done.code == 1
     assert re.search(f"^error: {re.escape(path)}", done.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("ledger", "reason"),
+    [
+        ("nowhere/clinic.ledger", "there is no folder"),
+        (clinic.DATABASE, "the ledger is a file of the data itself"),
+        (f"./{clinic.DATABASE}", "the ledger is a file of the data itself"),
+        ("..", "is a folder"),
+        ("words.txt", "the file is damaged, or no ledger"),
+    ],
+)
+def test_check_tries_the_ledger_and_makes_none(run: Run, policy: Path, ledger: str, reason: str) -> None:
+    (policy.parent / "words.txt").write_text("no ledger")
+    policy.write_text(re.sub("ledger: .*", f"ledger: 'sqlite:{ledger}'", policy.read_text()))
+    done = run("check", policy)
+    assert done.code == 1
+    (found,) = re.findall("^error: (.*)", done.out, re.MULTILINE)
+    assert found.startswith("ledger: ")
+    assert reason in found
+    policy.write_text(re.sub("ledger: .*", "ledger: sqlite:none.ledger", policy.read_text()))
+    assert run("check", policy).code == 0
+    assert not (policy.parent / "none.ledger").exists()
+
+
+@pytest.mark.parametrize("unit", ["patient.id", "row"])
+def test_check_fails_where_delta_is_one_person_in_all(run: Run, policy: Path, unit: str) -> None:
+    with duckdb.connect(str(policy.parent / clinic.DATABASE), read_only=True) as database:
+        people = max(
+            database.execute("SELECT (SELECT count(*) FROM patient), (SELECT count(*) FROM visit)").fetchone() or ()
+        )
+        if unit != "row":
+            (people,) = database.execute("SELECT count(DISTINCT id) FROM patient").fetchone() or (0,)
+    text = policy.read_text()
+    if unit == "row":
+        text = re.sub("(privacy_unit: ).*", r"\1row", text)
+        text = re.sub(r"\n *(unit|max_rows|max_groups|max_rows_per_group): .*", "", text)
+        text = re.sub(r", max_(total|distinct): [0-9]+", "", text)
+    for part, code in ((1 / people, 1), (0.9 / people, 0)):
+        policy.write_text(text.replace("delta: 1e-6", f"delta: {part + 1e-12:.12f}", 1))
+        done = run("check", policy)
+        assert (done.code, "error: budget.delta: at least 1 / number of people" in done.out) == (code, bool(code)), (
+            done.out
+        )
+        assert str(people) not in done.out, "a problem may be passed on"
 
 
 def test_init_writes_a_policy_beside_the_place_it_is_for(run: Run, policy: Path) -> None:
@@ -352,5 +419,5 @@ def test_csv_tells_null_from_the_empty_text_and_quotes_what_must_be() -> None:
 def test_json_is_standard_and_loses_no_column() -> None:
     told = json.loads(as_json(ODD), parse_constant=pytest.fail)
     assert told["rows"] == [['say "hi"\n', 2**62, None, 100.0, None], ["", None, 0.1, 0.1, None]]
-    assert told["margins"][0][1] is None
+    assert told["margins"][0][1] == "?"
     assert told["columns"][3] == {"name": "cost", "type": "decimal(8,2)"}

@@ -86,8 +86,19 @@ def test_from_sign_in_to_a_chart(page: Page) -> None:
     expect(page.locator("#answered svg:visible")).to_be_visible()
     assert page.locator("#answered .wide-place .whisker").count() == 18
     assert page.locator("#answered td .margin").count() == 6
-    expect(page.locator("#explained")).to_contain_text("Free")
+    expect(page.locator("#explained")).to_contain_text("You have this answer")
+    expect(page.locator("#answered .paid")).to_contain_text("Paid: ")
+    for seen in ("#answered .paid", "#answered svg:visible"):
+        expect(page.locator(seen).first).to_be_in_viewport()
     assert budget(page) < before
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download as CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "region,n,n_low,n_high"
+    assert len(lines) == 7
+    for line in lines[1:]:
+        _, n, low, high = line.split(",")
+        assert float(low) <= float(n) <= float(high)
     kept(page, "answer")
     page.get_by_role("link", name="History").click()
     expect(page.locator("td code").first).to_contain_text("region")
@@ -108,12 +119,15 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.keyboard.type(ANALYST[1])
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Tables")).to_be_visible()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.id") == "sql":
+    expect(page.get_by_label("Your question in SQL")).to_be_focused()
+    page.get_by_role("link", name="Ask").focus()
+    for _ in range(20):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate("document.activeElement.className") == "skip":
             break
+    expect(page.get_by_role("link", name="Skip to the editor")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your question in SQL")).to_be_focused()
     page.keyboard.type("SELECT smo", delay=20)
     expect(page.get_by_role("option").first).to_contain_text("smoker")
     kept(page, "completion")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import httpx
@@ -103,10 +104,25 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         assert answer.count('class="whisker"') >= 2 * 3 * 5
         assert len(re.findall(r'<span class="margin">± [\d.,]+</span>', answer)) >= 10
         assert "Paid: 2.1 % of the total budget" in answer
+        assert "<details" not in answer, "what is to be known of an answer is not folded away"
         assert "Free" in asked(browser, "/explain", BY_REGION)
         history = browser.get("/history").text
         assert "AVG(weight_kg)" in history
         assert ">free</a>" in history
+
+
+def test_a_number_without_an_interval_says_so(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        answer = asked(browser, "/answer", "SELECT MODE() WITHIN GROUP (ORDER BY birth_year) AS m FROM patient")
+        sure = asked(browser, "/answer", "SELECT COUNT(*) AS n FROM patient")
+    assert "± ? one that is not known" not in sure
+    coded = re.findall(r'href="data:text/csv;base64,([^"]+)"', sure)
+    header, row = base64.b64decode(coded[0]).decode().splitlines()
+    n, low, high = map(int, row.split(","))
+    assert header == "n,n_low,n_high"
+    assert low <= n <= high
+    assert "± ?</span>" in answer
+    assert "± ? one that is not known" in answer
 
 
 def test_an_array_tells_the_error_of_each_item_before(console: Watched) -> None:

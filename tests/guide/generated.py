@@ -44,6 +44,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.part: "part, between 0 and 1",
     fields.count: "whole number, from 1",
     fields.seconds: "seconds, up to 86,400",
+    fields.min_max: "`picked`, `declared`",
     fields.mebibytes: "size such as `512MB` or `4GB`",
     fields.flag: "`true` or `false`",
     fields.text: "text",

@@ -55,8 +55,14 @@
     try {
       await put(answered, await send("/answer"));
       const left = document.getElementById("new-budget");
-      if (left) document.getElementById("budget").replaceChildren(left.content.cloneNode(true));
-      explain();
+      if (left) {
+        document.getElementById("budget").replaceChildren(left.content.cloneNode(true));
+        // What was told before the purchase is over: an explanation on its way is not shown, and the answer comes into view.
+        clearTimeout(waiting);
+        number += 1;
+        explained.replaceChildren(document.getElementById("bought").content.cloneNode(true));
+      }
+      document.getElementById("after").scrollIntoView({ block: "start" });
     } catch (problem) {
       say(answered, "the server cannot be reached; look into History before you ask again");
     } finally {

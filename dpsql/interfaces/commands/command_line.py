@@ -142,6 +142,16 @@ def parser() -> argparse.ArgumentParser:
         help="how long statements may go on at the end (%(default)s)",
     )
 
+    mcp = commands.add_parser("mcp", help="let a language-model agent ask, over stdin and stdout; needs dpsql[mcp]")
+    _policy(mcp)
+    mcp.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
+    mcp.add_argument(
+        "--epsilon-limit",
+        required=True,
+        metavar="E",
+        help="the ε that all answers of one session have together, counted like a budget",
+    )
+
     passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
     passwd.add_argument("name", metavar="NAME", help="the analyst")
 
@@ -222,6 +232,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql serve policy.yaml --console-port 8080",
         "dpsql serve policy.yaml --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem --audit audit.jsonl",
     ),
+    "mcp": ("dpsql mcp policy.yaml --analyst ana --epsilon-limit 2",),
     "passwd": ("dpsql passwd ana",),
     "randomize": (
         "dpsql randomize answers.csv --column smoker --values yes,no --response 1.1 --output reports.csv",

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show ± gets a question mark, not a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    options = parser().parse_args(arguments)
+    known = parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        known.print_help()
+        return DONE
+    options = known.parse_args(arguments)
     try:
         return _COMMANDS[options.command](options)
     except BrokenPipeError:
@@ -87,7 +90,17 @@ def _init(options: argparse.Namespace) -> int:
 
 def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
     """What the owner says of a first policy: on the command line, and at a terminal when asked."""
-    from dpsql.policy import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit, people_tables, units
+    from dpsql.engines import kind_of
+    from dpsql.policy import (
+        EACH_ROW,
+        OwnerAnswers,
+        asked_bounds,
+        asked_unit,
+        named_like_keys,
+        people_tables,
+        units,
+        with_guessed_keys,
+    )
 
     unit: tuple[str, str] | None = None
     if options.unit == EACH_ROW:
@@ -111,14 +124,20 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         sys.stderr.flush()
         return sys.stdin.readline().strip() or proposal
 
-    said = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
+    if files:
+        schema = with_guessed_keys(schema)
+    candidates = [str(one) for one in units(schema)]
+    named = [one for one in named_like_keys(schema) if one not in candidates]
+    said = unit or asked_unit(candidates, named, schema, ask, rows=not files)
     if said is None or isinstance(said, str):
         return OwnerAnswers(each_row=said is not None)
-    return replace(asked_bounds(people_tables(schema, said, files), schema, ask), unit=said)
+    # Parquet says what its columns hold; other files hold texts.
+    untyped = {table for table, file in files.items() if kind_of(file) != "parquet"}
+    return asked_bounds(said, people_tables(schema, said, files), schema, ask, untyped)
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.opened import agreeing, engine_of, look_at, referring
+    from dpsql.opened import agreeing, engine_of, ledger_problems, look_at, people_of, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
     try:
@@ -133,10 +152,12 @@ def _check(options: argparse.Namespace) -> int:
             unreadable = engine.unreadable(declared_columns(fitted.catalog))
             looks = look_at(engine, fitted.claims, seconds)
             agreed = agreeing(engine, fitted.agreements, seconds)
-            people = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
-            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people, agreed))
+            keys = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
+            people = None if fitted.problems else people_of(engine, fitted.catalog, seconds)
+            found = problems(policy, schema, (*engine.concerns(), *unreadable), looks, keys, agreed, people)
         finally:
             engine.close()
+        found = [*ledger_problems(policy), *found]
     for problem in found:
         print(f"{problem.severity}: {problem}")
     errors = sum(problem.severity == "error" for problem in found)
@@ -256,6 +277,24 @@ def _certificate(options: argparse.Namespace) -> Certificate | None:
     return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    try:
+        from dpsql.interfaces.mcp_server import mcp_server
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        raise OperationalError(f"dpsql mcp needs {name}", sqlstate="58P01", hint=install("mcp")) from None
+    from dpsql.interfaces.agent_session import AgentSession, limit_of
+    from dpsql.proxy import Proxy
+
+    limit = limit_of(options.epsilon_limit)
+    proxy = Proxy.open(options.policy)
+    try:
+        mcp_server(AgentSession(proxy, options.analyst, limit)).run()
+    finally:
+        proxy.close()
+    return DONE
+
+
 def _passwd(options: argparse.Namespace) -> int:
     from getpass import getpass
 
@@ -366,13 +405,13 @@ def _forget(options: argparse.Namespace) -> int:
 
 def _guide(options: argparse.Namespace) -> int:
     """Drawn on a terminal; as it is where another program reads."""
-    from dpsql.guide import CONTENTS, page
+    from dpsql.guide import CONTENTS, page, without_links
 
     text = page(options.page or CONTENTS)
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        _console().print(Markdown(text))
+        _console().print(Markdown(without_links(text)))
     else:
         sys.stdout.write(text)
     return DONE
@@ -388,6 +427,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "explain": _explain,
     "serve": _serve,
+    "mcp": _mcp,
     "passwd": _passwd,
     "randomize": _randomize,
     "budget": _budget,

@@ -111,7 +111,7 @@ tables:
   patient:
     columns:
       id: {{}}
-      sex: {{values: [F, M]}}           # listed groups always appear, empty ones too
+      sex: {{values: [F, M]}}           # listed groups are shown even if empty
       birth_year: {{range: [1920, 2025]}}
       height_cm: {{range: [40, 220]}}   # values are moved into the range before they are summed
       weight_kg: {{range: [2, 200]}}

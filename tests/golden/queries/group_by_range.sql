@@ -1,4 +1,4 @@
--- Every year of the range, empty ones too.
+-- Every year of the range, shown even if empty.
 SELECT birth_year, COUNT(*) FROM patient GROUP BY birth_year;
 
 -- ----
