@@ -109,6 +109,13 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         assert ">free</a>" in history
 
 
+def test_what_a_price_cannot_show_is_told_before_it_is_bought(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        assert "Look before you buy" not in asked(browser, "/explain", BY_REGION, "1")
+        told = asked(browser, "/explain", BY_REGION, "0.001")
+        assert re.search(r"Look before you buy:</strong> at this price, .* is ± .* cannot be told from nobody", told)
+
+
 def test_an_array_tells_the_error_of_each_item_before(console: Watched) -> None:
     regression = "SELECT LINREGR(weight_kg, ARRAY[1, height_cm]) AS line FROM patient"
     with console.signed_in(ANALYST) as browser:
