@@ -111,8 +111,9 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
 
 def test_what_a_price_cannot_show_is_told_before_it_is_bought(console: Watched) -> None:
     with console.signed_in(ANALYST) as browser:
-        assert "Look before you buy" not in asked(browser, "/explain", BY_REGION, "1")
-        told = asked(browser, "/explain", BY_REGION, "0.001")
+        heavy = "SELECT region, COUNT(*) AS n FROM patient WHERE weight_kg > 61 GROUP BY region"
+        assert "Look before you buy" not in asked(browser, "/explain", heavy, "1")
+        told = asked(browser, "/explain", heavy, "0.001")
         assert re.search(r"Look before you buy:</strong> at this price, .* is ± .* cannot be told from nobody", told)
 
 
