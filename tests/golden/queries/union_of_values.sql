@@ -105,11 +105,7 @@ ORDER BY
 
 -- outer
 SELECT
-  COUNT(*) AS "count"
-FROM (
-  SELECT
-    dpsql_release_0.k0 AS "reason"
-  FROM dpsql_release_0
-  WHERE
-    dpsql_release_0.dpsql_present_0
-) AS t;
+  COALESCE(MAX(dpsql_groups), 0) AS "count"
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_counted_0;
