@@ -59,6 +59,7 @@ def explained(
         epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
         remaining_after=budget_after(price),
         notices=tuple(dict.fromkeys(chain(stage_notes(stages), *(one.notices for one in (*before, last))))),
+        unseen=tuple(dict.fromkeys(chain.from_iterable(one.unseen for one in (*before, last)))),
         render=_rendered,
         draw=_drawn,
         advise=partial(_better, answering, prepared, settings, price, planned),
@@ -71,6 +72,7 @@ class _ExplainedStage:
     expected: tuple[float | None, ...]
     items: tuple[tuple[float | None, ...], ...]
     notices: tuple[str, ...]
+    unseen: tuple[str, ...]
 
 
 def _explained(answering: Answering, stage: Stage, settings: Settings) -> _ExplainedStage:
@@ -92,7 +94,7 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         items = _expected_items(answering, prepared, priced.calibrations, settings)
     beyond = answering.profiles.notes(one.plan for one in priced.calibrations)
     told = (*settled.notices, *notes, *notices(priced), *beyond)
-    return _ExplainedStage(_releases(prepared, priced), expected, items, told)
+    return _ExplainedStage(_releases(prepared, priced), expected, items, told, priced.unseen)
 
 
 @collecting_rarely()

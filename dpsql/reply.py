@@ -128,7 +128,8 @@ class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before; ``expected_items`` those of
-    the items of arrays, for each column, and () where no column has any. ``render`` draws it: as text it
+    the items of arrays, for each column, and () where no column has any. ``unseen`` are those of the notices that say
+    what the price cannot show. ``render`` draws it: as text it
     is what EXPLAIN answers. ``draw`` makes HTML of it. ``advise`` plans what would be better, which takes some
     milliseconds.
     """
@@ -145,6 +146,7 @@ class Explanation:
     draw: Callable[[Explanation], str] = field(repr=False, compare=False)
     advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
     expected_items: tuple[tuple[float | None, ...], ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def better(self) -> tuple[Better, ...]:
@@ -197,6 +199,7 @@ class Explanation:
                 for one in self.better
             ],
             "notices": list(self.notices),
+            "unseen": list(self.unseen),
         }
         return json.dumps([_finite(told)], ensure_ascii=False, allow_nan=False)
 

@@ -42,7 +42,17 @@ from rewriter.planner import (
 )
 from rewriter.query import canonical
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
-from rewriter.release import Query, Ranked, Split, aggregate_name, margin_name, mark_name
+from rewriter.release import (
+    COUNTED_GROUPS,
+    KeptGroups,
+    Query,
+    Ranked,
+    Split,
+    aggregate_name,
+    group_mean_name,
+    margin_name,
+    mark_name,
+)
 from rewriter.split import Empty, split
 from rewriter.statement import Shown, at_instant, without_ends
 
@@ -311,6 +321,8 @@ def _tables(
         measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
+        if any(presence.kept is KeptGroups.COUNTED for presence in shape.presences):
+            columns |= {COUNTED_GROUPS: BIGINT, **{group_mean_name(output.name): DOUBLE for output in outputs}}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in parted.tables:

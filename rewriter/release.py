@@ -301,6 +301,8 @@ class KeptGroups(StrEnum):
     """All but the ends of ordered keys that neighbouring groups show to be empty: for a reader."""
     PRESENT = "present"
     """Those with rows, where that is clear of all of them, else those that are shown: for a SELECT above."""
+    COUNTED = "counted"
+    """Those between the ends, of which an estimate says how many have rows: for COUNT and AVG over all groups."""
     CERTAIN = "certain"
     """Those whose own number of rows shows that somebody is in them: only where a session asks for that."""
 
@@ -459,6 +461,25 @@ _MARGIN = "_margin"
 def margin_name(column: str) -> str:
     """The column with the margins of a released column, for what compares a number with its noise."""
     return f"{column}{_MARGIN}"
+
+
+COUNTED_GROUPS = f"{RESERVED}groups"
+"""The column of a release that says, in every row, how many groups have rows."""
+
+
+def group_mean_name(column: str) -> str:
+    """The column that has, in every row, the mean of a released column over the groups that have rows."""
+    return f"{RESERVED}mean_{column}"
+
+
+def is_over_groups(column: str) -> bool:
+    """Whether a column is one of these two."""
+    return column == COUNTED_GROUPS or column.startswith(group_mean_name(""))
+
+
+def end_name(column: str, *, up: bool) -> str:
+    """The column with an end of the interval of such a column."""
+    return f"{column}_{'high' if up else 'low'}"
 
 
 def key_name(place: int) -> str:

@@ -7,14 +7,13 @@ the one that fits, so that no figure is cut off nor too small to read.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from dpsql.console.questions import Result, ShownColumn
-from dpsql.releases import Cell, cell
+from dpsql.releases import as_days, cell, unbroken
 
 BOTTOM, TOP = 46.0, 14.0
 MOST_BARS = 40
@@ -55,7 +54,7 @@ def charts(result: Result) -> tuple[str, ...]:
         marks = [one for row, name in zip(rows, names, strict=True) if (one := _mark(column, row, name)) is not None]
         if along:
             times = {
-                name: time for row, name in zip(rows, names, strict=True) if (time := _time(labels[0].values[row]))
+                name: time for row, name in zip(rows, names, strict=True) if (time := as_days(labels[0].values[row]))
             }
             points = sorted((times[one[0]], *one) for one in marks if one[0] in times)
             found.append(line_chart(column.name, points[:MOST_POINTS]))
@@ -66,13 +65,6 @@ def charts(result: Result) -> tuple[str, ...]:
 
 Mark = tuple[str, float, float, float]
 """A name, a value, and the ends of its interval."""
-
-
-def _time(value: Cell) -> float | None:
-    """A day, or a time, as a number of days."""
-    if isinstance(value, datetime.datetime):
-        return value.toordinal() + (value.hour * 60 + value.minute) / 1440
-    return float(value.toordinal()) if isinstance(value, datetime.date) else None
 
 
 def _is_plain_number(column: ShownColumn) -> bool:
@@ -125,7 +117,7 @@ def _bars(frame: ChartFrame, marks: Sequence[Mark]) -> list[str]:
 
 
 def line_chart(title: str, points: Sequence[tuple[float, str, float, float, float]]) -> str:
-    """A line along time, with a band from the lower to the upper ends."""
+    """A line along time, with a band from the lower to the upper ends. It breaks where a group is missing."""
     if len(points) < 2 or points[0][0] == points[-1][0]:
         return ""
     return _figure(f"{title} with its 95 % band", lambda frame: _lines(frame, points))
@@ -134,12 +126,23 @@ def line_chart(title: str, points: Sequence[tuple[float, str, float, float, floa
 def _lines(frame: ChartFrame, points: Sequence[tuple[float, str, float, float, float]]) -> list[str]:
     scale = _Scale.of(frame, [end for point in points for end in point[3:]])
     across = frame.across(points[0][0], points[-1][0])
-    above = [f"{across(point[0]):.1f},{scale.place(point[4]):.1f}" for point in points]
-    below = [f"{across(point[0]):.1f},{scale.place(point[3]):.1f}" for point in reversed(points)]
-    line = [f"{across(point[0]):.1f},{scale.place(point[2]):.1f}" for point in points]
-    parts = [*_axis(scale), f'<polygon class="band" points="{" ".join([*above, *below])}"/>']
-    parts.append(f'<polyline class="line" points="{" ".join(line)}"/>')
-    for point in points if len(points) <= 120 else ():
+    line, below, above = (
+        [f"{across(point[0]):.1f},{scale.place(height):.1f}" for point, height in zip(points, heights, strict=True)]
+        for heights in zip(*(point[2:] for point in points), strict=True)
+    )
+    parts = _axis(scale)
+    alone = set()
+    for places in unbroken([point[0] for point in points]):
+        own = slice(places.start, places.stop)
+        if len(places) == 1:
+            alone.add(places.start)
+            time, _, _, low, high = points[places.start]
+            middle = across(time)
+            parts.append(_line("whisker", middle, scale.place(low), middle, scale.place(high)))
+            continue
+        parts.append(f'<polygon class="band" points="{" ".join([*above[own], *reversed(below[own])])}"/>')
+        parts.append(f'<polyline class="line" points="{" ".join(line[own])}"/>')
+    for point in (one for at, one in enumerate(points) if len(points) <= 120 or at in alone):
         told = f"{point[1]}: {cell(point[2], point[4] - point[2])}"
         parts.append(
             f'<circle class="dot" cx="{across(point[0]):.1f}" cy="{scale.place(point[2]):.1f}" r="3">'

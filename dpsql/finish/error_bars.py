@@ -31,9 +31,9 @@ from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColu
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, OverGroups, Running, row_column, slots_of
 from rewriter.plan import Plan
-from rewriter.release import margin_name
+from rewriter.release import end_name, margin_name
 
 Bars = Intervals | Sequence[tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""
@@ -188,6 +188,21 @@ def _listed_bars(form: Listed, sources: Sources) -> tuple[tuple[str, str] | None
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
     return tuple(found)
+
+
+def over_groups_bars(columns: Sequence[OverGroups], released: Tables, rows: int) -> dict[int, Intervals]:
+    """The intervals of numbers of groups and of means over groups, by their places. Rounding keeps order."""
+    found: dict[int, Intervals] = {}
+    for one in columns:
+        every = {column.name: column.column for column in released[one.table].columns}
+        ends = [every[end_name(one.column, up=up)].floats for up in (False, True)]
+        low, high = (math.nan if not len(end) else _rounded(float(end[0]), one.digits) for end in ends)
+        found[one.at] = Intervals(np.full(rows, low), np.full(rows, high))
+    return found
+
+
+def _rounded(end: float, digits: int | None) -> float:
+    return end if digits is None or not math.isfinite(end) else round(end, digits)
 
 
 def selected_bars(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpsql.engines import Cancellation
-from dpsql.finish.error_bars import exact_bars, pieced, selected_bars, tried_bars
+from dpsql.finish.error_bars import exact_bars, over_groups_bars, pieced, selected_bars, tried_bars
 from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared, virtual_table
@@ -59,6 +59,8 @@ class Finisher:
             sources = prepared, tables, plans, rows, released, virtual
             tried = tried_bars(*sources, sandbox, cancellation, consistent, limit)
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+        over_groups = over_groups_bars(outer.over_groups, released, len(rows))
+        bars = tuple(over_groups.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

@@ -8,6 +8,7 @@ have people, two in a hundred wrongly.
 A SELECT above the groups counts, joins or averages rows, and SQL has no row for an empty group. It reads the groups
 whose number of rows is above what any empty group reaches in one of 100 answers, if all other groups together surely
 have few rows; then no group of people is missing because of its noise. Otherwise it reads all groups that are shown.
+The number of all groups, and means over them, come from an estimate of how many have rows: which ones is less known.
 Without noise these are the groups that SQL has.
 """
 
@@ -27,7 +28,14 @@ from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import measured, sum_half_width
 from dpsql.inference.intervals import Terms, distances_above, half_width, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
-from dpsql.inference.shown_groups import TrimmedEnds, discovered, trimmed_ends
+from dpsql.inference.shown_groups import (
+    CountedGroups,
+    TrimmedEnds,
+    counted_groups,
+    discovered,
+    ends_of_mean,
+    trimmed_ends,
+)
 from dpsql.releases import (
     Additive,
     ColumnarRows,
@@ -38,10 +46,10 @@ from dpsql.releases import (
     bar,
     columns_of,
 )
-from rewriter.declared import BOOLEAN, DOUBLE, Kind
+from rewriter.declared import BIGINT, BOOLEAN, DOUBLE, Kind, Scalar, Type
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
-from rewriter.release import KeptGroups, aggregate_name
+from rewriter.release import COUNTED_GROUPS, KeptGroups, aggregate_name, end_name, group_mean_name
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -105,7 +113,7 @@ def shown_groups(
     for presence in shape.presences:
         values, listed = certain, np.zeros(released.rows, dtype=np.bool_)
         if presence.kept is not KeptGroups.CERTAIN:
-            use = [presence.kept is KeptGroups.SHOWN or not one.clear for one in shown]
+            use = [presence.kept is not KeptGroups.PRESENT or not one.clear for one in shown]
             values = _laid([one.kept if used else one.certain for one, used in zip(shown, use, strict=True)])
             used = [one for one, used in zip(shown, use, strict=True) if used]
             notes |= dict.fromkeys(note for one in used for note in one.notes)
@@ -120,7 +128,47 @@ def shown_groups(
             values = np.isin(codes, codes[values])
         flags = ValueColumn(BOOLEAN, arrow=pa.array(values | listed))
         columns.append(ReleasedColumn(presence.column, BOOLEAN, flags))
+        if presence.kept is KeptGroups.COUNTED:
+            # Groups that are counted are those of one measurement.
+            over = _over_groups(every[0], tables[0], values, exact=shown[0].exact or not every[0].declared)
+            columns += over.columns
+            notes |= dict.fromkeys(over.notes)
     return ShownGroups(tuple(columns), {aggregate_name(shape.counted): distances}, tuple(notes))
+
+
+def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: bool) -> ShownGroups:
+    """The number of groups with rows, and the mean of each output over them, in every row; with their ends."""
+    size, number = groups.size, int(kept.sum())
+    found = CountedGroups(number, number, number, number)
+    if not exact:
+        found = counted_groups(groups.counts, kept, groups.terms)
+    columns = _in_every_row(COUNTED_GROUPS, BIGINT, (found.number, found.least, found.most), size)
+    for output in groups.plan.outputs:
+        estimator = output.estimator.as_sum
+        mean: _WithEnds = (None, None, None)
+        if estimator is not None and found.number:
+            numerators, denominator = measured(table, estimator, Fraction(1))
+            total = float((numerators.floats / denominator)[kept].sum())
+            width = half_width(_terms(estimator, table.noise), times=max(number, 1))
+            mean = (total / found.number, *ends_of_mean(total, width, found))
+        columns += _in_every_row(group_mean_name(output.name), DOUBLE, mean, size)
+    if found.least == found.most:
+        return ShownGroups(tuple(columns))
+    keys = ", ".join(key.text for key in groups.plan.keys)
+    note = (
+        f"how many groups of {keys} have rows is estimated: {found.number:,}, from {found.least:,} to {found.most:,};"
+        " averages over them are sums over that number"
+    )
+    return ShownGroups(tuple(columns), notes=(note,))
+
+
+_WithEnds = tuple[Scalar | None, Scalar | None, Scalar | None]
+
+
+def _in_every_row(name: str, kind: Type, numbers: _WithEnds, size: int) -> list[ReleasedColumn]:
+    """A number and its two ends, as columns of so many rows."""
+    names = (name, end_name(name, up=False), end_name(name, up=True))
+    return [ReleasedColumn(one, kind, (number,) * size) for one, number in zip(names, numbers, strict=True)]
 
 
 def _laid(parts: Sequence[BoolArray]) -> BoolArray:
@@ -370,6 +418,8 @@ def _rules(shape: Shape, declared: Sequence[Calibration]) -> Iterator[str]:
             f"groups of {keys} count as rows where the measured number of rows is above {least:,.0f}, or all of them"
             f"{' between the ends' if axes else ''} if others may have many rows too"
         )
+    if KeptGroups.COUNTED in kinds:
+        yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"
     if KeptGroups.SHOWN in kinds and axes:
         yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
     elif KeptGroups.SHOWN in kinds:

@@ -46,18 +46,18 @@ def expected_errors(
     ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what they are above and below the line
     follows from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
     """
-    slots = _slots(prepared, calibrations)
-    return tuple(_half_width(column.form, slots, known) for column in prepared.outer.measured)
+    slots = slots_of_columns(prepared, calibrations)
+    return tuple(column_half_width(column.form, slots, known) for column in prepared.outer.measured)
 
 
 def expected_of_items(
     prepared: Prepared, calibrations: Sequence[Calibration], known: ReleasedBefore = NOTHING
 ) -> tuple[tuple[float | None, ...], ...]:
     """The same of every item of the columns that are arrays of measured numbers; nothing of others."""
-    slots = _slots(prepared, calibrations)
+    slots = slots_of_columns(prepared, calibrations)
     forms = (column.form for column in prepared.outer.measured)
     return tuple(
-        tuple(_half_width(item, slots, known) for item in form.items) if isinstance(form, Listed) else ()
+        tuple(column_half_width(item, slots, known) for item in form.items) if isinstance(form, Listed) else ()
         for form in forms
     )
 
@@ -82,7 +82,7 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
             for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
                 known = [size for value in column.values if (size := _finite_size(value)) is not None]
                 if median := float(np.median(known)) if known else 0.0:
-                    sizes[_size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
+                    sizes[size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
     return sizes
 
 
@@ -108,7 +108,7 @@ def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | No
             for output, column in zip(plan.outputs, infer(table, plan).columns[len(plan.keys) :], strict=True):
                 found = _error_found(column, output, plan, table)
                 if found is not None:
-                    errors[_size_name(plan, output.name)] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
+                    errors[size_name(plan, output.name)] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
     return ReleasedBefore(released_sizes(prepared, stored), errors)
 
 
@@ -138,9 +138,9 @@ def excess_of(
 
     def excess(epsilon: Fraction) -> float:
         calibrations = calibrated(epsilon)
-        slots = _slots(prepared, calibrations)
+        slots = slots_of_columns(prepared, calibrations)
         forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [
-            (branch, slots) for one in prepared.outer.measured for branch in _branches(one.form)
+            (branch, slots) for one in prepared.outer.measured for branch in branches_of(one.form)
         ]
         if _unknown_columns(prepared):
             for calibration in calibrations:
@@ -149,7 +149,7 @@ def excess_of(
         for form, places in forms:
             if certain and (_depends(form, places) or (wanted.relative and not _is_known(form, places, known))):
                 continue
-            error = _half_width(form, places, known)
+            error = column_half_width(form, places, known)
             if error is not None and (allowed := wanted.of(_size(form, places, known.sizes))):
                 ratios.append(error / allowed)
         return max(ratios)
@@ -160,14 +160,14 @@ def excess_of(
 def _depends(form: Form, slots: Sequence[Sequence[Calibration]]) -> bool:
     """Whether a column's error depends on the data: on how many people are in a group, and where their values lie."""
     if isinstance(form, Mean):
-        return _output(slots[form.term[0]][0], form.term[1]).estimator.as_sum is None
+        return output_of(slots[form.term[0]][0], form.term[1]).estimator.as_sum is None
     return isinstance(form, Quotient)
 
 
 def _is_known(form: Form, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> bool:
     """Whether the sizes of all that a column is made of were released before."""
     terms = [term for term, _ in form.terms] if isinstance(form, Affine) else []
-    return bool(terms) and all(_size_name(slots[at][0].plan, name) in known.sizes for at, name in terms)
+    return bool(terms) and all(size_name(slots[at][0].plan, name) in known.sizes for at, name in terms)
 
 
 def target_notes(
@@ -183,7 +183,7 @@ def target_notes(
     notes = [f"an error of {wanted} takes ε = {float(epsilon):g}"]
     if wanted.relative:
         notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
-    slots = _slots(prepared, calibrations)
+    slots = slots_of_columns(prepared, calibrations)
     pairs = zip(prepared.columns, prepared.outer.measured, strict=True)
     guessed = [name for (name, _), one in pairs if _depends(one.form, slots)]
     if not reached:
@@ -203,7 +203,7 @@ def _unknown_columns(prepared: Prepared) -> list[str]:
     return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
 
 
-def _branches(form: Form) -> tuple[Form, ...]:
+def branches_of(form: Form) -> tuple[Form, ...]:
     return tuple(branch.form for branch in form.branches) if isinstance(form, Either) else (form,)
 
 
@@ -213,7 +213,7 @@ def _alone(output: Output) -> Form:
     return Mean((0, output.name))
 
 
-def _size_name(plan: Plan, output: str) -> str:
+def size_name(plan: Plan, output: str) -> str:
     return f"{plan.identity} {output}"
 
 
@@ -222,7 +222,7 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
 
     def size(slot: int, name: str) -> float:
         calibration = slots[slot][0]
-        return sizes.get(_size_name(calibration.plan, name)) or nominal_size(_output(calibration, name), calibration)
+        return sizes.get(size_name(calibration.plan, name)) or nominal_size(output_of(calibration, name), calibration)
 
     def affine(one: Affine) -> float:
         return max((float(abs(weight)) * size(*term) for term, weight in one.terms), default=float(abs(one.constant)))
@@ -241,7 +241,7 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
     return None
 
 
-def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list[Calibration]]:
+def slots_of_columns(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list[Calibration]]:
     """The measurements that each slot may be a row of, the noisiest first."""
     shapes = {shape.name: shape for shape in prepared.program.shapes}
     return [
@@ -258,7 +258,7 @@ def _groups_of(shape: Shape) -> tuple[int, ...]:
     return shape.measurements[:1] if shape.others else shape.measurements
 
 
-def _output(calibration: Calibration, name: str) -> Output:
+def output_of(calibration: Calibration, name: str) -> Output:
     return next(output for output in calibration.plan.outputs if output.name == name)
 
 
@@ -273,7 +273,9 @@ def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[floa
     return (f"the error bars are now: {'; '.join(found)}",) if found else ()
 
 
-def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore = NOTHING) -> float | None:
+def column_half_width(
+    form: Form, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore = NOTHING
+) -> float | None:
     if isinstance(form, Affine) and form.terms:
         joint = _joint(form, Affine(), slots)
         return half_width(tuple((noise, weight) for noise, weight, _ in joint)) + float(form.slack)
@@ -286,16 +288,16 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Relea
     if isinstance(form, Quotient):
         return _quotient_half_width(form, slots, known)
     if isinstance(form, Either):
-        widths = [_half_width(branch.form, slots, known) for branch in form.branches if branch.noisy]
+        widths = [column_half_width(branch.form, slots, known) for branch in form.branches if branch.noisy]
         return None if any(width is None for width in widths) else max(filter(None, widths), default=0.0)
     return None
 
 
 def _expected(calibration: Calibration, name: str, known: ReleasedBefore) -> float | None:
     """Of one output: as it was found in earlier releases, else in a nominal group."""
-    estimate = estimate_of(_output(calibration, name).estimator)
+    estimate = estimate_of(output_of(calibration, name).estimator)
     noise = group_noise(calibration.plan.blocks, calibration.noise)
-    if (found := known.errors.get(_size_name(calibration.plan, name))) is not None:
+    if (found := known.errors.get(size_name(calibration.plan, name))) is not None:
         return found * estimate.error_unit(calibration.picking, noise, NOMINAL_GROUP)
     return estimate.expected_half_width(noise, calibration.picks, NOMINAL_GROUP)
 
@@ -314,8 +316,8 @@ def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Releas
     total = float(form.constant)
     for (slot, name), weight in form.terms:
         calibration = slots[slot][0]
-        size = known.sizes.get(_size_name(calibration.plan, name))
-        total += float(weight) * (size or nominal_size(_output(calibration, name), calibration))
+        size = known.sizes.get(size_name(calibration.plan, name))
+        total += float(weight) * (size or nominal_size(output_of(calibration, name), calibration))
     return total
 
 
@@ -328,7 +330,7 @@ def _joint(
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]
             noise = group_noise(calibration.plan.blocks, calibration.noise)
-            total = _output(calibration, name).estimator.as_sum
+            total = output_of(calibration, name).estimator.as_sum
             # Without keys there is one row, whichever slot it is in.
             row = slot if calibration.plan.keys else calibration.plan.identity
             for statistic, part in total.terms if total is not None else ():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
@@ -32,6 +32,7 @@ from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled, rounded_down
 from dpsql.price.series_price import MOST_LOOKED_AT, Living, PricedSeries, alike, is_cheaper, parts_of, relative_price
+from dpsql.price.unseen import unseen_notes
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Made, Offer, Reuse
 from dpsql.settings import Settings
@@ -52,7 +53,8 @@ class Priced:
     earlier releases contribute, only the rest is paid.
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about. ``series`` are those of
-    the calibrations, by the identities of their plans, in whose place periods are measured.
+    the calibrations, by the identities of their plans, in whose place periods are measured. ``unseen`` says what the
+    price cannot show.
     """
 
     epsilon: Fraction
@@ -61,6 +63,7 @@ class Priced:
     offers: Mapping[str, Offer] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     series: Mapping[str, PricedSeries] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Calibration, ...]:
@@ -150,7 +153,10 @@ class Pricing:
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
         kept += self._kept([one.plan for one in apart])
-        return Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again), *kept), series)
+        priced = Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again), *kept), series)
+        if not priced.loss:
+            return priced
+        return replace(priced, unseen=unseen_notes(prepared, calibrations, self.known(prepared)))
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
@@ -447,7 +453,7 @@ def _total_variance(calibration: Calibration) -> float:
 
 def notices(priced: Priced) -> tuple[str, ...]:
     """The notices about a price, and about the limits of the answer."""
-    notes: dict[str, None] = dict.fromkeys(priced.notes)
+    notes: dict[str, None] = dict.fromkeys((*priced.unseen, *priced.notes))
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
         notes.update(dict.fromkeys(turning_notes(calibration)))

@@ -1,6 +1,7 @@
 """Secret and released tables, and the store of those that were paid for."""
 
 from dpsql.releases.arrow_types import arrow_type, let_copy, try_arrow
+from dpsql.releases.gaps import as_days, unbroken
 from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import UNKNOWN, Cell, bar, cell, down, items_of, list_cell, places, up
@@ -38,6 +39,7 @@ __all__ = [
     "Stored",
     "ValueColumn",
     "arrow_type",
+    "as_days",
     "bar",
     "cell",
     "columns_of",
@@ -51,6 +53,7 @@ __all__ = [
     "places",
     "rounded",
     "try_arrow",
+    "unbroken",
     "units_of",
     "up",
     "weighted",

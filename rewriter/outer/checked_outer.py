@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -19,7 +19,18 @@ from rewriter.outer.row_choice import chooses
 from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
-from rewriter.release import RESERVED, RunningSums
+from rewriter.release import RESERVED, RunningSums, is_over_groups
+
+
+@dataclass(frozen=True, slots=True)
+class OverGroups:
+    """The column of an answer, at a place, that is a number of groups or a mean over groups, by the released ``table``
+    and its ``column``; rounded to so many ``digits``, if at all."""
+
+    at: int
+    table: str
+    column: str
+    digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +38,15 @@ class Described:
     """The outer SELECT, whose columns are known: ``sql`` answers them first, and then the numbers of the released rows
     behind each row, which are of the tables ``origins``.
 
-    ``measured`` says how each column follows from those; ``question`` is what replicates are asked for the others.
+    ``over_groups`` are the columns that are a number of groups or a mean over groups. ``measured`` says how each column
+    follows from released rows; ``question`` is what replicates are asked for the others.
     """
 
     sql: str
     measured: tuple[Measured, ...]
     origins: tuple[frozenset[str], ...]
     question: Question
+    over_groups: tuple[OverGroups, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +75,17 @@ class OuterSelect:
         if traced is None or len(traced.columns) != len(kinds):
             traced = Traced(self.tree, tuple(OTHER if self.released else PUBLIC for _ in kinds))
         sql = outer_sql(traced.tree, self.tables) if traced.slots else self.shown_sql
-        return Described(sql, traced.columns, traced.origins, self._question(sql, traced, kinds))
+        over_groups = tuple(_over_groups(self.tree)) if len(self.tree.selects) == len(kinds) else ()
+        question = self._question(sql, traced, kinds, {one.at for one in over_groups})
+        return Described(sql, traced.columns, traced.origins, question, over_groups)
 
-    def _question(self, sql: str, traced: Traced, kinds: Sequence[Type]) -> Question:
+    def _question(self, sql: str, traced: Traced, kinds: Sequence[Type], known: Collection[int]) -> Question:
         """Replicates are asked for columns whose error is not known, in rows known by all that is not measured."""
         slots = range(len(traced.columns), len(traced.columns) + traced.slots)
         wanted = tuple(
             at
             for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))
-            if isinstance(column.form, Other) and kind.numeric
+            if isinstance(column.form, Other) and kind.numeric and at not in known
         )
         if not wanted:
             return Question(sql, "", (), ())
@@ -79,6 +94,27 @@ class OuterSelect:
         most = tuple((at, float(end)) for at in wanted if (end := traced.columns[at].most) is not None)
         once = replicated_sql(traced.tree, self.tables, self.released, slots.stop)
         return Question(sql, once, (*keys, *slots), wanted, never, most, self.zone)
+
+
+def _over_groups(tree: exp.Query) -> Iterator[OverGroups]:
+    """Those of a SELECT from one release."""
+    table = tree.args["from_"].this if isinstance(tree, exp.Select) and tree.args.get("from_") else None
+    if not isinstance(table, exp.Table):
+        return
+    for at, item in enumerate(tree.selects):
+        node, digits = item.unalias(), None
+        if isinstance(node, exp.Round):
+            decimals = node.args.get("decimals") or exp.Literal.number(0)
+            if not isinstance(decimals, exp.Literal) or not decimals.is_int:
+                continue
+            node, digits = node.this, int(decimals.name)
+        while isinstance(node, exp.Coalesce | exp.Paren | exp.Cast):
+            if isinstance(node, exp.Cast) and not node.to.is_type(*exp.DataType.REAL_TYPES):
+                break
+            node = node.this
+        column = node.this if isinstance(node, exp.Max) else None
+        if isinstance(column, exp.Column) and is_over_groups(column.name):
+            yield OverGroups(at, table.name, column.name, digits)
 
 
 def outer_select(

@@ -4,9 +4,10 @@ A public key set has groups that nobody is in. SQL has no row for them. A reader
 of ordered keys that neighbouring groups show to be empty (:mod:`dpsql.finish.present_groups`): a group that was left
 out, or shown, because of its own noise would make all numbers shown too high. A SELECT above a release may depend on
 which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. It reads the
-groups with rows where released numbers make clear which these are, and else those that a reader is shown. Sums and
-running sums are taken over all groups: a group that is dropped would be missing in them, and an empty group adds
-nothing but noise around 0.
+groups with rows where released numbers make clear which these are, and else those that a reader is shown. The number of
+all groups, and means over them, are estimated of the released numbers together, which tell better how many groups have
+rows than which (:mod:`dpsql.inference.shown_groups`). Sums and running sums are taken over all groups: a group that is
+dropped would be missing in them, and an empty group adds nothing but noise around 0.
 
 Text and policy alone decide under which condition each release's table is read, and whether its number of rows has to
 be measured for it.
@@ -20,16 +21,18 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from rewriter.aggregates import COUNT_OF_ROWS, SUM, function_of
+from rewriter.aggregates import AVG, COUNT_OF_ROWS, SUM, function_of
 from rewriter.dialects import Dialect
 from rewriter.keys import public_keys
 from rewriter.release import (
+    COUNTED_GROUPS,
     Aggregate,
     KeptGroups,
     Presence,
     Query,
     ReleaseColumn,
     aggregate_name,
+    group_mean_name,
     key_name,
     mark_name,
     release_name,
@@ -75,6 +78,9 @@ def with_presence(
             presence = _needed(reader.presence(table, query), declared, empty, rows)
             if presence is not None:
                 _keep(table, presence)
+                if presence.kept is KeptGroups.COUNTED:
+                    for counting in reader.counting:
+                        counting.write(release_name(number), presence)
                 read[presence] = None
         found.append(_counting(query, tuple(read)) if read else query)
     return tuple(found), outer
@@ -162,6 +168,8 @@ class _Reader:
         self._outer = outer
         self._keyed = keyed
         self._cells = cells
+        self.counting: list[_Counting] = []
+        """The SELECTs that count the groups of the table last followed, or average over them."""
 
     def tables(self, name: str) -> list[exp.Table]:
         found = self._outer.find_all(exp.Table)
@@ -173,10 +181,14 @@ class _Reader:
         names = [named(place) for named in (key_name, mark_name) for place in range(len(query.keys))]
         names += [aggregate_name(place) for place in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
+        self.counting = []
+        # Of groups that are told apart, which ones are there is known of each set alone.
+        plain = not query.sets and not query.others and not query.blocks
         sums = frozenset(
             aggregate_name(n) for n, one in enumerate(query.aggregates) if one.kind.adds_up and not one.distinct
         )
-        found = self._item(table, _Rows(every, columns, sums))
+        numbers = frozenset(aggregate_name(n) for n, one in enumerate(query.aggregates) if one.kind.adds_up)
+        found = self._item(table, _Rows(every, columns, sums, numbers, plain=plain))
         if found is None or not query.sets:
             return found
         # Each row of several grouping sets has a number of its own.
@@ -189,6 +201,7 @@ class _Reader:
         if not isinstance(select, exp.Select):
             return rows.there
         others = [other for other in _from_items(select) if other is not item]
+        rows = replace(rows, plain=rows.plain and not others and _is_plain(select))
         if any(self._has_groups(other) for other in others):
             return rows.there
         return self._select(select, rows.named(_aliases(item), item.alias_or_name))
@@ -201,6 +214,10 @@ class _Reader:
             return None
         distinct = select.args.get("distinct") is not None
         if is_grouped(select) and not (distinct and not select.args.get("group") and not _aggregates(select)):
+            if rows.plain and (calls := _counted_calls(select, rows)):
+                self.counting.append(_Counting(select, calls))
+                return replace(rows.presence, kept=KeptGroups.COUNTED)
+            rows = replace(rows, plain=False)
             gathered = self._gathered(select, rows)
             if gathered is None or not gathered.presence.places:
                 return None if gathered is not None else rows.there
@@ -268,13 +285,16 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of groups at one level of the outer SELECT: the groups read, their columns, and the numbers that add
-    up."""
+    """The rows of groups at one level of the outer SELECT: the groups read, their columns, and the numbers that add up
+    over groups; ``numbers`` are those that are 0 where nobody is. ``plain``: there is one row for each group of the
+    release, and nothing chose among them."""
 
     presence: Presence
     columns: _Columns
     sums: frozenset[str]
+    numbers: frozenset[str] = frozenset()
     alias: str = ""
+    plain: bool = False
 
     @property
     def there(self) -> Presence:
@@ -297,8 +317,9 @@ class _Rows:
         if not asked:
             return None
         places = tuple(sorted({place for one in asked for place in one.places}))
-        shown = all(one.kept is KeptGroups.SHOWN for one in asked)
-        return Presence(places, KeptGroups.SHOWN if shown else KeptGroups.PRESENT)
+        kinds = {one.kept for one in asked}
+        alike = len(kinds) == 1 and kinds <= {KeptGroups.SHOWN, KeptGroups.COUNTED}
+        return Presence(places, kinds.pop() if alike else KeptGroups.PRESENT)
 
     def written(self, node: exp.Expr) -> exp.Expr | None:
         """An expression over the columns of the release; None where it is made of something else, or too large."""
@@ -335,6 +356,57 @@ class _Rows:
             sides = (node.this, node.expression)
             return any(self._adds_up(one) and _is_literal(other) for one, other in (sides, sides[::-1]))
         return isinstance(node, exp.Div) and self._adds_up(node.this) and _is_literal(node.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """A SELECT that counts the groups of a release or averages over all of them, with its aggregates as they are over
+    the release's own columns."""
+
+    select: exp.Select
+    calls: Sequence[tuple[exp.Expr, exp.Expr]]
+
+    def write(self, table: str, presence: Presence) -> None:
+        """Read the release itself in the place of what is between."""
+        for call, own in self.calls:
+            call.replace(own.copy())
+        self.select.set("from_", exp.From(this=exp.to_table(table)))
+        self.select.set("where", exp.Where(this=exp.column(presence.column, table)))
+
+
+def _is_plain(select: exp.Select) -> bool:
+    """Whether a SELECT has a row for each row that it reads, or one row of all of them."""
+    cuts = ("where", "joins", "laterals", "having", "qualify", "distinct", "limit", "offset", "group", "windows")
+    return not any(select.args.get(part) for part in cuts) and select.find(exp.Window) is None
+
+
+def _counted_calls(select: exp.Select, rows: _Rows) -> list[tuple[exp.Expr, exp.Expr]]:
+    """The aggregates of a SELECT without GROUP BY over columns of the release, where they are COUNT(*), and AVG and SUM
+    of its counts and sums; else none, and none where all are sums."""
+    found: list[tuple[exp.Expr, exp.Expr]] = []
+    calls = _aggregates(select)
+    for call in calls:
+        if isinstance(call, exp.Count) and isinstance(call.this, exp.Star):
+            groups = exp.Max(this=exp.column(COUNTED_GROUPS))
+            found.append((call, exp.Coalesce(this=groups, expressions=[exp.Literal.number(0)])))
+            continue
+        of = rows.written(call.this) if function_of(call) in (AVG, SUM) else None
+        if of is None:
+            return []
+        column = _column_of(of)
+        if function_of(call) == SUM and rows.is_number(call.this):
+            found.append((call, exp.Sum(this=of)))
+        elif function_of(call) == AVG and column in rows.numbers:
+            found.append((call, exp.Max(this=exp.column(group_mean_name(str(column))))))
+        else:
+            return []
+    return found if any(function_of(call) != SUM for call in calls) else []
+
+
+def _column_of(node: exp.Expr) -> str | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node.name if isinstance(node, exp.Column) else None
 
 
 def _is_literal(node: exp.Expr) -> bool:

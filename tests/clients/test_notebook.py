@@ -51,6 +51,12 @@ def test_charts_have_error_bars(connection: dpsql.Connection) -> None:
     by_month = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
     axes = connection.execute(by_month).plot()
     assert len(axes.lines[0].get_xdata()) == 12
+    without = (
+        "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit WHERE EXTRACT(MONTH FROM day) <> 5 GROUP BY 1"
+    )
+    axes = connection.execute(without).plot()
+    drawn = [part.lines[0].get_xdata() for part in axes.containers]
+    assert [len(months) for months in drawn] == [4, 7], "a month that is left out breaks the line"
     with pytest.raises(dpsql.ProgrammingError, match="no number"):
         connection.execute("SELECT name FROM region").plot()
 

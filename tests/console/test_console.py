@@ -8,6 +8,7 @@ import re
 import httpx
 import pytest
 
+from dpsql.console.charts import line_chart
 from tests.console.conftest import ANALYST, OWNER, Watched
 
 BY_REGION = "SELECT region, COUNT(*) AS n, AVG(weight_kg) AS w FROM patient GROUP BY region"
@@ -123,6 +124,25 @@ def test_a_number_without_an_interval_says_so(console: Watched) -> None:
     assert low <= n <= high
     assert "± ?</span>" in answer
     assert "± ? one that is not known" in answer
+
+
+def test_what_a_price_cannot_show_is_told_before_it_is_bought(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        heavy = "SELECT region, COUNT(*) AS n FROM patient WHERE weight_kg > 61 GROUP BY region"
+        assert "Look before you buy" not in asked(browser, "/explain", heavy, "1")
+        told = asked(browser, "/explain", heavy, "0.001")
+        assert re.search(r"Look before you buy:</strong> at this price, .* is ± .* cannot be told from nobody", told)
+
+
+def test_a_line_breaks_where_a_group_is_missing() -> None:
+    days = [(float(day), f"d{day}", 5.0, 4.0, 6.0) for day in (1, 2, 3, 6, 7, 8, 12, 20, 21)]
+    drawn = line_chart("n", days)
+    # Drawn twice, for a wide and for a narrow place: 1-3, 6-8, 20-21, and the 12th alone, which keeps its error bar.
+    assert drawn.count("<polyline") == drawn.count("<polygon") == 2 * 3
+    assert drawn.count('class="whisker"') == 2
+    assert drawn.count("<circle") == 2 * 9
+    whole = line_chart("n", [(float(day), "d", 5.0, 4.0, 6.0) for day in range(9)])
+    assert whole.count("<polyline") == 2
 
 
 def test_an_array_tells_the_error_of_each_item_before(console: Watched) -> None:

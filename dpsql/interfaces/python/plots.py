@@ -6,14 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import NotSupportedError, ProgrammingError, install
-from dpsql.releases import cell
+from dpsql.releases import as_days, cell, unbroken
 
 if TYPE_CHECKING:
     from dpsql.reply import Answer
 
 
 def plotted(answer: Answer, axes: Any = None) -> Any:
-    """The matplotlib ``Axes`` of a chart: a line with error bars along time, else bars with error bars.
+    """The matplotlib ``Axes`` of a chart: bars with error bars, or along time a line with error bars, which breaks
+    where a group is missing.
 
     The first column is what is along the axis, where it was not measured; each measured column is drawn.
     """
@@ -41,8 +42,14 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
         errors = [0.0 if (one := margins[row][at]) is None or math.isinf(one) else one for row in known]
         if temporal:
             own = sorted(zip((places[row] for row in known), values, errors, strict=True))
-            axes.errorbar(*zip(*((when, value) for when, value, _ in own), strict=True),
-                          yerr=[error for *_, error in own], capsize=3, label=label)  # fmt: skip
+            colour = None
+            days = [day for when, *_ in own if (day := as_days(when)) is not None]
+            for part in unbroken(days) if len(days) == len(own) else [range(len(own))]:
+                times, numbers, reaches = zip(*own[part.start : part.stop], strict=True)
+                drawn_as: dict[str, Any] = {"label": label} if colour is None else {"color": colour}
+                mark = "o" if len(times) == 1 else ""
+                line = axes.errorbar(times, numbers, yerr=reaches, capsize=3, marker=mark, **drawn_as)
+                colour = line.lines[0].get_color()
         else:
             width = 0.8 / len(drawn)
             shifted = [row + (number - (len(drawn) - 1) / 2) * width for row in known]

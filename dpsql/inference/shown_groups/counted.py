@@ -1,0 +1,83 @@
+"""How many of the groups between the ends have rows: what COUNT and AVG over noisy groups are made of.
+
+Guarantee: a function of released counts and of the public law of their noise.
+
+Why not the number of groups that are shown: empty ones among them make a mean too low. Why not those that are large:
+in groups as small as their noise most are missed, and the mean of the others is too high. Why not a quotient of two
+bought numbers: that of groups is small where groups are few, and its noise is not; for 12 months, 4 of them with 62
+people, the quotient is off by 167 %. The estimate is a bound from below of the share that is no noise, by how many
+groups lie beyond points of the noise's tail (Meinshausen, Rice 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.inference.intervals import Terms, chances_above, half_width, variance
+from dpsql.inference.numeric import BoolArray, FloatArray
+
+ALPHA = 0.01
+"""How often any empty group is taken for one that has rows."""
+_POINTS = np.arange(8) / 2
+"""Of the tail, in standard deviations of the noise."""
+_CLEAR = 3.0
+"""From so many standard deviations of noise on that a group has in the mean, the tail tells groups from empty ones."""
+_FULL = 0.6
+"""From this part of all groups on, the tail's bound leaves all of them possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedGroups:
+    """``number`` groups have rows, at least ``least``. ``kept`` groups were told apart, of which no more have rows;
+    with those that were left out before, at most ``most``."""
+
+    number: int
+    least: int
+    kept: int
+    most: int
+
+
+def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> CountedGroups:
+    """How many of the groups have rows, of those that are ``kept``. ``counts`` are noisy and not moved to 0; each is
+    off by a draw of Σ weight · noise. Of the groups left out, as many may have rows as their sum may hold, if these are
+    as large as the others in the mean.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.mechanisms import Gaussian
+    >>> counts = np.array([65.0, 58, -3, 62, 5, 60, -2])
+    >>> counted_groups(counts, np.arange(7) < 6, ((Gaussian(Fraction(4)), Fraction(1)),))
+    CountedGroups(number=4, least=4, kept=6, most=6)
+    """
+    inside, outside = counts[kept], counts[~kept]
+    size = len(inside)
+    if not size:
+        return CountedGroups(0, 0, 0, len(outside))
+    spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    sure = half_width(terms, -2 * math.expm1(math.log1p(-ALPHA) / size))
+    least = int((inside > sure).sum())
+    points = np.floor(_POINTS * spread)
+    beyond = (inside > points[:, np.newaxis]).sum(axis=1)
+    chances = chances_above(terms, points + 0.5)
+    bounds = (beyond - size * chances - np.sqrt(size * chances * (1 - chances))) / (1 - chances)
+    bound = float(np.clip(bounds.max(), max(least, 1), size))
+    total = float(inside.sum())
+    number = size if total / bound < _CLEAR * spread and bound >= _FULL * size else round(bound)
+    number, more = max(number, least), 0
+    if len(outside):
+        most = max(float(outside.sum()), 0.0) + half_width(terms, times=len(outside))
+        more = len(outside) if most * number >= total * len(outside) else int(most * number / total)
+    return CountedGroups(number, max(least, 1), size, size + more)
+
+
+def ends_of_mean(total: float, width: float, groups: CountedGroups) -> tuple[float, float]:
+    """The ends of ``total`` ± ``width``, of the groups that are kept, over the number of them that have rows, whichever
+    it is.
+
+    >>> [round(end) for end in ends_of_mean(240.0, 24.0, CountedGroups(4, 4, 6, 7))]
+    [36, 66]
+    """
+    low, high = total - width, total + width
+    return low / (groups.kept if low > 0 else groups.least), high / (groups.least if high > 0 else groups.kept)

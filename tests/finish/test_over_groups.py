@@ -1,0 +1,130 @@
+"""COUNT and AVG over declared groups, end to end: the engine's own answer without noise, and near it with noise."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import duckdb
+import pytest
+
+from dpsql.proxy import Proxy, Session
+
+Row = tuple[Any, ...]
+POLICY = """
+database: duckdb:visits.duckdb
+ledger: sqlite:{accounting}.ledger
+privacy_unit: visit.id
+budget: {{epsilon: 1000000, {delta}accounting: {accounting}}}
+statement: {{epsilon: 0.25, max_epsilon: 10000}}
+tables:
+  visit:
+    columns:
+      id: {{}}
+      day: {{range: [2020-01-01, 2027-12-31]}}
+      age: {{range: [0, 100]}}
+      sex: {{values: [F, M, X]}}
+"""
+PER_MONTH = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n, SUM(age) AS a, COUNT(DISTINCT id) AS c FROM visit"
+ASKED = [
+    f"SELECT AVG(n), COUNT(*) FROM ({PER_MONTH} GROUP BY 1) AS t",
+    f"SELECT COUNT(*), SUM(n), AVG(a), AVG(c) FROM ({PER_MONTH} GROUP BY 1) AS t",
+    f"WITH t AS ({PER_MONTH} GROUP BY 1), u AS (SELECT m, a, n AS k FROM t) SELECT ROUND(AVG(k), 1), AVG(a) FROM u",
+    f"SELECT AVG(n) + 1, COUNT(*) * 2 FROM ({PER_MONTH} GROUP BY 1) AS t",
+    "SELECT AVG(n), COUNT(*) FROM (SELECT sex, COUNT(*) AS n FROM visit GROUP BY sex) AS t",
+    "SELECT AVG(n), COUNT(*) FROM (SELECT sex, COUNT(*) AS n FROM visit WHERE age > 99 GROUP BY sex) AS t",
+    f"SELECT AVG(n), COUNT(*) FROM ({PER_MONTH} GROUP BY 1) AS t WHERE n > 100",
+    f"SELECT AVG(n), COUNT(*), MAX(n) FROM ({PER_MONTH} GROUP BY 1) AS t",
+    f"SELECT AVG(n), COUNT(*) FROM ({PER_MONTH} GROUP BY 1 ORDER BY 1 LIMIT 3) AS t",
+    f"SELECT AVG(n) FILTER (WHERE m < '2024-04-01'), COUNT(*) FROM ({PER_MONTH} GROUP BY 1) AS t",
+    "SELECT sex, AVG(n), COUNT(*) FROM (SELECT sex, EXTRACT(MONTH FROM day) AS m, COUNT(*) AS n FROM visit"
+    " GROUP BY 1, 2) AS t GROUP BY sex ORDER BY sex",
+]
+
+
+@pytest.fixture(scope="module", params=["zcdp", "pure"])
+def visits(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Session, Mapping[str, list[Row]]]]:
+    """62 to 93 visits in each of the months of 2024 but for March and August; ``day`` declares eight years."""
+    folder = tmp_path_factory.mktemp("visits")
+    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, day DATE NOT NULL, age INTEGER NOT NULL,"
+                           " sex TEXT NOT NULL)")  # fmt: skip
+        connection.execute("""
+            INSERT INTO visit SELECT row_number() OVER () AS id, day, id % 80, CASE WHEN id % 3 = 0 THEN 'F' ELSE 'M' END
+            FROM (SELECT i AS id, DATE '2024-01-01' + (i % 366)::INTEGER AS day FROM range(366 * 5) AS t(i))
+            WHERE month(day) NOT IN (3, 8) AND id % 2 = 0""")
+        truth = {sql: connection.execute(sql).fetchall() for sql in ASKED}
+    delta = "" if request.param == "pure" else "delta: 1e-6, "
+    (folder / "policy.yaml").write_text(POLICY.format(accounting=request.param, delta=delta))
+    proxy = Proxy.open(folder / "policy.yaml")
+    session = proxy.session()
+    session.execute("SET dpsql.reuse = off")
+    session.execute("SET dpsql.intervals = on")
+    yield session, truth
+    proxy.close()
+
+
+Visits = tuple[Session, Mapping[str, list[Row]]]
+
+
+@pytest.mark.parametrize("sql", ASKED)
+def test_without_noise_it_is_the_engines_own_answer(visits: Visits, sql: str) -> None:
+    session, truth = visits
+    session.execute("SET dpsql.epsilon = 300")
+    session.execute("SET dpsql.intervals = off")
+    try:
+        rows = session.execute(sql).rows
+    finally:
+        session.execute("RESET dpsql.epsilon")
+        session.execute("SET dpsql.intervals = on")
+    assert len(rows) == len(truth[sql])
+    for row, expected in zip(rows, truth[sql], strict=True):
+        for cell, value in zip(row, expected, strict=True):
+            assert (
+                cell == value
+                if isinstance(value, str | None)
+                else abs(float(str(cell)) - float(value)) < 0.002 * float(value) + 0.05
+            )
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_noise_is_told(visits: Visits, number: int) -> None:
+    """Months of about 76 visits, ten of twelve; 84 more are declared and empty."""
+    session, truth = visits
+    sql = ASKED[number]
+    held = cells = 0
+    off: dict[int, list[float]] = {at: [] for at in range(len(truth[sql][0]))}
+    for _ in range(20):
+        (row,) = session.execute(sql).rows
+        for at, value in enumerate(truth[sql][0]):
+            shown, low, high = (float(str(cell)) for cell in row[3 * at : 3 * at + 3])
+            assert low <= shown <= high
+            cells += 1
+            held += low - 0.1 <= float(value) <= high + 0.1
+            off[at].append(shown / float(value) - 1)
+    assert held / cells >= 0.9, (held, cells)
+    assert all(abs(statistics.median(errors)) < 0.25 for errors in off.values()), off
+
+
+def test_how_many_groups_there_are_is_said_to_be_an_estimate(visits: Visits) -> None:
+    session, _ = visits
+    session.execute("SET dpsql.epsilon = 0.05")
+    try:
+        notices = session.execute(ASKED[0]).notices
+    finally:
+        session.execute("RESET dpsql.epsilon")
+    assert any(
+        "have rows is estimated" in note and "averages over them are sums over that number" in note for note in notices
+    )
+
+
+def test_sessions_may_count_all_groups(visits: Visits) -> None:
+    session, _ = visits
+    session.execute("SET dpsql.empty_groups = show")
+    try:
+        assert session.execute(ASKED[0]).rows[0][3] == 96
+    finally:
+        session.execute("RESET dpsql.empty_groups")
