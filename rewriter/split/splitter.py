@@ -127,7 +127,7 @@ def split(
             resolved = splitter.query(query, {})
             # Rows of people are no answer: then the groups are those of everybody's rows.
             return again() if isinstance(resolved, Relation) and splitter.parted else (splitter, resolved)
-        except CountedGroups as refused:
+        except GroupsCounted as refused:
             return _or_else(refused, partial(read, query, several=True, lengths=lengths, apart=apart))
         except LimitedRows:
             if splitter.parted:
@@ -181,7 +181,7 @@ def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Rela
     return resolved if isinstance(resolved, Relation) else None
 
 
-class CountedGroups(Refused):
+class GroupsCounted(Refused):
     """Groups are counted of which a statement says whose they are."""
 
 
@@ -477,7 +477,7 @@ class _Splitter:
             source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=person or "")
             return self._projection_of(grouped.outer, source, {})
         if block.said:
-            raise CountedGroups(
+            raise GroupsCounted(
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
