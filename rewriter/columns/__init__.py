@@ -44,6 +44,7 @@ from rewriter.columns.value_lists import (
     scalar_at,
     size_of,
     with_null,
+    within,
 )
 
 __all__ = [
@@ -99,4 +100,5 @@ __all__ = [
     "variable_behind",
     "way_joins",
     "with_null",
+    "within",
 ]

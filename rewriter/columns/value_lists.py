@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -54,6 +55,19 @@ def scalar_at(point: Fraction, kind: Type) -> Scalar | None:
         days, rest = divmod(point, 1)
         return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=int(rest / MICROSECOND))
     return None
+
+
+def within(variable: Variable, interval: Interval | None) -> Variable:
+    """The column within the range that conditions on all rows leave of it, as where a value is picked from one of them.
+
+    So no more values are listed than the range has, by which they are counted.
+    """
+    if variable.column.range is None or interval is None:
+        return variable
+    low, high = (scalar_at(end, variable.column.type) for end in (interval.low, interval.high))
+    if low is None or high is None:
+        return variable
+    return replace(variable, column=replace(variable.column, range=(low, high)))
 
 
 def periods(bounds: Interval, step: TimeStep) -> int:

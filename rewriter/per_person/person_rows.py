@@ -163,7 +163,7 @@ def of_units(
         value = aggregate.of_one_person(block.bound, dialect)
         expressions.append(exp.alias_(value.sql, aggregate_name(number)))
         column, name = exp.column(aggregate_name(number), alias), aggregate_name(number)
-        picked = picked_value(aggregate, name, block.filters, alone=not group)
+        picked = picked_value(aggregate, name, block.filters, value.interval, alone=not group)
         filters += picked.filters
         behind = Computed(lacks_of(aggregate, block.bound)) if picked.behind is None else picked.behind
         columns.append((name, as_column(value, column, behind)))

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Origin, Path, Variable, named, variable_behind
+from rewriter.columns import BEHIND, Origin, Path, Variable, named, variable_behind, within
+from rewriter.declared import Interval
 from rewriter.expressions import Value
 from rewriter.release import Aggregate
 
@@ -31,10 +32,13 @@ class PickedValue:
     filters: tuple[Value, ...] = ()
 
 
-def picked_value(aggregate: Aggregate, name: str, filters: Sequence[Value], *, alone: bool) -> PickedValue:
+def picked_value(
+    aggregate: Aggregate, name: str, filters: Sequence[Value], interval: Interval | None, *, alone: bool
+) -> PickedValue:
     """The argument of an aggregate over the variables of the row that it was picked from, called after ``name``.
 
-    ``filters`` hold on every row. ``alone``: there is no GROUP BY, so that the aggregate may read no row at all.
+    ``filters`` hold on every row, and the aggregate's value lies in the ``interval``. ``alone``: no GROUP BY, so
+    that the aggregate may read no row at all.
     """
     argument = aggregate.argument
     if argument is None or not aggregate.kind.own_value or argument.randomized is not None or argument.type.nested:
@@ -42,8 +46,11 @@ def picked_value(aggregate: Aggregate, name: str, filters: Sequence[Value], *, a
     optional = alone or aggregate.condition is not None
     if not _is_of_rows(argument.sql) or (optional and variable_behind(argument.sql) is None):
         return PickedValue()
-    behind = Origin(_of_own_row(argument.sql, name, optional=optional))
+    own_row = _of_own_row(argument.sql, name, optional=optional)
+    behind = Origin(own_row)
     if optional:
+        if isinstance(column := BEHIND.of(own_row), Variable):
+            BEHIND.on(own_row, within(column, interval))
         return PickedValue(behind)
     own = (replace(one, sql=_of_own_row(one.sql, name)) for one in _about(argument.sql, filters))
     return PickedValue(behind, tuple(own))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import compile_aggregate, function_of
-from rewriter.columns import BEHIND, Variable, scalar_at, variable_behind
+from rewriter.columns import BEHIND, variable_behind, within
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, number
 from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, text_size, widen
@@ -241,20 +241,8 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
         sql, argument.type, argument.interval, nullable, constant=False, domain=domain, halves_away=away, size=size
     )
     if variable is not None:
-        BEHIND.on(sql, replace(_narrower(variable, argument), optional=variable.optional or nullable))
+        BEHIND.on(sql, replace(within(variable, argument.interval), optional=variable.optional or nullable))
     return value
-
-
-def _narrower(variable: Variable, argument: Value) -> Variable:
-    """The column within the range that conditions leave of it: they hold on the other rows of the person, too, of which
-    one is picked. So no more values are listed than the range has, by which they are counted."""
-    declared, left = variable.column.range, argument.interval
-    if declared is None or left is None:
-        return variable
-    low, high = (scalar_at(end, variable.column.type) for end in (left.low, left.high))
-    if low is None or high is None:
-        return variable
-    return replace(variable, column=replace(variable.column, range=(low, high)))
 
 
 # -- aggregates ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Whether a value is in a set hangs on one person where one person alone has it. So sets of values are not listed and
 compared, each group shown or hidden by noise; their sizes follow from numbers of different values:
 
-    |A - B| = |A ∪ B| - |B|,   A - B - C = A - (B ∪ C),   |A ∩ B| = |A| + |B| - |A ∪ B|
+    |A - B| = |A ∪ B| - |B|,   A - B - C = A - (B ∪ C),   |A ∩ B| = |A| + |B| - |A ∪ B|,   and so on for more sets,
 
 each of which is a ``COUNT(DISTINCT (a, …))`` over rows of people, in which NULL is a value as it is one of a set.
 
@@ -14,6 +14,7 @@ are. What else is done with sets of groups is refused where their rows would be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -24,7 +25,10 @@ from rewriter.refused import Refused
 from rewriter.release import Query, release_name
 from rewriter.statement import output_name, walk
 
-_COUNTING = frozenset({"expressions", "from_"})
+_COUNTING = frozenset({"expressions", "from_", "order", "limit", "offset"})
+"""Parts of a SELECT of one row that counts; the last three choose among one row."""
+_MOST_SETS = 4
+"""So many sets meet at most: 15 numbers of values."""
 _VALUES = "dpsql_values"
 
 Lists = Callable[[exp.Expr], bool]
@@ -124,11 +128,29 @@ def _size(rows: exp.Expr, lists: Lists) -> exp.Expr | None:
     first = _union(node, lists)
     if isinstance(rows, exp.Except):
         return None if first is None else _minus(_different([*first, *less]), _different(less))
-    left, right = _union(rows.this, lists), _union(rows.expression, lists)
-    if left is None or right is None:
-        return None
-    both = exp.Add(this=_different(left), expression=_different(right))
-    return _minus(both, _different([*left, *right]))
+    sets = _meeting(rows, lists)
+    return None if sets is None or len(sets) > _MOST_SETS else _met(sets)
+
+
+def _meeting(node: exp.Expr, lists: Lists) -> list[list[exp.Select]] | None:
+    """The sets whose intersection a query is, each the union of some lists."""
+    node = _bare(node)
+    if isinstance(node, exp.Intersect) and _is_plain(node):
+        sides = [_meeting(side, lists) for side in (node.this, node.expression)]
+        return None if None in sides else [one for side in sides for one in side or ()]
+    known = _union(node, lists)
+    return None if known is None else [known]
+
+
+def _met(sets: Sequence[list[exp.Select]]) -> exp.Expr:
+    """How many values are in all of some sets, by inclusion and exclusion."""
+    signs: dict[int, exp.Expr] = {}
+    for count in range(1, len(sets) + 1):
+        for some in combinations(sets, count):
+            size = _different([one for side in some for one in side])
+            sign = count % 2
+            signs[sign] = size if sign not in signs else exp.Add(this=signs[sign], expression=size)
+    return _minus(signs[1], signs[0]) if 0 in signs else signs[1]
 
 
 def _union(node: exp.Expr, lists: Lists) -> list[exp.Select] | None:
@@ -198,7 +220,12 @@ def _different(lists: Sequence[exp.Select]) -> exp.Expr:
 
 
 def _minus(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    return exp.Sub(this=exp.Paren(this=one) if isinstance(one, exp.Binary) else one, expression=other)
+    return exp.Sub(
+        **{
+            side: exp.Paren(this=term) if isinstance(term, exp.Binary) else term
+            for side, term in (("this", one), ("expression", other))
+        }
+    )
 
 
 # What is left of them

@@ -35,9 +35,9 @@ BUGS: tuple[Bug, ...] = (
     # Lies about facts that lower noise
     bug(
         "more values of another row are listed than conditions leave of it",
-        "rewriter.per_person.window_functions:_narrower",
+        "rewriter.columns.value_lists:within",
         "range=(low, high)",
-        "range=declared",
+        "range=variable.column.range",
         LIES,
     ),
     bug(

@@ -33,10 +33,16 @@ SEVERAL_ROWS = (
 LEVELS = (
     "(SELECT level, {picked} OVER (PARTITION BY pid ORDER BY number) AS other FROM visit WHERE level IN (0, 3)) AS t"
 )
-FEWER_GROUPS = tuple(
-    f"SELECT {key} AS g, COUNT(*) FROM {LEVELS.format(picked=picked)} WHERE {key} IS NOT NULL GROUP BY 1"
-    for picked in ("LEAD(level)", "LAG(level, 1)", "LAST_VALUE(level)", "MAX(level)", "LAG(level, 1, 3)")
-    for key in ("other", "level - other", "other * 2", "COALESCE(other, level)")
+FEWER_GROUPS = (
+    *(
+        f"SELECT m AS g, COUNT(*) FROM (SELECT pid, {picked} AS m FROM visit WHERE level IN (0, 3) GROUP BY pid) AS t GROUP BY 1"
+        for picked in ("MAX(level)", "MIN(level * 2)", "MAX(level) - MIN(level)", "MAX(level) FILTER (WHERE level > 1)")
+    ),
+    *(
+        f"SELECT {key} AS g, COUNT(*) FROM {LEVELS.format(picked=picked)} WHERE {key} IS NOT NULL GROUP BY 1"
+        for picked in ("LEAD(level)", "LAG(level, 1)", "LAST_VALUE(level)", "MAX(level)", "LAG(level, 1, 3)")
+        for key in ("other", "level - other", "other * 2", "COALESCE(other, level)")
+    ),
 )
 """Groups along a value of another row, of which a condition on all rows leaves few."""
 

@@ -127,6 +127,8 @@ STATEMENTS = (
     " > 90 UNION ALL SELECT days FROM stay)) AS u",
     "SELECT COUNT(*) FROM (SELECT result AS r, result AS s FROM sample EXCEPT SELECT result, hour FROM sample) AS u",
     "SELECT COUNT(1) FROM (SELECT result FROM sample INTERSECT SELECT result FROM sample WHERE result IS NULL) AS u",
+    "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4 INTERSECT"
+    " SELECT kind FROM stay WHERE days <> 6) AS u LIMIT 100",
     "SELECT COUNT(*) FROM (SELECT hour, result FROM sample UNION SELECT result, hour FROM sample) AS u",
     "SELECT COUNT(*) FROM (SELECT t.kind, family FROM stay AS t, kind AS k WHERE t.kind = k.name EXCEPT SELECT t.kind,"
     " family FROM stay AS t JOIN kind AS k ON t.kind = k.name WHERE days > 9 OR weight = 1) AS u",
@@ -261,7 +263,8 @@ REFUSED = (
     " WHERE kind <> 'a'",
     "SELECT COUNT(*), MAX(kind) FROM (SELECT DISTINCT kind FROM stay EXCEPT SELECT kind FROM stay GROUP BY kind) AS u",
     "SELECT DISTINCT batch FROM sample EXCEPT SELECT DISTINCT batch FROM sample WHERE hour > 50",
-    "WITH u AS (SELECT DISTINCT batch FROM sample INTERSECT SELECT DISTINCT hour FROM sample) SELECT COUNT(*) FROM u",
+    "WITH u AS (SELECT DISTINCT batch FROM sample INTERSECT SELECT DISTINCT hour FROM sample) SELECT COUNT(*), 1 FROM u"
+    " WHERE batch > 1",
     "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
     "SELECT COUNT(*) FROM stay WHERE days = (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",
