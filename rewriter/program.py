@@ -53,7 +53,7 @@ from rewriter.release import (
     margin_name,
     mark_name,
 )
-from rewriter.split import Empty, split
+from rewriter.split import Empty, over_groups, split
 from rewriter.statement import Shown, at_instant, without_ends
 
 _MOST_TRIED = 8
@@ -204,6 +204,7 @@ def _program(
         {shape.name: options[shape.measurements[0]].first.outputs for shape in shaped},
         {shape.name: [one for place in shape.measurements for one in options[place].all] for shape in shaped},
         dialect.zone,
+        tuple(over_groups(parted.outer)),
     )
     return Program(
         options,

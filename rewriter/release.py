@@ -477,6 +477,17 @@ def is_over_groups(column: str) -> bool:
     return column == COUNTED_GROUPS or column.startswith(group_mean_name(""))
 
 
+@dataclass(frozen=True, slots=True)
+class OverGroups:
+    """The column of an answer, at a place, that is a number of groups or a mean over groups, by the released ``table``
+    and its ``column``; rounded to so many ``digits``, if at all."""
+
+    at: int
+    table: str
+    column: str
+    digits: int | None = None
+
+
 def end_name(column: str, *, up: bool) -> str:
     """The column with an end of the interval of such a column."""
     return f"{column}_{'high' if up else 'low'}"

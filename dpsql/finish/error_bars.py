@@ -31,9 +31,9 @@ from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColu
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, OverGroups, Running, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
 from rewriter.plan import Plan
-from rewriter.release import end_name, margin_name
+from rewriter.release import OverGroups, end_name, margin_name
 
 Bars = Intervals | Sequence[tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""

@@ -29,7 +29,7 @@ from dpsql.inference.estimates import measured, sum_half_width
 from dpsql.inference.intervals import Terms, distances_above, half_width, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
-    CountedGroups,
+    EstimatedGroups,
     TrimmedEnds,
     counted_groups,
     discovered,
@@ -139,7 +139,7 @@ def shown_groups(
 def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: bool) -> ShownGroups:
     """The number of groups with rows, and the mean of each output over them, in every row; with their ends."""
     size, number = groups.size, int(kept.sum())
-    found = CountedGroups(number, number, number, number)
+    found = EstimatedGroups(number, number, number, number)
     if not exact:
         found = counted_groups(groups.counts, kept, groups.terms)
     columns = _in_every_row(COUNTED_GROUPS, BIGINT, (found.number, found.least, found.most), size)

@@ -24,7 +24,7 @@ from dpsql.price.expected_error import (
 )
 from dpsql.releases import bar
 from rewriter.front_door import Affine, Form, Mean, Quotient, Shown
-from rewriter.plan import Chosen, Output, Plan
+from rewriter.plan import Chosen, Moment, Output, Plan, Ratio, Terms
 
 SMALL = 100
 """The people of a group that is not small, where nothing is known of groups: a price that shows no smaller ones is told
@@ -85,7 +85,8 @@ def _of_mean(name: str, form: Mean, slots: Slots, known: ReleasedBefore, *, nume
         width = estimate_of(output.estimator).expected_half_width(noise, calibration.picks, rows)
         return width is not None and 2 * width >= high - low
 
-    plausible = SMALL if calibration.plan.keys else NOMINAL_GROUP
+    people = SMALL if calibration.plan.keys else NOMINAL_GROUP
+    plausible = people * _rows_of_one(output, calibration.plan)
     if covers(plausible):
         rows = _least(lambda rows: not covers(rows), plausible)
         yield f"at this price, {name} shows nothing in groups of fewer than about {rows:,} rows: {said}"
@@ -121,6 +122,18 @@ def _people(form: Affine, slots: Slots) -> int:
 
 def _plausible(form: Affine, slots: Slots) -> int:
     return SMALL if any(slots[at][0].plan.keys for (at, _), _ in form.terms) else NOMINAL_GROUP
+
+
+def _rows_of_one(output: Output, plan: Plan) -> int:
+    """The most rows of a group that one person may have in a mean."""
+    bounds = {statistic.name: statistic.bound for statistic in plan.statistics}
+    estimator = output.estimator
+    terms: Terms = ()
+    if isinstance(estimator, Ratio):
+        terms = (*estimator.above, *estimator.below)
+    elif isinstance(estimator, Moment):
+        terms = estimator.cells
+    return max((math.ceil(abs(weight) * bounds[name]) for name, weight in terms), default=1)
 
 
 def _range(output: Output, plan: Plan) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The SQL that stands above releases."""
 
-from rewriter.outer.checked_outer import Described, OuterSelect, OverGroups, outer_select
+from rewriter.outer.checked_outer import Described, OuterSelect, outer_select
 from rewriter.outer.independence import running_outputs, runs_along
 from rewriter.outer.null_for_errors import total_sql
 from rewriter.outer.outer_constants import constants_sql
@@ -36,7 +36,6 @@ __all__ = [
     "Measured",
     "Other",
     "OuterSelect",
-    "OverGroups",
     "Question",
     "Quotient",
     "Rounding",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -19,18 +19,7 @@ from rewriter.outer.row_choice import chooses
 from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
-from rewriter.release import RESERVED, RunningSums, is_over_groups
-
-
-@dataclass(frozen=True, slots=True)
-class OverGroups:
-    """The column of an answer, at a place, that is a number of groups or a mean over groups, by the released ``table``
-    and its ``column``; rounded to so many ``digits``, if at all."""
-
-    at: int
-    table: str
-    column: str
-    digits: int | None = None
+from rewriter.release import RESERVED, OverGroups, RunningSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +52,7 @@ class OuterSelect:
     shown_sql: str
     chooses: bool
     zone: str
+    over_groups: tuple[OverGroups, ...] = ()
 
     @property
     def released_columns(self) -> dict[str, list[tuple[str, Type]]]:
@@ -75,7 +65,7 @@ class OuterSelect:
         if traced is None or len(traced.columns) != len(kinds):
             traced = Traced(self.tree, tuple(OTHER if self.released else PUBLIC for _ in kinds))
         sql = outer_sql(traced.tree, self.tables) if traced.slots else self.shown_sql
-        over_groups = tuple(_over_groups(self.tree)) if len(self.tree.selects) == len(kinds) else ()
+        over_groups = self.over_groups if len(self.tree.selects) == len(kinds) else ()
         question = self._question(sql, traced, kinds, {one.at for one in over_groups})
         return Described(sql, traced.columns, traced.origins, question, over_groups)
 
@@ -96,27 +86,6 @@ class OuterSelect:
         return Question(sql, once, (*keys, *slots), wanted, never, most, self.zone)
 
 
-def _over_groups(tree: exp.Query) -> Iterator[OverGroups]:
-    """Those of a SELECT from one release."""
-    table = tree.args["from_"].this if isinstance(tree, exp.Select) and tree.args.get("from_") else None
-    if not isinstance(table, exp.Table):
-        return
-    for at, item in enumerate(tree.selects):
-        node, digits = item.unalias(), None
-        if isinstance(node, exp.Round):
-            decimals = node.args.get("decimals") or exp.Literal.number(0)
-            if not isinstance(decimals, exp.Literal) or not decimals.is_int:
-                continue
-            node, digits = node.this, int(decimals.name)
-        while isinstance(node, exp.Coalesce | exp.Paren | exp.Cast):
-            if isinstance(node, exp.Cast) and not node.to.is_type(*exp.DataType.REAL_TYPES):
-                break
-            node = node.this
-        column = node.this if isinstance(node, exp.Max) else None
-        if isinstance(column, exp.Column) and is_over_groups(column.name):
-            yield OverGroups(at, table.name, column.name, digits)
-
-
 def outer_select(
     tree: exp.Query,
     running: RunningSums,
@@ -124,6 +93,7 @@ def outer_select(
     outputs: Mapping[str, Sequence[Output]],
     plans: Mapping[str, Sequence[Plan]],
     zone: str,
+    over_groups: tuple[OverGroups, ...] = (),
 ) -> OuterSelect:
     """The outer SELECT over ``tables``. ``outputs`` and ``plans`` are those of each released table; ``running`` are the
     windows of ``tree`` that are running sums of a release.
@@ -137,4 +107,4 @@ def outer_select(
         traced = replace(traced, columns=tuple(independent(one, traced, plans) for one in traced.columns))
     measured = frozenset(output.name for some in outputs.values() for output in some)
     chosen = chooses(spelt, measured)
-    return OuterSelect(tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone)
+    return OuterSelect(tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone, over_groups)

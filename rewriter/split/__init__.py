@@ -1,7 +1,8 @@
 """Where the private part of a statement ends: releases, and the outer SELECT over them."""
 
+from rewriter.split.columns_over_groups import over_groups
 from rewriter.split.other_groups import label
 from rewriter.split.presence import Empty
 from rewriter.split.splitter import split
 
-__all__ = ["Empty", "label", "split"]
+__all__ = ["Empty", "label", "over_groups", "split"]

@@ -79,6 +79,24 @@ def test_a_mean_whose_bar_is_its_range_is_told(visits: Session) -> None:
         assert mean > 55 if size <= least / 4 else mean < 55 if size >= 2 * least else True, (ward, least, widths)
 
 
+def test_the_size_of_a_group_is_told_in_rows_and_held_against_those_of_its_people(tmp_path: Path) -> None:
+    """A person with 20 rows has the noise of 20, and so have all of the same group."""
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE visit (id INTEGER NOT NULL, ward TEXT NOT NULL, age INTEGER, name TEXT)")
+    policy = POLICY.format(accounting="zcdp", delta="delta: 1e-6, ").replace(
+        "    columns:", "    max_rows: 20\n    columns:"
+    )
+    (tmp_path / "policy.yaml").write_text(policy)
+    proxy = Proxy.open(tmp_path / "policy.yaml")
+    session = proxy.session()
+    session.execute("SET dpsql.epsilon = 0.25")
+    assert session.explain(AVERAGE).unseen == ()
+    session.execute("SET dpsql.epsilon = 0.01")
+    (note,) = session.explain(AVERAGE).unseen
+    assert int(re.search(r"about ([\d,]+) rows", note).group(1).replace(",", "")) > 2_000  # type: ignore[union-attr]
+    proxy.close()
+
+
 def test_groups_that_cannot_be_told_from_nobody_are_told(visits: Session) -> None:
     least = told(visits, COUNTED, "n")
     assert least is not None

@@ -30,7 +30,7 @@ _FULL = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class CountedGroups:
+class EstimatedGroups:
     """``number`` groups have rows, at least ``least``. ``kept`` groups were told apart, of which no more have rows;
     with those that were left out before, at most ``most``."""
 
@@ -40,7 +40,7 @@ class CountedGroups:
     most: int
 
 
-def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> CountedGroups:
+def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> EstimatedGroups:
     """How many of the groups have rows, of those that are ``kept``. ``counts`` are noisy and not moved to 0; each is
     off by a draw of Σ weight · noise. Of the groups left out, as many may have rows as their sum may hold, if these are
     as large as the others in the mean.
@@ -49,12 +49,12 @@ def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> Counted
     >>> from dpsql.mechanisms import Gaussian
     >>> counts = np.array([65.0, 58, -3, 62, 5, 60, -2])
     >>> counted_groups(counts, np.arange(7) < 6, ((Gaussian(Fraction(4)), Fraction(1)),))
-    CountedGroups(number=4, least=4, kept=6, most=6)
+    EstimatedGroups(number=4, least=4, kept=6, most=6)
     """
     inside, outside = counts[kept], counts[~kept]
     size = len(inside)
     if not size:
-        return CountedGroups(0, 0, 0, len(outside))
+        return EstimatedGroups(0, 0, 0, len(outside))
     spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
     sure = half_width(terms, -2 * math.expm1(math.log1p(-ALPHA) / size))
     least = int((inside > sure).sum())
@@ -69,14 +69,14 @@ def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> Counted
     if len(outside):
         most = max(float(outside.sum()), 0.0) + half_width(terms, times=len(outside))
         more = len(outside) if most * number >= total * len(outside) else int(most * number / total)
-    return CountedGroups(number, max(least, 1), size, size + more)
+    return EstimatedGroups(number, max(least, 1), size, size + more)
 
 
-def ends_of_mean(total: float, width: float, groups: CountedGroups) -> tuple[float, float]:
+def ends_of_mean(total: float, width: float, groups: EstimatedGroups) -> tuple[float, float]:
     """The ends of ``total`` ± ``width``, of the groups that are kept, over the number of them that have rows, whichever
     it is.
 
-    >>> [round(end) for end in ends_of_mean(240.0, 24.0, CountedGroups(4, 4, 6, 7))]
+    >>> [round(end) for end in ends_of_mean(240.0, 24.0, EstimatedGroups(4, 4, 6, 7))]
     [36, 66]
     """
     low, high = total - width, total + width
