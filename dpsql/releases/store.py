@@ -27,7 +27,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -36,6 +36,7 @@ from typing import Self, TypeVar
 
 import pyarrow as pa
 
+from dpsql.accounting import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.memory import Memory
 from dpsql.releases.integer_column import IntegerColumn
@@ -89,6 +90,27 @@ Paid = Callable[[], tuple[str, int]]
 """A ledger's identity, and how many charges it has."""
 
 
+BOUGHT_TOGETHER = "bought together"
+"""The identity of what says which releases were bought as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoughtTogether:
+    """Releases that were bought as one, to be answered from together: counts of the same rows by different keys.
+
+    ``statistic`` is the family of what they measure. ``members`` have the identity of each release, the name that the
+    statistic has there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what it was
+    bought for. Their noises, by these identities, are those of the table that it is kept with.
+
+    Without a statistic they are the releases of one statement, bought beside others, and ``share`` is its price.
+    """
+
+    statistic: str
+    members: tuple[tuple[str, str, tuple[str, ...]], ...]
+    asked: tuple[tuple[str, ...], ...] = ()
+    share: PrivacyLoss = field(default_factory=PrivacyLoss)
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
     """The facts of a release without its numbers: enough to tell which others are sums of it.
@@ -103,6 +125,7 @@ class ReleaseFacts:
     exhaustive: bool
     scope: str
     closed: tuple[str, ...] = ()
+    together: BoughtTogether | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +199,10 @@ class ReleaseStore:
         declarations."""
         return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
 
+    def together(self, data_version: str, scope: str) -> tuple[Entry, ...]:
+        """What was bought as one under these declarations, the latest first."""
+        return self._safely(lambda: self._together(data_version, scope)) or ()
+
     def put(self, identity: str, data_version: str, table: NoisyTable, facts: ReleaseFacts | None = None) -> None:
         """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
 
@@ -233,6 +260,17 @@ class ReleaseStore:
         known = ((number, _facts(facts)) for number, facts in rows)
         latest = islice(((number, facts) for number, facts in known if facts and facts.scope == scope), most)
         return tuple(Entry(number, facts, self._table(number)) for number, facts in latest)
+
+    def _together(self, data_version: str, scope: str) -> tuple[Entry, ...]:
+        rows = self._connection.execute(
+            f"SELECT number, facts FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
+            (BOUGHT_TOGETHER, data_version),
+        )
+        known = ((number, _facts(facts)) for number, facts in rows)
+        return tuple(
+            Entry(number, facts, self._table(number)) for number, facts in known if facts and facts.scope == scope
+        )
 
     def _insert(self, identity: str, data_version: str, noise: str, body: bytes, facts: ReleaseFacts | None) -> None:
         known = _write_facts(facts)
@@ -355,7 +393,12 @@ def _stream(columns: Sequence[pa.Array]) -> bytes:
 def _write_facts(facts: ReleaseFacts | None) -> str:
     if facts is None:
         return ""
-    parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
+    parts: dict[str, object] = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive}
+    parts["scope"] = facts.scope
+    if facts.together is not None:
+        share = facts.together.share
+        paid = [str(share.epsilon), str(share.rho), str(share.delta), [str(one) for one in share.curve]]
+        parts["together"] = [facts.together.statistic, facts.together.members, facts.together.asked, paid]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -364,7 +407,22 @@ def _facts(written: str) -> ReleaseFacts | None:
         return None
     parts = json.loads(written)
     closed = tuple(parts.get("closed", ()))  # not written by versions before this one
-    return ReleaseFacts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"], closed)
+    together = _as_one(*parts["together"]) if "together" in parts else None
+    return ReleaseFacts(
+        tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"], closed, together
+    )
+
+
+def _as_one(
+    statistic: str,
+    members: list[tuple[str, str, list[str]]],
+    asked: list[list[str]],
+    paid: tuple[str, str, str, list[str]],
+) -> BoughtTogether:
+    named = tuple((identity, name, tuple(keys)) for identity, name, keys in members)
+    epsilon, rho, delta, curve = paid
+    share = PrivacyLoss(Fraction(epsilon), Fraction(rho), Fraction(delta), tuple(map(Fraction, curve)))
+    return BoughtTogether(statistic, named, tuple(map(tuple, asked)), share)
 
 
 def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> NoisyTable:

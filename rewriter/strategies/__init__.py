@@ -2,7 +2,20 @@
 
 from rewriter.strategies.conditional_sums import STEPS, WORTH, Row, Strategy, Weights, choose, total, weight
 from rewriter.strategies.prefix_strategies import LONGEST, Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
-from rewriter.strategies.residual_basis import AskedMarginal, Attributes, Components, Shares, apart, best, components
+from rewriter.strategies.residual_basis import (
+    AskedMarginal,
+    Attributes,
+    Components,
+    EstimatedMarginal,
+    Marginal,
+    MeasuredMarginal,
+    Shares,
+    apart,
+    best,
+    combined,
+    components,
+    sum_variance,
+)
 
 __all__ = [
     "LONGEST",
@@ -11,6 +24,9 @@ __all__ = [
     "AskedMarginal",
     "Attributes",
     "Components",
+    "EstimatedMarginal",
+    "Marginal",
+    "MeasuredMarginal",
     "Prefix",
     "PrefixStrategy",
     "Row",
@@ -23,7 +39,9 @@ __all__ = [
     "best",
     "best_tree",
     "choose",
+    "combined",
     "components",
+    "sum_variance",
     "total",
     "weight",
 ]

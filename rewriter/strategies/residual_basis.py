@@ -274,11 +274,17 @@ class MeasuredMarginal:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedMarginal:
-    """An estimated marginal, in steps of 1/``scale``, and the exact variance of each cell, in whole counts."""
+    """An estimated marginal, in steps of 1/``scale``, and the exact variance of each cell, in whole counts.
+
+    ``components`` have the variances of the components within it. ``own_scale`` is a divisor of the scale that is as
+    fine as these numbers are.
+    """
 
     table: Marginal
     scale: int
     variance: Fraction
+    components: Mapping[Attributes, Fraction]
+    own_scale: int
 
 
 def combined(
@@ -383,7 +389,31 @@ def _estimated(
         for place in range(len(numbers)):
             numbers[place] += component[sum((place // by % size) * step for by, size, step in steps)]
     factor = scale // own
-    return EstimatedMarginal(Marginal(wanted, tuple(number * factor for number in numbers)), scale, variance)
+    table = Marginal(wanted, tuple(number * factor for number in numbers))
+    return EstimatedMarginal(table, scale, variance, {part: known for part, (_, known) in parts.items()}, own)
+
+
+def sum_variance(sizes: Sizes, estimated: EstimatedMarginal, cells: Sequence[int]) -> Fraction:
+    """The exact variance of a sum of different cells of an estimated marginal, by their places.
+
+    >>> tables = (Marginal((0,), (3, 6)), Marginal((), (12,)))
+    >>> measured = [MeasuredMarginal(one, Fraction(1)) for one in tables]
+    >>> one, whole = combined((2,), measured, [(0,), ()])
+    >>> sum_variance((2,), one, [0]) == one.variance, sum_variance((2,), one, [0, 1]) == whole.variance
+    (True, True)
+    """
+    numbers = [0] * len(estimated.table.numbers)
+    for place in cells:
+        numbers[place] = 1
+    attributes = estimated.table.attributes
+    chosen = Marginal(attributes, tuple(numbers))
+    found = Fraction(0)
+    for part, known in estimated.components.items():
+        residual = _residual(sizes, summed(sizes, chosen, part))
+        inside, outside = (prod(sizes[i] for i in attributes if (i in part) is within_) for within_ in (True, False))
+        # The projection has r/(inside · outside) in each of ``outside`` cells; a unit of s(T) is 1/outside there.
+        found += known * Fraction(sum(number * number for number in residual), (inside * outside) ** 2)
+    return found
 
 
 def _steps(sizes: Sizes, wanted: Attributes, part: Attributes) -> list[tuple[int, int, int]]:

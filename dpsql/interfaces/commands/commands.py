@@ -201,6 +201,13 @@ def _explain(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _workload(options: argparse.Namespace) -> int:
+    from dpsql.interfaces.commands.workload_command import workload
+
+    workload(options.policy, options.file, options.analyst, options.epsilon, _console(), buy=options.buy)
+    return DONE
+
+
 def _serve(options: argparse.Namespace) -> int:
     from dpsql.server.start import Serving, serve, usual_workers
 
@@ -358,6 +365,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "query": _query,
     "shell": _shell,
     "explain": _explain,
+    "workload": _workload,
     "serve": _serve,
     "passwd": _passwd,
     "randomize": _randomize,
