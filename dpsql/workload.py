@@ -250,7 +250,8 @@ class Workloads:
 
     def _mark(self, statement: Prepared, share: PrivacyLoss) -> tuple[NoisyTable, ReleaseFacts, str]:
         plans = statement.program.plans
-        together = BoughtTogether("", tuple((plan.identity, "", ()) for plan in plans), (), share)
+        parts = (share.epsilon, share.rho, share.delta, *share.curve)
+        together = BoughtTogether("", tuple((plan.identity, "", ()) for plan in plans), (), parts)
         facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
         return NoisyTable((), {}, {}), facts, self._opened.version(plans[0])
 

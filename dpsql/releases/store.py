@@ -27,7 +27,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -36,7 +36,6 @@ from typing import Self, TypeVar
 
 import pyarrow as pa
 
-from dpsql.accounting import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.memory import Memory
 from dpsql.releases.integer_column import IntegerColumn
@@ -102,13 +101,14 @@ class BoughtTogether:
     statistic has there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what it was
     bought for. Their noises, by these identities, are those of the table that it is kept with.
 
-    Without a statistic they are the releases of one statement, bought beside others, and ``share`` is its price.
+    Without a statistic they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
+    and δ, and the points of a curve.
     """
 
     statistic: str
     members: tuple[tuple[str, str, tuple[str, ...]], ...]
     asked: tuple[tuple[str, ...], ...] = ()
-    share: PrivacyLoss = field(default_factory=PrivacyLoss)
+    share: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,9 +396,8 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
     parts: dict[str, object] = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive}
     parts["scope"] = facts.scope
     if facts.together is not None:
-        share = facts.together.share
-        paid = [str(share.epsilon), str(share.rho), str(share.delta), [str(one) for one in share.curve]]
-        parts["together"] = [facts.together.statistic, facts.together.members, facts.together.asked, paid]
+        share = list(map(str, facts.together.share))
+        parts["together"] = [facts.together.statistic, facts.together.members, facts.together.asked, share]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -414,15 +413,10 @@ def _facts(written: str) -> ReleaseFacts | None:
 
 
 def _as_one(
-    statistic: str,
-    members: list[tuple[str, str, list[str]]],
-    asked: list[list[str]],
-    paid: tuple[str, str, str, list[str]],
+    statistic: str, members: list[tuple[str, str, list[str]]], asked: list[list[str]], share: list[str]
 ) -> BoughtTogether:
     named = tuple((identity, name, tuple(keys)) for identity, name, keys in members)
-    epsilon, rho, delta, curve = paid
-    share = PrivacyLoss(Fraction(epsilon), Fraction(rho), Fraction(delta), tuple(map(Fraction, curve)))
-    return BoughtTogether(statistic, named, tuple(map(tuple, asked)), share)
+    return BoughtTogether(statistic, named, tuple(map(tuple, asked)), tuple(map(Fraction, share)))
 
 
 def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> NoisyTable:

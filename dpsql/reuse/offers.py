@@ -75,7 +75,8 @@ class Reuse:
         members = tuple((plan.identity, "", ()) for plan in plans)
         for entry in self._opened.store.together(self._opened.version(plans[0]), self._scope) if plans else ():
             if entry.facts.together is not None and entry.facts.together.members == members:
-                return entry.facts.together.share
+                epsilon, rho, delta, *curve = entry.facts.together.share
+                return PrivacyLoss(epsilon, rho, delta, tuple(curve))
         return None
 
     def _tile(
