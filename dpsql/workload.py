@@ -22,7 +22,7 @@ from dpsql.answer import Answering, Asked
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.errors import DataError
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, expected_errors
+from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
 from dpsql.reuse import Lattice, Member, only_statistic
 from rewriter.declared import Norm
@@ -117,7 +117,8 @@ class Workloads:
         for joint, lattice, _ in lattices:
             for release in joint.releases:
                 wanted = calibrate(release.wanted, accountant.accounting, price.of_noise)
-                made = self._answering.reuse.made_of(wanted, lattice, release.way)
+                alone = shows_groups_alone(statements[release.statement])
+                made = self._answering.reuse.made_of(wanted, lattice, release.way, alone=alone)
                 if made is None:
                     raise AssertionError("what is joined follows from what is measured")
                 together[release.statement] = [made.wanted]

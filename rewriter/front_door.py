@@ -65,6 +65,7 @@ from rewriter.strategies import (
     best,
     combined,
     components,
+    largest_variance,
     sum_variance,
 )
 
@@ -123,6 +124,7 @@ __all__ = [
     "has_mode",
     "histogram_plans",
     "label",
+    "largest_variance",
     "one_scans",
     "parse",
     "read_column",

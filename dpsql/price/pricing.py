@@ -34,7 +34,7 @@ from dpsql.price.series_price import MOST_LOOKED_AT, Living, PricedSeries, alike
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
-from rewriter.front_door import Program
+from rewriter.front_door import Affine, Either, Listed, Mean, Other, Program, Quotient, Running
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
@@ -167,7 +167,7 @@ class Pricing:
             return {}
         alone = {family.measurements[0] for family in prepared.program.families if len(family.measurements) == 1}
         some = [one for place, one in enumerate(calibrations) if place in alone]
-        found = {one.plan.identity: self._reuse.tile(one, turn) for one in some}
+        found = {one.plan.identity: self._reuse.tile(one, turn, alone=shows_groups_alone(prepared)) for one in some}
         return {name: one for name, one in found.items() if one is not None}
 
     def _is_usual(self, settings: Settings) -> bool:
@@ -419,6 +419,17 @@ class Pricing:
         if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
             return _Foretold(prepared, most, reached)
         return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+def shows_groups_alone(prepared: Prepared) -> bool:
+    """Whether no number of an answer is made of several released rows."""
+    forms = [one.form for one in prepared.outer.measured]
+    plain = all(not isinstance(form, _OF_SEVERAL) for form in forms)
+    terms = [form.terms for form in forms if isinstance(form, Affine)]
+    return plain and not prepared.outer.question.wanted and all(len(one) <= 1 for one in terms)
+
+
+_OF_SEVERAL = (Either, Listed, Mean, Other, Quotient, Running)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,11 @@ class Reuse:
         """The name of the declarations that releases are planned under."""
         return self._scope
 
-    def tile(self, wanted: Calibration, turn: Turn | None = None) -> Tile | None:
+    def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Tile | None:
         """The release, made of those that were bought as one with it; None where none were.
 
         Who bought them asked for this one as well, at the accuracy that it has; of others, only what is as accurate as
-        wanted is made of them.
+        wanted is made of them. ``alone``: no number of the answer is made of several groups.
         """
         plan, opened = wanted.plan, self._opened
         statistic = only_statistic(plan)
@@ -64,8 +64,9 @@ class Reuse:
             return None
         version = opened.version(plan)
         for entry in opened.store.together(version, self._scope):
-            key = (plan, wanted.loss, entry.number)
-            found = self._tiles.get(key, partial(self._tile, wanted, statistic, entry, version, turn))
+            key = (plan, wanted.loss, entry.number, alone)
+            tile = partial(self._tile, wanted, statistic, entry, version, turn, alone=alone)
+            found = self._tiles.get(key, tile)
             if found is not None:
                 return found
         return None
@@ -86,6 +87,8 @@ class Reuse:
         entry: Entry,
         version: str,
         turn: Turn | None,
+        *,
+        alone: bool,
     ) -> Tile | None:
         plan, together = wanted.plan, entry.facts.together
         if together is None or not together.statistic:
@@ -95,7 +98,7 @@ class Reuse:
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return None
         for way in ways:
-            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked)
+            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
             if found is not None:
                 asked = {frozenset(keys) for keys in together.asked}
                 families = frozenset(one.family for one in (plan if way is None else way.cells).keys)
@@ -111,6 +114,8 @@ class Reuse:
         turn: Turn | None = None,
         number: int = 0,
         asked: Sequence[Sequence[str]] = (),
+        *,
+        alone: bool = True,
     ) -> Tile | None:
         """The release as sums of cells of a lattice."""
         groups = self.groups(wanted.plan, turn)
@@ -119,7 +124,7 @@ class Reuse:
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, wanted.plan) if number else None
-        return tile(wanted, lattice, sums, groups, number, shown)
+        return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
 
     def _shown_of(self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> Shown:
         # The identity of a lattice is that of what is kept with it, and of nothing else meanwhile.

@@ -26,7 +26,15 @@ from dpsql.mechanisms import Mechanism, sqrt_at_least
 from dpsql.releases import Key, NoisyTable, heaviest
 from dpsql.reuse.derive import Made, refined
 from rewriter.declared import Scalar
-from rewriter.front_door import Attributes, EstimatedMarginal, Marginal, MeasuredMarginal, combined, sum_variance
+from rewriter.front_door import (
+    Attributes,
+    EstimatedMarginal,
+    Marginal,
+    MeasuredMarginal,
+    combined,
+    largest_variance,
+    sum_variance,
+)
 from rewriter.plan import DrillDown, KeyColumn, Plan, Statistic
 
 MOST_CELLS = 1 << 20
@@ -151,8 +159,15 @@ class CellSums:
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
-    def variances(self, sizes: Sequence[int]) -> list[Fraction]:
-        """Of each group, in squared steps of what was measured."""
+    def variances(self, sizes: Sequence[int], *, alone: bool) -> list[Fraction]:
+        """Of each group, in squared steps of what was measured: its own, where it is shown ``alone``; else as if groups
+        were independent, so that no weighted sum of several has more."""
+        if not alone:
+            most = largest_variance(sizes, self.estimated)
+            return [most * len(one) for one in self.cells]
+        return self._exact(sizes)
+
+    def _exact(self, sizes: Sequence[int]) -> list[Fraction]:
         alone = self.estimated.variance
         many = sum(len(one) > 1 for one in self.cells) * len(self.estimated.table.numbers)
         found: dict[int, Fraction] = {}
@@ -216,9 +231,16 @@ def sums_of_cells(
 
 
 def tile(
-    wanted: Calibration, lattice: Lattice, sums: CellSums, groups: Sequence[Key], number: int, shown: Shown | None
+    wanted: Calibration,
+    lattice: Lattice,
+    sums: CellSums,
+    groups: Sequence[Key],
+    number: int,
+    shown: Shown | None,
+    *,
+    alone: bool,
 ) -> Tile | None:
-    """The release that is made of these sums. None where its noise cannot be written down."""
+    """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
     plan = wanted.plan
     statistic = only_statistic(plan)
     if statistic is None:
@@ -228,7 +250,7 @@ def tile(
     step = own.scale // finer
     numbers = own.table.numbers
     added = tuple(sum(numbers[place] for place in one) // step for one in sums.cells)
-    variances = sums.variances(lattice.sizes)
+    variances = sums.variances(lattice.sizes, alone=alone)
     most = max(variances)
     law = lattice.law()
     noise = law(Fraction(sqrt_at_least(law.square_of_scale(most))))

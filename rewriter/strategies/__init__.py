@@ -14,6 +14,7 @@ from rewriter.strategies.residual_basis import (
     best,
     combined,
     components,
+    largest_variance,
     sum_variance,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "choose",
     "combined",
     "components",
+    "largest_variance",
     "sum_variance",
     "total",
     "weight",

@@ -416,6 +416,17 @@ def sum_variance(sizes: Sizes, estimated: EstimatedMarginal, cells: Sequence[int
     return found
 
 
+def largest_variance(sizes: Sizes, estimated: EstimatedMarginal) -> Fraction:
+    """The most that any weighted sum of cells has of variance, over the sum of squared weights: the largest eigenvalue
+    of the cells' covariance. Cells of one marginal depend on each other: a difference of two can have more than both.
+    """
+    return max(
+        known / prod(sizes[i] for i in estimated.table.attributes if i not in part)
+        for part, known in estimated.components.items()
+        if _costs(sizes, part)
+    )
+
+
 def _steps(sizes: Sizes, wanted: Attributes, part: Attributes) -> list[tuple[int, int, int]]:
     """For each attribute of ``part``: how to read its value off a place in ``wanted``, and its step in ``part``."""
     found = []

@@ -180,6 +180,24 @@ def test_error_bars_hold_what_they_say(folder: Path) -> None:
         assert np.mean(np.square(errors)) == pytest.approx(1, abs=6 * math.sqrt(2 / len(errors)) + 0.1)
 
 
+def test_a_difference_of_groups_has_the_bar_of_a_difference(folder: Path) -> None:
+    """Where the total is known well, groups depend on each other: their difference has twice what independent ones
+    would have."""
+    sql = "SELECT SUM(CASE WHEN segment = 'vip' THEN n ELSE -n END) FROM (SELECT segment, COUNT(*) AS n FROM person GROUP BY segment) AS q"
+    asked = ("SELECT COUNT(*) FROM person", "SELECT segment, COUNT(*) FROM person GROUP BY segment")
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        true = known.execute(sql).fetchall()[0][0]
+    inside = []
+    for number in range(60):
+        with opened(folder, version=f"difference {number}") as proxy:
+            session = proxy.session("ana")
+            session.buy((*asked, sql), Fraction(1, 8))
+            answer = session.execute(sql)
+            assert not answer.price
+            inside.append(abs(answer.rows[0][0] - true) <= answer.margins[0][0])  # type: ignore[operator]
+    assert np.mean(inside) >= 0.88
+
+
 def test_together_is_more_accurate_than_alone(folder: Path) -> None:
     with opened(folder) as proxy:
         plan = proxy.session("ana").workload(TILES, Fraction(1, 4))

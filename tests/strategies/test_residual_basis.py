@@ -23,6 +23,8 @@ from rewriter.strategies.residual_basis import (
     best,
     combined,
     components,
+    largest_variance,
+    sum_variance,
     summed,
     within,
 )
@@ -180,7 +182,11 @@ def test_estimates_are_those_of_least_squares_and_agree() -> None:
     for wide, one in found.items():
         of = matrix(sizes, wide)
         assert np.array(one.table.numbers) / one.scale == pytest.approx(of @ solution, abs=0.02)
-        assert np.diag(of @ covariance @ of.T) == pytest.approx(float(one.variance), rel=1e-3)
+        own = of @ covariance @ of.T
+        assert np.diag(own) == pytest.approx(float(one.variance), rel=1e-3)
+        assert np.linalg.eigvalsh(own).max() == pytest.approx(float(largest_variance(sizes, one)), rel=1e-3)
+        some = [0, len(own) - 1] if len(own) > 1 else [0]
+        assert own[np.ix_(some, some)].sum() == pytest.approx(float(sum_variance(sizes, one, some)), rel=1e-3)
     for finer, coarser in product(wanted, wanted):
         if set(coarser) < set(finer):
             assert summed(sizes, found[finer].table, coarser) == found[coarser].table
