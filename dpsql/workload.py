@@ -24,7 +24,7 @@ from dpsql.errors import DataError
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
-from dpsql.reuse import Lattice, Member, only_statistic
+from dpsql.reuse import BoughtMember, Lattice, only_statistic
 from rewriter.declared import Norm
 from rewriter.front_door import AskedMarginal, apart, best
 from rewriter.plan import DrillDown, Plan
@@ -217,7 +217,7 @@ class Workloads:
             [statistic] = one.plan.statistics
             groups = self._answering.reuse.groups(one.plan)
             table = NoisyTable(groups, {statistic.name: (0,) * len(groups)}, dict(one.noise))
-            members.append(Member(tuple(key.family for key in one.plan.keys), table, statistic.name))
+            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, statistic.name))
         return Lattice(tuple(members))
 
     # -- what is paid, and kept

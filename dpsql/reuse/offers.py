@@ -20,7 +20,7 @@ from dpsql.opened import Opened
 from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import joined
-from dpsql.reuse.tiles import Lattice, Member, Shown, Tile, only_statistic, shown_together, sums_of_cells, tile
+from dpsql.reuse.tiles import BoughtMember, Lattice, Shown, Tile, only_statistic, shown_together, sums_of_cells, tile
 from rewriter.canonical_form import identity_of
 from rewriter.plan import DrillDown, Plan, Statistic
 
@@ -136,12 +136,12 @@ class Reuse:
         return self._lattices.get(entry.number, lambda: self._lattice(entry, together, version))
 
     def _lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
-        members: list[Member] = []
+        members: list[BoughtMember] = []
         for identity, name, keys in together.members:
             table = self._opened.store.get(identity, version, {name: entry.table.noise[identity]})
             if table is None:
                 return None
-            members.append(Member(keys, table, name))
+            members.append(BoughtMember(keys, table, name))
         try:
             return Lattice(tuple(members))
         except ValueError:

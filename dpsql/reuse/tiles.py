@@ -42,7 +42,7 @@ MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class BoughtMember:
     """A release that was bought with others: the families of its keys, its table, and its statistic there."""
 
     keys: tuple[str, ...]
@@ -62,7 +62,7 @@ class Lattice:
     """Releases of the same rows by different keys, as marginals of all their keys. Raises ValueError where the groups
     of one are not all combinations of its keys' values."""
 
-    members: tuple[Member, ...]
+    members: tuple[BoughtMember, ...]
 
     def __post_init__(self) -> None:
         for one in self.members:
@@ -123,7 +123,7 @@ class Lattice:
             found.append(MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise.square))
         return found
 
-    def _column(self, one: Member) -> Sequence[int]:
+    def _column(self, one: BoughtMember) -> Sequence[int]:
         return one.table.statistics[one.statistic]
 
     @cached_property

@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def matrix(sizes: tuple[int, ...], attributes: Attributes) -> FloatArray:
     """The marginal as a 0-1 matrix over all combinations of values, the last attribute fastest."""
-    found: FloatArray = np.ones((1, 1))
+    found: npt.NDArray[Any] = np.ones((1, 1))
     for place, size in enumerate(sizes):
         found = np.kron(found, np.eye(size) if place in attributes else np.ones((1, size)))
     return found
@@ -79,11 +80,11 @@ def test_cells_of_components_have_the_variance_of_least_squares(
     strategy: list[FloatArray] = []
     noise: list[FloatArray] = []
     for part, variance in found.variances.items():
-        residual: FloatArray = np.ones((1, 1))
+        residual: npt.NDArray[Any] = np.ones((1, 1))
         for place, size in enumerate(sizes):
             contrast = np.hstack([np.ones((size - 1, 1)), -np.eye(size - 1)])
             residual = np.kron(residual, contrast if place in part else np.ones((1, size)))
-        own: FloatArray = np.ones((1, 1))
+        own: npt.NDArray[Any] = np.ones((1, 1))
         for place in part:
             contrast = np.hstack([np.ones((sizes[place] - 1, 1)), -np.eye(sizes[place] - 1)])
             own = np.kron(own, contrast @ contrast.T)
