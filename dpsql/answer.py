@@ -16,7 +16,7 @@ from functools import partial
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.engines import Patience
+from dpsql.engines import Patience, Turn
 from dpsql.finish import Finished, Finisher, delivered, present_notes
 from dpsql.ledger import Due, Paid, Receipt
 from dpsql.mechanisms.sampling import Sampler
@@ -103,31 +103,44 @@ class Answering:
 
         ``held`` until it has been read are claims, which keep others from buying the same, and the turn of the engine.
         """
-        opened, settings, patience, program = self.opened, asked.settings, asked.patience, asked.prepared.program
+        settings, program = asked.settings, asked.prepared.program
         if program.missing:
-            self._claim(asked, held, program.plans)
+            self.claim(asked, held, program.plans)
         settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
             # Meanwhile other statements may have bought the releases of this one.
-            self._claim(asked, held, (one.plan for one in priced.bought))
+            self.claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
+        measured, paid = self.bought(asked, priced, program.private_tables, held, settled.turn, settled.paid)
+        loss = PrivacyLoss() if paid is None else paid.loss
+        return Released(settled, priced, loss, self.pricing.tables(priced, measured))
+
+    def bought(
+        self,
+        asked: Asked,
+        priced: Priced,
+        tables: tuple[str, ...],
+        held: ExitStack,
+        turn: Turn | None = None,
+        paid: Paid | None = None,
+    ) -> tuple[Mapping[str, NoisyTable], Paid | None]:
+        """What is not known before: charged for, unless it was ``paid``, then read and perturbed."""
+        opened, patience = self.opened, asked.patience
         fresh = [priced.fresh(one) for one in priced.releases]
         rows = opened.rows(one.plan for one in fresh if one is not None)
         kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         reading = self.reader.reading(one.read for one in fresh if one is not None)
-        turn, paid = settled.turn, settled.paid
         if priced.loss and paid is None:
             turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
-            dues = [Due(priced.loss, asked.prepared.sql, program.private_tables)]
+            dues = [Due(priced.loss, asked.prepared.sql, tables)]
             paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
         read = partial(reading.table, patience=patience, turn=turn, paid=paid)
         measured: dict[str, NoisyTable] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
                 measured[calibration.plan.identity] = self._measured(one, read, patience, *kept[one.plan.identity])
-        loss = PrivacyLoss() if paid is None else paid.loss
-        return Released(settled, priced, loss, self.pricing.tables(priced, measured))
+        return measured, paid
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
         """The query with the bounds that the policy leaves open. Where some are not known, all that the statement may
@@ -191,7 +204,7 @@ class Answering:
             self.opened.store.put(calibration.plan.identity, version, noisy, facts, calibration.plan.reads)
         return noisy
 
-    def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:
+    def claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:
         """Wait until nobody else buys one of these releases. Who wants no release of others waits for nobody."""
         if asked.settings.reuse:
             held.enter_context(self.opened.claimed(plans, asked.patience))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -28,6 +28,7 @@ from dpsql.prepare import Parsed, Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
 from dpsql.watched import WatchedStatement, Watching, watched_statement
+from dpsql.workload import WorkloadPlan, Workloads
 from rewriter.declared import TEXT, UTC, Catalog
 from rewriter.front_door import (
     WATCHED_FORM,
@@ -57,6 +58,7 @@ class Proxy:
         self._opened = opened
         self.answering = Answering(opened, sampler, silent=silent)
         self.watching = Watching(self.answering, sampler)
+        self.workloads = Workloads(self.answering)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _CHARACTERS, _size)
         # What is left is asked with every answer and changes only with a charge.
@@ -335,6 +337,49 @@ class Session:
         if not isinstance(prepared, Prepared):
             raise DataError("only a query can be explained", sqlstate="42601", hint="explain a SELECT")
         return self._explained(prepared)
+
+    @translated
+    def workload(self, statements: Sequence[str], epsilon: Fraction | None = None) -> WorkloadPlan:
+        """How statements would be bought as one at a price, that of a statement where none is given. Free, and reads no
+        data. Raises :class:`dpsql.errors.Error`."""
+        return self._workload(statements, epsilon)
+
+    @translated
+    def buy(
+        self, statements: Sequence[str], epsilon: Fraction | None = None, receipt: Receipt | None = None
+    ) -> tuple[WorkloadPlan, PrivacyLoss]:
+        """Buy statements as one, with one charge: what was planned, and what was charged now. They are free from then
+        on. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        usual = Settings(epsilon=self._proxy.policy.statement.epsilon)
+        patience = Patience.of(self._opened.timeout, None, None)
+        first = self._workload(statements, epsilon)
+        self._opened.ledger.check(self.analyst, first.loss)
+        named = replace(self._questions(statements)[0], sql=";\n".join(statements))
+        asked = Asked(named, self.analyst, usual, patience, Receipt() if receipt is None else receipt)
+        return self._proxy.workloads.buy(lambda: self._workload(statements, epsilon), asked)
+
+    def budget_after(self, loss: PrivacyLoss) -> Budget:
+        """What is left once a loss is charged too."""
+        return self._budget(loss)
+
+    def _workload(self, statements: Sequence[str], epsilon: Fraction | None) -> WorkloadPlan:
+        owner = self._proxy.policy.statement
+        price = owner.epsilon if epsilon is None else epsilon
+        if not 0 < price <= owner.max_epsilon:
+            hint = f"between 0 and {float(owner.max_epsilon):g}, the policy's statement.max_epsilon"
+            raise DataError("the price of a workload is out of its range", sqlstate="22023", hint=hint)
+        with collecting_rarely():
+            return self._proxy.workloads.plan(self._questions(statements), price)
+
+    def _questions(self, statements: Sequence[str]) -> list[Prepared]:
+        usual = Settings(epsilon=self._proxy.policy.statement.epsilon)
+        found = [self._proxy.prepare(one, (), zone=usual.zone, empty=usual.empty) for one in statements]
+        questions = [one for one in found if isinstance(one, Prepared)]
+        if not found or len(questions) < len(found):
+            raise DataError(
+                "a workload is made of queries", sqlstate="42601", hint="write SELECTs, with ; between them"
+            )
+        return questions
 
     def _explained(self, prepared: Prepared) -> Explanation:
         with collecting_rarely():

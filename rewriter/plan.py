@@ -574,12 +574,14 @@ class DrillDown:
     ``statistics`` are the families of its statistics over these rows, by name. ``cells`` lists the combinations of its
     keys, the first so ``many``, and of the columns of the conditions that the other release has not, on which these
     conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
-    families that they have over these rows.
+    families that they have over these rows. ``whole`` is the plan of the release of all cells, where that is known to
+    measure what its parts do.
     """
 
     statistics: Mapping[str, str]
     many: int
     cells: Plan
+    whole: Callable[[], Plan | None] = field(default=lambda: None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

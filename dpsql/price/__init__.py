@@ -3,7 +3,7 @@
 from dpsql.price.advice import beside_now, coarser, suggestions, trials
 from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
-from dpsql.price.pricing import Priced, Pricing, notices
+from dpsql.price.pricing import Priced, Pricing, notices, shows_groups_alone
 from dpsql.price.profiles import BUYER, Profiles, TableProfile, loss_of
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "expected_of_items",
     "loss_of",
     "notices",
+    "shows_groups_alone",
     "suggestions",
     "trials",
 ]

@@ -34,9 +34,9 @@ from dpsql.price.learn_bounds import Settled, rounded_down
 from dpsql.price.series_price import MOST_LOOKED_AT, Living, PricedSeries, alike, is_cheaper, parts_of, relative_price
 from dpsql.price.unseen import unseen_notes
 from dpsql.releases import NoisyTable
-from dpsql.reuse import Made, Offer, Reuse
+from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
-from rewriter.front_door import Program
+from rewriter.front_door import Affine, Either, Listed, Mean, Other, Program, Quotient, Running
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
@@ -44,6 +44,7 @@ _PROGRAMS = 128
 """Of what is kept with its whole program, which may be large, fewer are remembered."""
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
+_TILE = "made of what was bought together, at no price; a larger dpsql.epsilon buys more"
 _TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
 
 
@@ -60,7 +61,7 @@ class Priced:
     epsilon: Fraction
     calibrations: tuple[Calibration, ...]
     stored: Mapping[str, NoisyTable]
-    offers: Mapping[str, Offer] = field(default_factory=dict)
+    offers: Mapping[str, Offer | Tile] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     series: Mapping[str, PricedSeries] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
@@ -108,6 +109,8 @@ class Priced:
         if (series := self.series.get(plan.identity)) is not None:
             return series.origin({one.plan.identity for one in self.bought})
         found = self.offers.get(plan.identity)
+        if isinstance(found, Tile):
+            return _TILE
         if found is not None:
             return _TOPPED_UP if found.fresh is not None else _DERIVED
         return _REPEATED if plan.identity in self.stored else ""
@@ -132,16 +135,20 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = self._whole_price(prepared, epsilon, settings.stages)
+        before = self._reuse.bought_at(prepared.program.plans) if self._is_usual(settings) else None
+        whole = self._whole_price(prepared, epsilon, settings.stages) if before is None else before
         whole = whole.of_noise * part + whole.of_failure
-        calibrations = self.calibrations(prepared, whole, kept=settings.reuse)
+        calibrations = self.calibrations(prepared, whole, kept=settings.reuse and before is None)
         stored: dict[str, NoisyTable] = {}
         series: Mapping[str, PricedSeries] = {}
+        tiles = self._tiles(prepared, calibrations, settings, turn)
+        calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
+        tiles = {one.wanted.plan.identity: one for one in tiles.values()}
         if settings.reuse:
             calibrations = self._released(prepared, whole, calibrations)
             series = self._series(prepared, whole, calibrations)
             for calibration in _measured_apart(calibrations, series):
-                if not calibration.loss:
+                if not calibration.loss or calibration.plan.identity in tiles:
                     continue
                 table = opened.store.get(
                     calibration.plan.identity, opened.version(calibration.plan), calibration.hidden_by
@@ -149,7 +156,8 @@ class Pricing:
                 if table is not None:
                     stored[calibration.plan.identity] = table
         apart = _measured_apart(calibrations, series)
-        offers = self._offers(apart, stored, settings, turn)
+        others = [one for one in apart if one.plan.identity not in tiles]
+        offers: dict[str, Offer | Tile] = {**self._offers(others, stored, settings, turn), **tiles}
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
         kept += self._kept([one.plan for one in apart])
@@ -157,6 +165,23 @@ class Pricing:
         if not priced.loss:
             return priced
         return replace(priced, unseen=unseen_notes(prepared, calibrations, self.known(prepared)))
+
+    def _tiles(
+        self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
+    ) -> Mapping[str, Tile]:
+        """The releases that are made of what was bought as one with them. Who asks for more than the usual accuracy
+        buys it, and measurements that are to agree with others of the same statement are made to agree with these."""
+        if not self._is_usual(settings):
+            return {}
+        alone = {family.measurements[0] for family in prepared.program.families if len(family.measurements) == 1}
+        some = [one for place, one in enumerate(calibrations) if place in alone]
+        found = {one.plan.identity: self._reuse.tile(one, turn, alone=shows_groups_alone(prepared)) for one in some}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _is_usual(self, settings: Settings) -> bool:
+        """Whether nobody asks for more than the usual accuracy, nor for a fresh measurement."""
+        usual = settings.epsilon <= self._opened.policy.statement.epsilon and settings.target_error is None
+        return settings.reuse and settings.stages == 1 and usual
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
@@ -284,11 +309,15 @@ class Pricing:
         anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
 
-    def _whole_price(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> PrivacyLoss:
-        """The price of a statement, or the share in it of one of the ``stages`` in which it is answered."""
+    def price_of(self, epsilon: Fraction, *, selects: bool) -> PrivacyLoss:
+        """What an ε is to the ledger, with δ where groups are selected."""
         accountant = self._opened.accountant
         declared = self._opened.policy.statement.delta
-        whole = accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
+        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=selects))
+
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> PrivacyLoss:
+        """The price of a statement, or the share in it of one of the ``stages`` in which it is answered."""
+        whole = self.price_of(epsilon, selects=prepared.program.selects)
         return whole if stages == 1 else rounded_down(whole / stages)
 
     def calibrations(
@@ -414,6 +443,17 @@ class Pricing:
 
 def _shown(end: datetime.datetime) -> str:
     return f"{end:%Y-%m-%d}" if end.time() == datetime.time() else f"{end:%Y-%m-%d %H:%M:%S}"
+
+
+def shows_groups_alone(prepared: Prepared) -> bool:
+    """Whether no number of an answer is made of several released rows."""
+    forms = [one.form for one in prepared.outer.measured]
+    plain = all(not isinstance(form, _OF_SEVERAL) for form in forms)
+    terms = [form.terms for form in forms if isinstance(form, Affine)]
+    return plain and not prepared.outer.question.wanted and all(len(one) <= 1 for one in terms)
+
+
+_OF_SEVERAL = (Either, Listed, Mean, Other, Quotient, Running)
 
 
 @dataclass(frozen=True, slots=True)

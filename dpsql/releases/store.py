@@ -96,6 +96,28 @@ Paid = Callable[[], tuple[str, int]]
 """A ledger's identity, and how many charges it has."""
 
 
+BOUGHT_TOGETHER = "bought together"
+"""The identity of what says which releases were bought as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoughtTogether:
+    """Releases that were bought as one, to be answered from together: counts of the same rows by different keys.
+
+    ``statistic`` is the family of what they measure. ``members`` have the identity of each release, the name that the
+    statistic has there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what it was
+    bought for. Their noises, by these identities, are those of the table that it is kept with.
+
+    Without a statistic they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
+    and δ, and the points of a curve.
+    """
+
+    statistic: str
+    members: tuple[tuple[str, str, tuple[str, ...]], ...]
+    asked: tuple[tuple[str, ...], ...] = ()
+    share: tuple[Fraction, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
     """The facts of a release without its numbers: enough to tell which others are sums of it.
@@ -110,6 +132,7 @@ class ReleaseFacts:
     exhaustive: bool
     scope: str
     closed: tuple[str, ...] = ()
+    together: BoughtTogether | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +217,10 @@ class ReleaseStore:
         """The latest releases, ``most`` at most, that measure a statistic of one of the families under these
         declarations."""
         return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
+
+    def together(self, data_version: str, scope: str) -> tuple[Entry, ...]:
+        """What was bought as one under these declarations, the latest first."""
+        return self._safely(lambda: self._together(data_version, scope)) or ()
 
     def put(
         self,
@@ -297,6 +324,17 @@ class ReleaseStore:
         # What was written ahead is not kept either.
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(dropped)
+
+    def _together(self, data_version: str, scope: str) -> tuple[Entry, ...]:
+        rows = self._connection.execute(
+            f"SELECT number, facts FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
+            (BOUGHT_TOGETHER, data_version),
+        )
+        known = ((number, _facts(facts)) for number, facts in rows)
+        return tuple(
+            Entry(number, facts, self._table(number)) for number, facts in known if facts and facts.scope == scope
+        )
 
     def _insert(
         self,
@@ -439,7 +477,11 @@ def _stream(columns: Sequence[pa.Array]) -> bytes:
 def _write_facts(facts: ReleaseFacts | None) -> str:
     if facts is None:
         return ""
-    parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
+    parts: dict[str, object] = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive}
+    parts["scope"] = facts.scope
+    if facts.together is not None:
+        share = list(map(str, facts.together.share))
+        parts["together"] = [facts.together.statistic, facts.together.members, facts.together.asked, share]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -448,7 +490,17 @@ def _facts(written: str) -> ReleaseFacts | None:
         return None
     parts = json.loads(written)
     closed = tuple(parts.get("closed", ()))  # not written by versions before this one
-    return ReleaseFacts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"], closed)
+    together = _as_one(*parts["together"]) if "together" in parts else None
+    return ReleaseFacts(
+        tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"], closed, together
+    )
+
+
+def _as_one(
+    statistic: str, members: list[tuple[str, str, list[str]]], asked: list[list[str]], share: list[str]
+) -> BoughtTogether:
+    named = tuple((identity, name, tuple(keys)) for identity, name, keys in members)
+    return BoughtTogether(statistic, named, tuple(map(tuple, asked)), tuple(map(Fraction, share)))
 
 
 def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> NoisyTable:

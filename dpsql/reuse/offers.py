@@ -8,17 +8,21 @@ the same releases again while it is remembered, whatever was released since: the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
 from itertools import chain
 
+from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
-from dpsql.releases import Entry, Key, NoisyTable, ReleaseFacts
+from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import joined
+from dpsql.reuse.tiles import BoughtMember, Lattice, Shown, Tile, only_statistic, shown_together, sums_of_cells, tile
 from rewriter.canonical_form import identity_of
-from rewriter.plan import DrillDown, Plan
+from rewriter.plan import DrillDown, Plan, Statistic
 
 MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
@@ -38,7 +42,110 @@ class Reuse:
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
         self._ways: Memory[Plan, tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
+        self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
+        self._lattices: Memory[int, Lattice | None] = memories.memory("bought together", _REMEMBERED)
+        self._shown: Memory[tuple[object, ...], tuple[Lattice, Shown]] = memories.memory("shown together", _REMEMBERED)
         self._given: Memory[tuple[object, ...], Offer] = memories.memory("free offers", _REMEMBERED)
+
+    @property
+    def scope(self) -> str:
+        """The name of the declarations that releases are planned under."""
+        return self._scope
+
+    def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Tile | None:
+        """The release, made of those that were bought as one with it; None where none were.
+
+        Who bought them asked for this one as well, at the accuracy that it has; of others, only what is as accurate as
+        wanted is made of them. ``alone``: no number of the answer is made of several groups.
+        """
+        plan, opened = wanted.plan, self._opened
+        statistic = only_statistic(plan)
+        if statistic is None or not wanted.loss:
+            return None
+        version = opened.version(plan)
+        for entry in opened.store.together(version, self._scope):
+            key = (plan, wanted.loss, entry.number, alone)
+            tile = partial(self._tile, wanted, statistic, entry, version, turn, alone=alone)
+            found = self._tiles.get(key, tile)
+            if found is not None:
+                return found
+        return None
+
+    def bought_at(self, plans: Sequence[Plan]) -> PrivacyLoss | None:
+        """The price at which the releases of a statement were bought beside others; None where they were not."""
+        members = tuple((plan.identity, "", ()) for plan in plans)
+        for entry in self._opened.store.together(self._opened.version(plans[0]), self._scope) if plans else ():
+            if entry.facts.together is not None and entry.facts.together.members == members:
+                epsilon, rho, delta, *curve = entry.facts.together.share
+                return PrivacyLoss(epsilon, rho, delta, tuple(curve))
+        return None
+
+    def _tile(
+        self,
+        wanted: Calibration,
+        statistic: Statistic,
+        entry: Entry,
+        version: str,
+        turn: Turn | None,
+        *,
+        alone: bool,
+    ) -> Tile | None:
+        plan, together = wanted.plan, entry.facts.together
+        if together is None or not together.statistic:
+            return None
+        ways: list[DrillDown | None] = [None] if statistic.family == together.statistic else []
+        ways += [one for one in self._ways.get(plan, plan.drill_downs) if together.statistic in one.statistics.values()]
+        if not ways or (lattice := self.lattice(entry, together, version)) is None:
+            return None
+        for way in ways:
+            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
+            if found is not None:
+                asked = {frozenset(keys) for keys in together.asked}
+                families = frozenset(one.family for one in (plan if way is None else way.cells).keys)
+                if families in asked or _variance(found.wanted) <= _variance(wanted):
+                    return found
+        return None
+
+    def made_of(
+        self,
+        wanted: Calibration,
+        lattice: Lattice,
+        way: DrillDown | None,
+        turn: Turn | None = None,
+        number: int = 0,
+        asked: Sequence[Sequence[str]] = (),
+        *,
+        alone: bool = True,
+    ) -> Tile | None:
+        """The release as sums of cells of a lattice."""
+        groups = self.groups(wanted.plan, turn)
+        cells: Sequence[Key] = () if way is None else self._groups_of(way.cells, turn)
+        sums = sums_of_cells(lattice, wanted.plan, groups, way, cells)
+        if sums is None:
+            return None
+        shown = self._shown_of(lattice, asked, wanted.plan) if number else None
+        return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
+
+    def _shown_of(self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> Shown:
+        # The identity of a lattice is that of what is kept with it, and of nothing else meanwhile.
+        key = (id(lattice), plan.parts)
+        return self._shown.get(key, lambda: shown_together(lattice, asked, plan))[1]
+
+    def lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
+        """All members of what was bought as one; None where one is not there any more."""
+        return self._lattices.get(entry.number, lambda: self._lattice(entry, together, version))
+
+    def _lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
+        members: list[BoughtMember] = []
+        for identity, name, keys in together.members:
+            table = self._opened.store.get(identity, version, {name: entry.table.noise[identity]})
+            if table is None:
+                return None
+            members.append(BoughtMember(keys, table, name))
+        try:
+            return Lattice(tuple(members))
+        except ValueError:
+            return None
 
     def facts(self, plan: Plan) -> ReleaseFacts | None:
         """What a release of the plan is to be stored with."""
@@ -87,7 +194,7 @@ class Reuse:
         turn: Turn | None,
     ) -> Offer | None:
         plan = wanted.plan
-        groups = self._groups(plan, turn)
+        groups = self.groups(plan, turn)
         every: list[Entry | None] = [*entries]
         for way, some in wider:
             cells = self._opened.engine.run(way.cells, self._opened.timeout, None, turn).keys
@@ -96,8 +203,10 @@ class Reuse:
         found = [one for one in known if one is not None]
         return offer(wanted, found, groups, self._opened.accountant.accounting) if found else None
 
-    def made(self, found: Offer, fresh: NoisyTable | None) -> Made:
+    def made(self, found: Offer | Tile, fresh: NoisyTable | None) -> Made:
         """The table that was offered. One that is made of stored releases alone is the same object every time."""
+        if isinstance(found, Tile):
+            return found.made
         if fresh is not None:
             return made(found, fresh)
         key = (found.wanted.plan, found.numbers)
@@ -109,8 +218,16 @@ class Reuse:
         # The tables are kept with it: no other object can have the identity of one meanwhile.
         return self._series.get(key, lambda: (joined(whole, parts), tuple(parts)))[0]
 
-    def _groups(self, plan: Plan, turn: Turn | None) -> Sequence[Key]:
+    def groups(self, plan: Plan, turn: Turn | None = None) -> Sequence[Key]:
         if not plan.keys:
             return ((),)
-        listing = Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells)
+        return self._groups_of(Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells), turn)
+
+    def _groups_of(self, listing: Plan, turn: Turn | None) -> Sequence[Key]:
         return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys
+
+
+def _variance(calibration: Calibration) -> Fraction:
+    """Of the one statistic that is measured."""
+    [one], [statistic] = calibration.measured, calibration.plan.statistics
+    return one.mechanism.square * statistic.granularity**2

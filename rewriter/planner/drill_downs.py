@@ -48,13 +48,13 @@ def may_be_drilled(query: Query) -> bool:
     return filtered or any(_separable(condition, query) for condition in query.filters)
 
 
-def drill_downs(query: Query, named: Named, dialect: Dialect) -> Iterator[DrillDown]:
-    """The ways to have a release from one over more rows."""
+def drill_downs(query: Query, named: Named, dialect: Dialect, planned: Named) -> Iterator[DrillDown]:
+    """The ways to have a release from one over more rows; ``planned`` is the plan of another query."""
     known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
     sizes = range(len(known), 0, -1) if len(known) <= _MOST else (len(known), 1)
     for size in sizes:
         for places in combinations(known, size):
-            found = _drill_down(query, places, named, dialect)
+            found = _drill_down(query, places, named, dialect, planned)
             if found is not None:
                 yield found
 
@@ -126,7 +126,9 @@ def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:
     return found
 
 
-def _drill_down(query: Query, places: Sequence[int], named: Named, dialect: Dialect) -> DrillDown | None:
+def _drill_down(
+    query: Query, places: Sequence[int], named: Named, dialect: Dialect, planned: Named
+) -> DrillDown | None:
     left_out = [query.filters[place] for place in places]
     columns: dict[Variable, exp.Expr] = {}
     for condition in left_out:
@@ -155,7 +157,17 @@ def _drill_down(query: Query, places: Sequence[int], named: Named, dialect: Dial
     cells.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
     statistics = {one.name: one.family for one in plan.statistics if one.family}
     listing = Plan(dialect.sql(cells), dialect.name, tuple(listed), (), (), None, public.cells)
-    return DrillDown(statistics, len(query.keys), listing)
+
+    def whole() -> Plan | None:
+        # Where a unit has one row, whatever its row holds is constant within the unit.
+        if not query.bound.unique:
+            return None
+        try:
+            return planned(replace(wider, keys=keys, presences=(), ranked=None, cumulative=None))
+        except Refused:
+            return None
+
+    return DrillDown(statistics, len(query.keys), listing, whole)
 
 
 def _key(variable: Variable, node: exp.Expr) -> Key:

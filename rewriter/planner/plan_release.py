@@ -140,7 +140,7 @@ def plan(
 
     def ways() -> tuple[DrillDown, ...]:
         if (narrower := without_filter(query)) is None:
-            return tuple(drill_downs(query, named, dialect))
+            return tuple(drill_downs(query, named, dialect, lambda other: plan(other, norm, dialect)))
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 

@@ -29,7 +29,7 @@ HANDED_ON = {
     "rewriter.outer.provenance:_shifted": "numbers above releases: a constant term of a sum",
     "rewriter.outer.provenance:literal": "numbers above releases: a constant term of a sum",
     "rewriter.per_person.shared_groups:groups_of_several": "a bound beside the number of rows that change; keys are taken off",
-    "rewriter.planner.drill_downs:_key": "a key that is only listed; nobody's rows are measured by it",
+    "rewriter.planner.drill_downs:_key": "a key that is only listed, or measured where a unit has one row",
     "rewriter.planner.plan_release:plan": "a name of its own for all keys being constant",
     "rewriter.relations.ownership:_believed": "keys that are claimed say where to clip, and `unique` is taken off",
     "rewriter.relations.shared_rows:shared_rows": "a bound beside the number of rows that change",

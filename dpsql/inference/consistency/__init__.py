@@ -1,7 +1,7 @@
 """Tables of one statement that agree with each other."""
 
-from dpsql.inference.consistency.agree import agreeing, sums_of
+from dpsql.inference.consistency.agree import FEW, agreeing, sums_of
 from dpsql.inference.consistency.evidence import DerivedTable, Evidence
-from dpsql.inference.consistency.infer import infer_all
+from dpsql.inference.consistency.infer import agreed, infer_all
 
-__all__ = ["DerivedTable", "Evidence", "agreeing", "infer_all", "sums_of"]
+__all__ = ["FEW", "DerivedTable", "Evidence", "agreed", "agreeing", "infer_all", "sums_of"]

@@ -81,6 +81,26 @@ def infer_all(
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
 
 
+def agreed(
+    keys: Sequence[tuple[int, ...]], tables: Sequence[NoisyTable], plans: Sequence[Plan]
+) -> list[list[Column]] | None:
+    """The finished parts of measurements that have these keys, group by group, made to agree; None where that cannot
+    be. A table without statistics was not measured, and follows from the others."""
+    family = Family(tuple(range(len(tables))), tuple(keys))
+    all_ = Measurements(family, tuple(tables), tuple(plans))
+    joint = _joint(all_)
+    if joint is None or len(joint.members) != len(tables):
+        return None
+    try:
+        estimated = [_estimate(joint, all_, _part_of(plans, joint, at)) for at in range(len(plans[0].parts))]
+    except Unsolved:
+        return None
+    found: dict[int, list[Column]] = {
+        place: [one.columns[at] for one in estimated] for at, place in enumerate(joint.members)
+    }
+    return [found[place] for place in range(len(tables))]
+
+
 def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
     """The measurements of a family in which people are clipped alike: their totals are the sums of their parts."""
     found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}

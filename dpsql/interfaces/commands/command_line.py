@@ -101,6 +101,13 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
 
+    workload = commands.add_parser("workload", help="plan the statements of a file as one, and buy them")
+    _policy(workload)
+    workload.add_argument("file", type=Path, metavar="FILE.sql", help="SELECTs, with ; between them")
+    workload.add_argument("--analyst", metavar="NAME", help="who buys, where the policy names several")
+    workload.add_argument("--epsilon", metavar="E", help="the price of all of it; by itself that of one statement")
+    workload.add_argument("--buy", action="store_true", help="charge for it, measure it, and keep it")
+
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
@@ -227,6 +234,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "explain": (
         'dpsql explain policy.yaml "SELECT AVG(cost) FROM visit"',
         'dpsql explain policy.yaml --sql "SELECT …"',
+    ),
+    "workload": (
+        "dpsql workload policy.yaml overview.sql --epsilon 0.5",
+        "dpsql workload policy.yaml overview.sql --epsilon 0.5 --buy",
     ),
     "serve": (
         "dpsql serve policy.yaml --console-port 8080",

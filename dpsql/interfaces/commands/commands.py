@@ -230,6 +230,13 @@ def _explain(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _workload(options: argparse.Namespace) -> int:
+    from dpsql.interfaces.commands.workload_command import workload
+
+    workload(options.policy, options.file, options.analyst, options.epsilon, _console(), buy=options.buy)
+    return DONE
+
+
 def _serve(options: argparse.Namespace) -> int:
     from dpsql.server.start import Serving, serve, usual_workers
 
@@ -426,6 +433,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "query": _query,
     "shell": _shell,
     "explain": _explain,
+    "workload": _workload,
     "serve": _serve,
     "mcp": _mcp,
     "passwd": _passwd,

@@ -1,0 +1,307 @@
+"""Answers made of releases that were bought as one: counts by subsets of keys, all estimated together.
+
+Guarantee: post-processing, it sees released numbers and public facts alone. Estimates are unbiased, all of them are
+made of the same components (:mod:`rewriter.strategies.residual_basis`), and variances are exact but for the bound on
+the variance of each noise. Which answers are made like this follows from the text, the policy and the list of releases.
+
+What is shown is not negative and whole, and still adds up: it is finished for all that was bought together at once, so
+that two answers agree whoever asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import prod, sqrt
+
+import numpy as np
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.calibrate import CalibratedBlock, Calibration
+from dpsql.inference.consistency import FEW, DerivedTable, agreed
+from dpsql.inference.estimates import Column
+from dpsql.mechanisms import Mechanism, sqrt_at_least
+from dpsql.releases import Key, NoisyTable, heaviest
+from dpsql.reuse.derive import Made, refined
+from rewriter.declared import Scalar
+from rewriter.front_door import (
+    Attributes,
+    EstimatedMarginal,
+    Marginal,
+    MeasuredMarginal,
+    combined,
+    largest_variance,
+    sum_variance,
+)
+from rewriter.plan import DrillDown, KeyColumn, Plan, Statistic
+
+MOST_CELLS = 1 << 20
+"""The most cells that sums are compared over, to know the variance of each; of more, a bound is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoughtMember:
+    """A release that was bought with others: the families of its keys, its table, and its statistic there."""
+
+    keys: tuple[str, ...]
+    table: NoisyTable
+    statistic: str
+
+    @property
+    def noise(self) -> Mechanism:
+        found = self.table.noise[self.statistic]
+        if not isinstance(found, Mechanism):
+            raise AssertionError("what is stored was hidden by a mechanism")
+        return found
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Releases of the same rows by different keys, as marginals of all their keys. Raises ValueError where the groups
+    of one are not all combinations of its keys' values."""
+
+    members: tuple[BoughtMember, ...]
+
+    def __post_init__(self) -> None:
+        for one in self.members:
+            expected = prod(self.sizes[at] for at in self.places(one.keys))
+            places = self.numbered(one.keys, one.table.keys) or ()
+            if len(places) != expected or len(set(places)) != expected:
+                raise ValueError("groups are not all combinations of values")
+
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        return tuple(sorted({key for one in self.members for key in one.keys}))
+
+    @cached_property
+    def values(self) -> tuple[Mapping[Scalar | None, int], ...]:
+        """The number of each value of each key."""
+        found: list[dict[Scalar | None, int]] = [{} for _ in self.families]
+        for one in self.members:
+            for at, column in zip(self.places(one.keys), zip(*one.table.keys, strict=True), strict=bool(one.keys)):
+                for value in column:
+                    found[at].setdefault(value, len(found[at]))
+        return tuple(found)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(len, self.values))
+
+    def places(self, keys: Sequence[str]) -> Attributes:
+        """The places of keys among all, in the order of ``keys``."""
+        return tuple(self.families.index(key) for key in keys)
+
+    def _place(self, keys: Sequence[str], key: Key) -> int:
+        """Where a group stands in the marginal of its keys. Raises KeyError for a value that there is not."""
+        found = 0
+        for at, value in sorted(zip(self.places(keys), key, strict=True)):
+            found = found * self.sizes[at] + self.values[at][value]
+        return found
+
+    def numbered(self, keys: Sequence[str], groups: Sequence[Key]) -> list[int] | None:
+        """Where groups stand in the marginal of their keys; None where one is none of its cells."""
+        try:
+            order = sorted(range(len(keys)), key=lambda place: self.places(keys)[place])
+            sorted_keys = [keys[place] for place in order]
+            return [self._place(sorted_keys, tuple(key[place] for place in order)) for key in groups]
+        except (KeyError, TypeError):
+            return None
+
+    def covers(self, keys: Sequence[str]) -> bool:
+        return any(set(keys) <= set(one.keys) for one in self.members)
+
+    @cached_property
+    def _measured(self) -> list[MeasuredMarginal]:
+        found = []
+        for one in self.members:
+            attributes = tuple(sorted(self.places(one.keys)))
+            numbers = [0] * prod(self.sizes[at] for at in attributes)
+            for place, number in zip(self.numbered(one.keys, one.table.keys) or (), self._column(one), strict=True):
+                numbers[place] = int(number)
+            found.append(MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise.square))
+        return found
+
+    def _column(self, one: BoughtMember) -> Sequence[int]:
+        return one.table.statistics[one.statistic]
+
+    @cached_property
+    def _known(self) -> dict[Attributes, EstimatedMarginal]:
+        return {}
+
+    def estimated(self, keys: Sequence[str]) -> EstimatedMarginal:
+        """The estimate of a marginal within a measured one."""
+        attributes = tuple(sorted(self.places(keys)))
+        if attributes not in self._known:
+            [self._known[attributes]] = combined(self.sizes, self._measured, [attributes])
+        return self._known[attributes]
+
+    def law(self) -> type[Mechanism]:
+        found = heaviest(one.noise for one in self.members)
+        if not issubclass(found, Mechanism):
+            raise AssertionError("what is stored was hidden by a mechanism")
+        return found
+
+    def groups(self, keys: Sequence[str]) -> tuple[Key, ...]:
+        """All cells of a marginal, its keys in the order of their places, the last fastest."""
+        found: list[Key] = [()]
+        for at in sorted(self.places(keys)):
+            found = [(*key, value) for key in found for value in self.values[at]]
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSums:
+    """The groups of a plan as sums of cells of an estimated marginal: the places of each group's cells."""
+
+    estimated: EstimatedMarginal
+    keys: tuple[str, ...]
+    cells: tuple[tuple[int, ...], ...]
+
+    def variances(self, sizes: Sequence[int], *, alone: bool) -> list[Fraction]:
+        """Of each group, in squared steps of what was measured: its own, where it is shown ``alone``; else as if groups
+        were independent, so that no weighted sum of several has more."""
+        if not alone:
+            most = largest_variance(sizes, self.estimated)
+            return [most * len(one) for one in self.cells]
+        return self._exact(sizes)
+
+    def _exact(self, sizes: Sequence[int]) -> list[Fraction]:
+        alone = self.estimated.variance
+        many = sum(len(one) > 1 for one in self.cells) * len(self.estimated.table.numbers)
+        found: dict[int, Fraction] = {}
+        variances = []
+        for one in self.cells:
+            if len(one) == 1:
+                variances.append(alone)
+            elif many > MOST_CELLS:
+                variances.append(found.setdefault(len(one), alone * len(one) ** 2))
+            else:
+                variances.append(sum_variance(sizes, self.estimated, one))
+        return variances
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A release that is made of those that were bought together, at no price. ``wanted`` is on the lattice of these
+    sums, and has their noise."""
+
+    wanted: Calibration
+    numbers: tuple[tuple[int, ...], ...]
+    made: Made
+    groups: tuple[Key, ...]
+    fresh: None = None
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return PrivacyLoss()
+
+
+def only_statistic(plan: Plan) -> Statistic | None:
+    """The one statistic of a plan of public groups that measures nothing else; None for other plans."""
+    plain = not (plan.steps or plan.choices or plan.top or plan.selection or plan.alone)
+    if not plain or len(plan.blocks) != 1 or plan.blocks[0].prefix is not None or (plan.keys and not plan.groups):
+        return None
+    statistics = plan.blocks[0].statistics
+    summed = all(one.estimator.as_sum is not None for one in plan.outputs)
+    additive = all(one.additive for one in plan.parts)
+    return statistics[0] if len(statistics) == 1 and statistics[0].family and summed and additive else None
+
+
+def sums_of_cells(
+    lattice: Lattice, plan: Plan, groups: Sequence[Key], way: DrillDown | None, cells: Sequence[Key]
+) -> CellSums | None:
+    """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
+    keys = tuple(one.family for one in (plan if way is None else way.cells).keys)
+    if not lattice.covers(keys) or len(set(keys)) != len(keys):
+        return None
+    places = lattice.numbered(keys, groups if way is None else cells)
+    if places is None:
+        return None
+    of_groups: dict[Key, list[int]] = {key: [] for key in groups}
+    for key, place in zip(groups if way is None else cells, places, strict=True):
+        own = tuple(key if way is None else key[: way.many])
+        if own not in of_groups:
+            return None
+        of_groups[own].append(place)
+    if not all(of_groups.values()):
+        return None
+    return CellSums(lattice.estimated(keys), keys, tuple(map(tuple, of_groups.values())))
+
+
+def tile(
+    wanted: Calibration,
+    lattice: Lattice,
+    sums: CellSums,
+    groups: Sequence[Key],
+    number: int,
+    shown: Shown | None,
+    *,
+    alone: bool,
+) -> Tile | None:
+    """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
+    plan = wanted.plan
+    statistic = only_statistic(plan)
+    if statistic is None:
+        return None
+    own = sums.estimated
+    finer = own.own_scale
+    step = own.scale // finer
+    numbers = own.table.numbers
+    added = tuple(sum(numbers[place] for place in one) // step for one in sums.cells)
+    variances = sums.variances(lattice.sizes, alone=alone)
+    most = max(variances)
+    law = lattice.law()
+    noise = law(Fraction(sqrt_at_least(law.square_of_scale(most))))
+    scaled = law(noise.scale * finer)
+    shrunk = np.array([sqrt(one / most) if most else 1.0 for one in variances])
+    table = NoisyTable(tuple(groups), {statistic.name: added}, {statistic.name: scaled})
+    columns = None if shown is None else _shown_sums(shown, sums)
+    fine = refined(plan, {statistic.name: finer})
+    derived = DerivedTable(columns, shrunk, fine, (), None)
+    [block] = fine.blocks
+    with_noise = replace(wanted, plan=fine, measured=(CalibratedBlock(block, scaled, scaled.loss(block.sensitivity)),))
+    return Tile(with_noise, ((number,),), Made(fine, table, derived), tuple(groups))
+
+
+Shown = Mapping[Attributes, Sequence[Column]]
+"""The finished parts of marginals, cell by cell: not negative, whole, and each the sum of any finer one."""
+
+
+def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> tuple[Lattice, Shown]:
+    """The finished parts of all that was measured or asked for; of none where they cannot be made to agree."""
+    statistic = only_statistic(plan)
+    if statistic is None:
+        return lattice, {}
+    known = {tuple(sorted(lattice.places(one.keys))): one for one in lattice.members}
+    wanted = {tuple(sorted(lattice.places(keys))) for keys in asked if lattice.covers(keys)}
+    every = sorted({*known, *wanted}, key=lambda one: (len(one), one))
+    tables, plans = [], []
+    for attributes in every:
+        keys = [lattice.families[at] for at in attributes]
+        groups = lattice.groups(keys)
+        statistics: dict[str, Sequence[int]] = {}
+        noise = {}
+        if attributes in known:
+            one = known[attributes]
+            places = lattice.numbered(one.keys, one.table.keys) or ()
+            numbers = dict(zip(places, one.table.statistics[one.statistic], strict=True))
+            statistics[statistic.name] = tuple(int(numbers[place]) for place in range(len(groups)))
+            noise[statistic.name] = one.noise
+        tables.append(NoisyTable(groups, statistics, noise))
+        kind = plan.outputs[0].type
+        named = tuple(KeyColumn(f"k{at}", kind, "", lattice.families[at], closed=True) for at in attributes)
+        parts = tuple(replace(part, additive=True) for part in plan.parts)
+        own = f"{plan.sql} -- {attributes}"
+        plans.append(replace(plan, sql=own, keys=named, parts=parts, exhaustive=True, groups=plan.groups or "known"))
+    found = agreed(every, tables, plans)
+    return lattice, {} if found is None else dict(zip(every, found, strict=True))
+
+
+def _shown_sums(shown: Shown, sums: CellSums) -> list[Column] | None:
+    """The sums of few shown cells; of many, which were cut off at 0, the unbiased sums are better."""
+    columns = shown.get(sums.estimated.table.attributes)
+    if columns is None or any(len(one) > FEW for one in sums.cells):
+        return None
+    return [tuple(sum(int(column[place]) for place in one) for one in sums.cells) for column in columns]

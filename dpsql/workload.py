@@ -1,0 +1,310 @@
+"""Workloads: statements that are bought as one, and are free from then on.
+
+Guarantee: a plan of a workload follows from texts, policy, settings and what was released before; it reads no data and
+charges nothing. A purchase is one charge, durable before any row is read, on the one way of every release
+(:meth:`dpsql.answer.Answering.bought`). Of two who buy the same at once, one pays.
+
+Counts of the same rows by subsets of keys are measured as marginals, at the shares of the price that make all of them
+most accurate together; a condition on a column of which all values are listed is a key. Every other release is bought
+beside them. With a total T of a part of the workload at the whole price, the sum of all is least where shares go with
+√T under concentrated accounting, and with the cube root of T else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.answer import Answering, Asked
+from dpsql.calibrate import Calibration, calibrate
+from dpsql.errors import DataError
+from dpsql.prepare import Prepared
+from dpsql.price import Priced, expected_errors, shows_groups_alone
+from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
+from dpsql.reuse import BoughtMember, Lattice, only_statistic
+from rewriter.declared import Norm
+from rewriter.front_door import AskedMarginal, apart, best
+from rewriter.plan import DrillDown, Plan
+
+_PARTS = 1 << 16
+_WORTH = 0.98
+"""Statements are joined where that makes the sum of their variances smaller by this factor, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadStatement:
+    """A statement of a workload, with the 95 % error to expect of each of its columns: ``alone``, at an equal share of
+    the price, and ``together``. ``joined``: it is estimated from what is measured for all."""
+
+    sql: str
+    columns: tuple[str, ...]
+    alone: tuple[float | None, ...]
+    together: tuple[float | None, ...]
+    joined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPlan:
+    """What a workload would do and cost. ``loss`` is what would be charged now; nothing where it was bought before."""
+
+    statements: tuple[WorkloadStatement, ...]
+    price: PrivacyLoss
+    priced: Priced
+    kept: tuple[tuple[NoisyTable, ReleaseFacts, str], ...]
+    tables: tuple[str, ...]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.priced.loss
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """A release of a statement, as a marginal: its plan, or the plan of all cells of a ``way`` over more rows."""
+
+    statement: int
+    wanted: Plan
+    measured: Plan
+    way: DrillDown | None
+    statistic: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """Releases of one statistic, measured as marginals at parts of a share."""
+
+    releases: tuple[_Release, ...]
+    plans: tuple[tuple[Plan, Fraction], ...]
+    total: float
+
+
+class Workloads:
+    """The workloads of one proxy. Thread-safe."""
+
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
+        self._opened = answering.opened
+
+    def plan(self, statements: Sequence[Prepared], epsilon: Fraction) -> WorkloadPlan:
+        """How statements are bought as one at a price. Raises :class:`dpsql.errors.Error`."""
+        _check(statements)
+        pricing, accountant = self._answering.pricing, self._opened.accountant
+        private = [place for place, one in enumerate(statements) if one.program.private_tables]
+        selecting = [place for place in private if statements[place].program.selects]
+        many = len({tuple(plan.identity for plan in statements[place].program.plans) for place in private})
+        price = pricing.price_of(epsilon, selects=bool(selecting))
+        joints = self._joints([(place, statements[place]) for place in private])
+        joined = {release.statement for joint in joints for release in joint.releases}
+        beside = [place for place in private if place not in joined]
+        parts = _parts([*(joint.total for joint in joints), *(1.0 for _ in beside)], self._norm)
+        calibrations: list[Calibration] = []
+        lattices: list[tuple[_Joint, Lattice, list[Calibration]]] = []
+        for joint, part in zip(joints, parts, strict=False):
+            own = [calibrate(plan, accountant.accounting, price.of_noise * (part * each)) for plan, each in joint.plans]
+            calibrations += own
+            lattices.append((joint, self._lattice(own), own))
+        together: dict[int, list[Calibration]] = {}
+        shares: dict[int, PrivacyLoss] = {}
+        for place, part in zip(beside, parts[len(joints) :], strict=True):
+            share = self._share(price, part, place in selecting, len(selecting))
+            together[place] = list(pricing.calibrations(statements[place], share, kept=False))
+            calibrations += together[place]
+            shares[place] = share
+        for joint, lattice, _ in lattices:
+            for release in joint.releases:
+                wanted = calibrate(release.wanted, accountant.accounting, price.of_noise)
+                alone = shows_groups_alone(statements[release.statement])
+                made = self._answering.reuse.made_of(wanted, lattice, release.way, alone=alone)
+                if made is None:
+                    raise AssertionError("what is joined follows from what is measured")
+                together[release.statement] = [made.wanted]
+        stored = self._stored(calibrations)
+        return WorkloadPlan(
+            tuple(
+                self._explained(one, place, together.get(place), place in joined, price, many, selecting)
+                for place, one in enumerate(statements)
+            ),
+            price,
+            Priced(epsilon, tuple(calibrations), stored),
+            (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
+            tuple(sorted({name for one in statements for name in one.program.private_tables})),
+        )
+
+    def buy(self, plan: Callable[[], WorkloadPlan], asked: Asked) -> tuple[WorkloadPlan, PrivacyLoss]:
+        """Buy all that a workload needs, with one charge, and keep it: what was planned, and what was charged.
+
+        Raises :class:`dpsql.errors.Error`; then nothing was charged unless data was to be read.
+        """
+        answering = self._answering
+        with ExitStack() as held:
+            found = plan()
+            if found.loss:
+                # Meanwhile somebody else may have bought the same.
+                answering.claim(asked, held, (one.plan for one in found.priced.bought))
+                found = plan()
+            _, paid = answering.bought(asked, found.priced, found.tables, held)
+            for table, facts, version in found.kept:
+                before = self._opened.store.together(version, facts.scope)
+                if not any(one.facts == facts and one.table.noise == table.noise for one in before):
+                    self._opened.store.put(BOUGHT_TOGETHER, version, table, facts)
+        return found, PrivacyLoss() if paid is None else paid.loss
+
+    # -- how statements are joined
+
+    @property
+    def _norm(self) -> Norm:
+        return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
+
+    def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
+        found: dict[str, list[_Release]] = {}
+        for place, one in statements:
+            for release in _releases(place, one):
+                found.setdefault(release.statistic, []).append(release)
+        joints: list[_Joint] = []
+        taken: set[int] = set()
+        # A statement may be joined with others over its own rows, or over more: first where most are.
+        for releases in sorted(found.values(), key=lambda some: -len({one.statement for one in some})):
+            some = self._widest([one for one in releases if one.statement not in taken])
+            joint = self._joint(some)
+            if joint is not None:
+                joints.append(joint)
+                taken |= {one.statement for one in joint.releases}
+        return joints
+
+    def _widest(self, releases: Sequence[_Release]) -> list[_Release]:
+        """One release of each statement, that leaves most conditions out."""
+        found: dict[int, _Release] = {}
+        for one in releases:
+            if one.statement not in found or len(one.keys) > len(found[one.statement].keys):
+                found[one.statement] = one
+        return list(found.values())
+
+    def _joint(self, releases: Sequence[_Release]) -> _Joint | None:
+        """The releases as marginals; None where they are as good apart, or are no marginals of one table."""
+        if len({frozenset(one.keys) for one in releases}) < 2:
+            return None
+        plans = {frozenset(one.keys): one.measured for one in releases}
+        norm = self._norm
+        try:
+            lattice = self._lattice([self._silent(plan) for plan in plans.values()])
+        except ValueError:
+            return None
+        fit = [one for one in releases if self._answering.reuse.made_of(self._silent(one.wanted), lattice, one.way)]
+        if len(fit) < len(releases):
+            return self._joint(fit)
+        asked = [AskedMarginal(tuple(lattice.places(one.keys)), 1.0) for one in releases]
+        own = [AskedMarginal((place,), 1.0) for place, _ in enumerate({one.wanted.identity for one in releases})]
+        candidates = [tuple(sorted(lattice.places(tuple(keys)))) for keys in plans]
+        found = best(lattice.sizes, asked, norm, candidates)
+        if found.total > _WORTH * apart(own, norm):
+            return None
+        by_place = dict(zip(candidates, plans.values(), strict=True))
+        return _Joint(tuple(releases), tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
+
+    def _silent(self, plan: Plan) -> Calibration:
+        """The plan with some noise, where none of it matters."""
+        accountant = self._opened.accountant
+        return calibrate(plan, accountant.accounting, accountant.price(Fraction(1), Fraction(0)))
+
+    def _lattice(self, calibrations: Sequence[Calibration]) -> Lattice:
+        """What calibrations would measure, with nobody in any group. Raises ValueError where it is no lattice."""
+        members = []
+        for one in calibrations:
+            [statistic] = one.plan.statistics
+            groups = self._answering.reuse.groups(one.plan)
+            table = NoisyTable(groups, {statistic.name: (0,) * len(groups)}, dict(one.noise))
+            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, statistic.name))
+        return Lattice(tuple(members))
+
+    # -- what is paid, and kept
+
+    def _share(self, price: PrivacyLoss, part: Fraction, selects: bool, selecting: int) -> PrivacyLoss:
+        share = price.of_noise * part
+        return share + price.of_failure / selecting if selects else share
+
+    def _stored(self, calibrations: Sequence[Calibration]) -> dict[str, NoisyTable]:
+        found = {}
+        for one in calibrations:
+            if one.loss:
+                table = self._opened.store.get(one.plan.identity, self._opened.version(one.plan), one.hidden_by)
+                if table is not None:
+                    found[one.plan.identity] = table
+        return found
+
+    def _marks(
+        self, lattices: Sequence[tuple[_Joint, Lattice, list[Calibration]]]
+    ) -> Iterator[tuple[NoisyTable, ReleaseFacts, str]]:
+        for joint, lattice, own in lattices:
+            members = tuple(
+                (one.plan.identity, member.statistic, member.keys)
+                for one, member in zip(own, lattice.members, strict=True)
+            )
+            asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
+            together = BoughtTogether(joint.releases[0].statistic, members, asked)
+            noise = {one.plan.identity: mechanism for one in own for mechanism in one.noise.values()}
+            facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
+            yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)
+
+    def _mark(self, statement: Prepared, share: PrivacyLoss) -> tuple[NoisyTable, ReleaseFacts, str]:
+        plans = statement.program.plans
+        parts = (share.epsilon, share.rho, share.delta, *share.curve)
+        together = BoughtTogether("", tuple((plan.identity, "", ()) for plan in plans), (), parts)
+        facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
+        return NoisyTable((), {}, {}), facts, self._opened.version(plans[0])
+
+    def _explained(
+        self,
+        one: Prepared,
+        place: int,
+        together: Sequence[Calibration] | None,
+        joined: bool,
+        price: PrivacyLoss,
+        many: int,
+        selecting: Sequence[int],
+    ) -> WorkloadStatement:
+        names = tuple(name for name, _ in one.columns)
+        if together is None:
+            return WorkloadStatement(one.sql, names, (None,) * len(names), (None,) * len(names), False)
+        pricing = self._answering.pricing
+        share = self._share(price, Fraction(1, many), place in selecting, len(selecting))
+        known = pricing.known(one)
+        alone = expected_errors(one, pricing.calibrations(one, share, kept=False), known)
+        return WorkloadStatement(one.sql, names, alone, expected_errors(one, together, known), joined)
+
+
+def _check(statements: Sequence[Prepared]) -> None:
+    if not any(one.program.private_tables for one in statements):
+        raise DataError("a workload asks about people", sqlstate="22023", hint="write SELECTs, with ; between them")
+    for number, one in enumerate(statements, start=1):
+        what = "is answered in stages" if one.earlier is not None else "needs bounds that are not learned yet"
+        if one.earlier is not None or one.program.missing:
+            raise DataError(f"statement {number} {what}", sqlstate="0A000", hint="ask it by itself")
+
+
+def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
+    """Shares that make the sum of T/share², or of T/share, least: whole parts that add up to less than 1."""
+    roots = [one ** (1 / 3 if norm is Norm.L1 else 1 / 2) for one in totals]
+    return [Fraction(int(_PARTS * root / sum(roots)), _PARTS) for root in roots]
+
+
+def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
+    """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
+    program = statement.program
+    if len(program.options) != 1 or program.options[0].series is not None or program.options[0].picks:
+        return
+    plan = program.options[0].first
+    statistic = only_statistic(plan)
+    if statistic is None:
+        return
+    if plan.exhaustive:
+        yield _Release(place, plan, plan, None, statistic.family, tuple(one.family for one in plan.keys))
+    for way in plan.drill_downs():
+        whole = way.whole()
+        measured = None if whole is None or not whole.exhaustive else only_statistic(whole)
+        if whole is None or measured is None or measured.family != way.statistics.get(statistic.name):
+            continue
+        yield _Release(place, plan, whole, way, measured.family, tuple(one.family for one in way.cells.keys))

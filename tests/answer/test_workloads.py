@@ -1,0 +1,314 @@
+"""Statements that are bought as one: one charge, free and agreeing from then on, and as accurate as was said."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.errors import BudgetExceeded, Error
+from dpsql.proxy import Proxy, Session
+from tests.doubles import open_without_noise
+
+PEOPLE = 600
+POLICY = """
+database: duckdb:people.duckdb
+ledger: sqlite:{ledger}.ledger
+privacy_unit: person.id
+budget: {budget}
+statement: {{epsilon: 0.5, max_epsilon: 4}}
+data_version: '{version}'
+analysts: {{ana: {{}}, ben: {{}}}}
+tables:
+  person:
+    columns:
+      id: {{}}
+      region: {{values: [N, E, S, W]}}
+      plan: {{values: [free, pro, max]}}
+      segment: {{values: [std, vip]}}
+      town: {{values: [A, B]}}
+      amount: {{range: [0, 100]}}
+"""
+TILES = (
+    "SELECT COUNT(*) FROM person",
+    "SELECT region, COUNT(*) AS n FROM person GROUP BY region",
+    "SELECT plan, COUNT(*) AS n FROM person GROUP BY plan",
+    "SELECT region, plan, COUNT(*) AS n FROM person GROUP BY region, plan",
+    "SELECT plan, COUNT(*) AS n FROM person WHERE segment = 'vip' GROUP BY plan",
+    "SELECT segment, plan, COUNT(*) AS n FROM person GROUP BY 1, 2",
+)
+BESIDE = (
+    "SELECT AVG(amount) FROM person",
+    "SELECT town, COUNT(*) FROM person GROUP BY town",
+    "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY amount) FROM person",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People of whom no one has some combinations; towns that nobody declared."""
+    made = tmp_path_factory.mktemp("people")
+    drawn = random.Random(3)
+    with duckdb.connect(str(made / "people.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
+            " plan ENUM ('free', 'pro', 'max') NOT NULL, segment ENUM ('std', 'vip') NOT NULL, town VARCHAR,"
+            " amount INTEGER NOT NULL)"
+        )
+        people = [
+            f"({number}, '{drawn.choice('NNNES')}', '{drawn.choice(['free', 'free', 'pro'])}',"
+            f" '{drawn.choice(['std', 'std', 'vip'])}', '{drawn.choice('ABC')}', {drawn.randrange(101)})"
+            for number in range(PEOPLE)
+        ]
+        connection.execute(f"INSERT INTO person VALUES {', '.join(people)}")
+    return made
+
+
+_NUMBERS = iter(range(1_000))
+
+
+@contextmanager
+def opened(folder: Path, *, silent: bool = False, ledger: str = "", **changed: str) -> Iterator[Proxy]:
+    number = next(_NUMBERS)
+    given = {"ledger": ledger or f"ledger{number}", "budget": "{epsilon: 100, delta: 1e-6}", "version": "1", **changed}
+    path = folder / f"policy{number}.yaml"
+    path.write_text(POLICY.format(**given))
+    proxy = open_without_noise(path) if silent else Proxy.open(path)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+def price(proxy: Proxy) -> Fraction:
+    """All that the ledger has charged, in ρ or ε."""
+    return sum((one.loss.rho + one.loss.epsilon for one in proxy.ledger.charges(limit=1_000)), Fraction(0))
+
+
+def numbers(session: Session, sql: str) -> dict[tuple[object, ...], int]:
+    answer = session.execute(sql)
+    assert not answer.price, sql
+    return {tuple(row[:-1]): row[-1] for row in answer.rows}  # type: ignore[misc]
+
+
+def truth(folder: Path) -> dict[str, dict[tuple[object, ...], int]]:
+    """What the database itself answers."""
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        return {sql: {tuple(row[:-1]): row[-1] for row in known.execute(sql).fetchall()} for sql in TILES}
+
+
+@pytest.mark.parametrize("budget", ["{epsilon: 100, delta: 1e-6}", "{epsilon: 100, accounting: pure}"])
+def test_a_workload_is_one_charge_and_free_from_then_on(folder: Path, budget: str) -> None:
+    with opened(folder, budget=budget) as proxy:
+        plan, charged = proxy.session("ana").buy((*TILES, *BESIDE), Fraction(1))
+        assert charged == plan.loss
+        assert len(proxy.ledger.charges(limit=10)) == 1
+        before = price(proxy)
+        assert 0 < before <= (Fraction(1, 2) if charged.rho else Fraction(1))
+        assert [one.joined for one in plan.statements] == [True] * len(TILES) + [False] * len(BESIDE)
+        ben = proxy.session("ben")
+        for sql in (*TILES, *BESIDE):
+            assert not ben.execute(sql).price, sql
+            assert not ben.explain(sql).price, sql
+        spelt = "SELECT COUNT(DISTINCT p.id) AS people, p.region AS r FROM person AS p GROUP BY p.region"
+        other = "select count(*) from person where plan = 'pro' and segment = 'std'"
+        assert not ben.execute(spelt).price
+        assert not ben.execute(other).price
+        assert price(proxy) == before
+
+
+def test_every_answer_agrees_with_the_others(folder: Path) -> None:
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1, 4))
+        total = numbers(session, TILES[0])[()]
+        regions, plans, both, vips, segments = (numbers(session, sql) for sql in TILES[1:])
+        assert total == sum(regions.values()) == sum(plans.values()) == sum(both.values()) == sum(segments.values())
+        for (region,), number in regions.items():
+            assert number == sum(one for key, one in both.items() if key[0] == region)
+        for (plan,), number in plans.items():
+            assert number == sum(one for key, one in both.items() if key[1] == plan)
+            assert vips[(plan,)] == segments[("vip", plan)]
+            assert number == sum(one for key, one in segments.items() if key[1] == plan)
+        assert min(both.values()) >= 0
+
+
+def test_without_noise_the_answers_are_those_of_the_database(folder: Path) -> None:
+    known = truth(folder)
+    with opened(folder, silent=True) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1))
+        for sql in TILES:
+            assert {key: number for key, number in numbers(session, sql).items() if number} == known[sql], sql
+
+
+def test_error_bars_hold_what_they_say(folder: Path) -> None:
+    """Of many purchases, 95 % of the unbiased numbers are within their bars, and as far off as was planned."""
+    true = truth(folder)
+    inside: list[bool] = []
+    off: dict[str, list[float]] = {sql: [] for sql in TILES}
+    for number in range(40):
+        with opened(folder, version=f"bars {number}") as proxy:
+            session = proxy.session("ana")
+            plan, _ = session.buy(TILES, Fraction(1, 4))
+            session.change("dpsql.consistent", "off")
+            expected = {one.sql: one.together[-1] for one in plan.statements}
+            for sql in TILES:
+                answer = session.execute(sql)
+                assert not answer.price
+                for row, margins in zip(answer.rows, answer.margins, strict=True):
+                    error = row[-1] - true[sql].get(tuple(row[:-1]), 0)  # type: ignore[operator]
+                    margin, foretold = margins[-1], expected[sql]
+                    assert margin is not None
+                    assert foretold is not None
+                    inside.append(abs(error) <= margin)
+                    # The bar of a number below 0 reaches up to what is possible.
+                    assert margin >= foretold - 0.6
+                    assert margin <= foretold + 0.6 or row[-1] < 0  # type: ignore[operator]
+                    off[sql].append(float(error) / foretold * 1.96)
+    assert np.mean(inside) > 0.93
+    for errors in off.values():
+        assert np.mean(np.square(errors)) == pytest.approx(1, abs=6 * math.sqrt(2 / len(errors)) + 0.1)
+
+
+def test_a_difference_of_groups_has_the_bar_of_a_difference(folder: Path) -> None:
+    """Where the total is known well, groups depend on each other: their difference has twice what independent ones
+    would have."""
+    groups = "(SELECT segment, COUNT(*) AS n FROM person GROUP BY segment) AS q"
+    sql = f"SELECT SUM(CASE WHEN segment = 'vip' THEN n ELSE -n END) FROM {groups}"
+    asked = ("SELECT COUNT(*) FROM person", "SELECT segment, COUNT(*) FROM person GROUP BY segment")
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        true = known.execute(sql).fetchall()[0][0]
+    inside = []
+    for number in range(60):
+        with opened(folder, version=f"difference {number}") as proxy:
+            session = proxy.session("ana")
+            session.buy((*asked, sql), Fraction(1, 8))
+            answer = session.execute(sql)
+            assert not answer.price
+            inside.append(abs(answer.rows[0][0] - true) <= answer.margins[0][0])
+    assert np.mean(inside) >= 0.88
+
+
+def test_together_is_more_accurate_than_alone(folder: Path) -> None:
+    with opened(folder) as proxy:
+        plan = proxy.session("ana").workload(TILES, Fraction(1, 4))
+        assert not proxy.ledger.charges(limit=10)
+        pairs = [(one.alone[-1], one.together[-1]) for one in plan.statements]
+        assert all(alone is not None and together is not None for alone, together in pairs)
+        squares = np.square(np.array(pairs, dtype=float)).sum(axis=0)
+        assert squares[1] < 0.8 * squares[0]
+
+
+def test_two_who_buy_the_same_at_once_pay_once(folder: Path) -> None:
+    with opened(folder) as proxy:
+        wait, charged = threading.Barrier(2), dict[str, PrivacyLoss]()
+
+        def buy(name: str) -> None:
+            wait.wait()
+            charged[name] = proxy.session(name).buy(TILES, Fraction(1))[1]
+
+        threads = [threading.Thread(target=buy, args=(name,)) for name in ("ana", "ben")]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert sorted(bool(one) for one in charged.values()) == [False, True]
+        assert len(proxy.ledger.charges(limit=10)) == 1
+        assert proxy.session("ana").execute(TILES[1]).rows == proxy.session("ben").execute(TILES[1]).rows
+
+
+def test_a_budget_that_does_not_reach_pays_nothing(folder: Path) -> None:
+    with opened(folder, budget="{epsilon: 0.5, delta: 1e-6}") as proxy:
+        session = proxy.session("ana")
+        with pytest.raises(BudgetExceeded):
+            session.buy(TILES, Fraction(4))
+        assert not proxy.ledger.charges(limit=10)
+        assert session.workload(TILES, Fraction(4)).loss
+
+
+def test_other_data_is_bought_anew(folder: Path) -> None:
+    with opened(folder, ledger="shared") as proxy:
+        proxy.session("ana").buy(TILES[:4], Fraction(1))
+    with opened(folder, ledger="shared") as proxy:
+        assert not proxy.session("ben").execute(TILES[1]).price
+        assert not proxy.session("ben").buy(TILES[:4], Fraction(1))[1]
+    with opened(folder, ledger="shared", version="2") as proxy:
+        assert proxy.session("ana").execute(TILES[1]).price
+
+
+def test_who_wants_more_than_the_usual_accuracy_buys_it(folder: Path) -> None:
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1, 4))
+        session.change("dpsql.epsilon", "2")
+        assert session.execute(TILES[0]).price
+        session.change("dpsql.epsilon", None)
+        session.change("dpsql.reuse", "off")
+        assert session.execute(TILES[0]).price
+
+
+@pytest.mark.parametrize("person", [0, 17, 251])
+def test_one_person_moves_the_joint_vector_by_what_was_charged(folder: Path, person: int) -> None:
+    """Σ Δ²/(2σ²) over all that is measured, with Δ from the engine's integers of neighbours, is within the charge."""
+    with opened(folder) as proxy:
+        plan = proxy.session("ana").workload(TILES, Fraction(1))
+        with_, without = (_exact(proxy, folder, plan.priced.releases, drop) for drop in (None, person))
+        moved = Fraction(0)
+        for release, here, there in zip(plan.priced.releases, with_, without, strict=True):
+            for statistic, mechanism in release.noise.items():
+                square = sum(
+                    (here.get(key, {}).get(statistic, 0) - row.get(statistic, 0)) ** 2 for key, row in there.items()
+                )
+                moved += Fraction(square) / (2 * mechanism.square)
+        assert 0 < moved <= plan.loss.rho
+        assert moved > plan.loss.rho * Fraction(9, 10)
+
+
+def _exact(proxy: Proxy, folder: Path, releases: tuple, drop: int | None) -> list[dict]:  # type: ignore[type-arg]
+    """The engine's own integers of every release, of all people or of all but one."""
+    found = []
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{folder / 'people.duckdb'}' AS whole (READ_ONLY)")
+        kept = "" if drop is None else f" WHERE id <> {drop}"
+        connection.execute(f"CREATE TABLE person AS SELECT * FROM whole.person{kept}")
+        for release in releases:
+            table = connection.execute(release.plan.sql)
+            names = [one[0] for one in table.description]
+            keys = [key.name for key in release.plan.keys]
+            rows = [dict(zip(names, row, strict=True)) for row in table.fetchall()]
+            found.append({tuple(row[key] for key in keys): row for row in rows})
+    return found
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (),
+        ("SELECT 1",),
+        ("SET dpsql.epsilon = 1",),
+        ("SELECT COUNT(*) FROM person WHERE amount > (SELECT AVG(amount) FROM person)",),
+        ("SELECT id FROM person",),
+    ],
+)
+def test_what_is_no_workload_is_refused_for_free(folder: Path, statements: tuple[str, ...]) -> None:
+    with opened(folder) as proxy:
+        with pytest.raises(Error):
+            proxy.session("ana").buy(statements, Fraction(1))
+        assert not proxy.ledger.charges(limit=10)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(5)])
+def test_the_price_is_within_the_owners_cap(folder: Path, epsilon: Fraction) -> None:
+    with opened(folder) as proxy, pytest.raises(Error) as refused:
+        proxy.session("ana").buy(TILES, epsilon)
+    assert refused.value.sqlstate == "22023"
