@@ -2,7 +2,8 @@
 
 Guarantee: no group is shown, or left out, because of its own noise, unless the session asks for that or the list is
 longer than an answer may be. All declared groups are shown, but for the ends of ordered keys that neighbouring groups
-show to be empty (:mod:`dpsql.inference.shown_groups`). Of a longer list without an order those are shown that surely
+show to be empty (:mod:`dpsql.inference.shown_groups`), and for a group of NULL that no owner listed and that is as
+empty as they are. Of a longer list without an order those are shown that surely
 have people, two in a hundred wrongly.
 
 A SELECT above the groups counts, joins or averages rows, and SQL has no row for an empty group. It reads the groups
@@ -29,6 +30,8 @@ from dpsql.inference.estimates import measured, sum_half_width
 from dpsql.inference.intervals import Terms, distances_above, half_width, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
+    LOST,
+    SPEAKS,
     EstimatedGroups,
     TrimmedEnds,
     counted_groups,
@@ -249,6 +252,11 @@ def _between(groups: _Groups, certain: BoolArray, rows: int) -> _Shown:
     distances, notes = np.zeros(groups.size), []
     axes = [at for at, key in enumerate(groups.plan.keys) if key.ordered]
     if groups.plan.top is None:
+        for at in range(len(groups.plan.keys)):
+            own, below, left_out = _without_null(groups, at)
+            kept &= own
+            distances = np.maximum(distances, below)
+            notes += left_out
         for at in axes:
             own, below, left_out = _along(groups, at)
             kept &= own
@@ -273,6 +281,29 @@ def _is_clear(groups: _Groups, certain: BoolArray) -> bool:
     sums = [float(groups.counts[one].sum()) for one in (certain, ~certain)]
     errors = [_ONE_SIDED * groups.spread * math.sqrt(int(one.sum())) for one in (certain, ~certain)]
     return max(sums[1], 0.0) + errors[1] <= _FEW * (sums[0] - errors[0])
+
+
+def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
+    """Without the group of NULL, where the owner's list has none: like an end of a list, it is left out if it does not
+    speak, and could not hold half of what is shown."""
+    column, key = groups.keys[at], groups.plan.keys[at]
+    missing = ~column.known
+    kept, distances = np.ones(groups.size, dtype=np.bool_), np.zeros(groups.size)
+    if key.lists_null or missing.all() or not missing.any():
+        return kept, distances, []
+    lacking, rest = (int(one.sum()) for one in (missing, ~missing))
+    total, others = float(groups.counts[missing].sum()), float(groups.counts[~missing].sum())
+    spread, of_others = (groups.spread * math.sqrt(count) for count in (lacking, rest))
+    if total > SPEAKS * spread:
+        if lacking == 1:
+            excess = np.array([total - SPEAKS * spread])
+            distances[missing] = distances_above(groups.terms, excess)[0]
+        return kept, distances, []
+    if max(total, 0.0) + _ONE_SIDED * spread > LOST * (others - _ONE_SIDED * of_others):
+        return kept, distances, []
+    width = half_width(groups.terms, times=lacking)
+    note = f"rows in which {key.text} is NULL are left out; together they are {total:,.0f} ± {bar(width)} rows"
+    return ~missing, distances, [note]
 
 
 def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:

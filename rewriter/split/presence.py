@@ -1,7 +1,8 @@
 """Which groups of a release act as rows, as far as released numbers tell.
 
 A public key set has groups that nobody is in. SQL has no row for them. A reader is shown all of them, but for the ends
-of ordered keys that neighbouring groups show to be empty (:mod:`dpsql.finish.present_groups`): a group that was left
+of ordered keys that neighbouring groups show to be empty, and a NULL that no owner listed
+(:mod:`dpsql.finish.present_groups`): a group that was left
 out, or shown, because of its own noise would make all numbers shown too high. A SELECT above a release may depend on
 which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. It reads the
 groups with rows where released numbers make clear which these are, and else those that a reader is shown. The number of
@@ -88,20 +89,26 @@ def with_presence(
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """The declared groups of a release, over all of its grouping sets: how many, and whether a key of them is
-    ordered."""
+    """The declared groups of a release, over all of its grouping sets: how many, whether a key of them is ordered, and
+    whether one may be NULL though no owner listed that."""
 
     cells: int
     ordered: bool
+    may_lack: bool
 
 
 def _declared(query: Query, dialect: Dialect) -> _Declared | None:
     """None where all groups are selected, which is evidence by itself, or where there is one group."""
     sets = [one for one in query.groupings if one.keys] if not query.others else []
-    public = [one for one in (public_keys(one.keys, one.filters, dialect) for one in sets) if one is not None]
+    listed = [(one.keys, public_keys(one.keys, one.filters, dialect)) for one in sets]
+    public = [(keys, one) for keys, one in listed if one is not None]
     if not public:
         return None
-    return _Declared(sum(one.cells for one in public), any(any(one.ordered) for one in public))
+    may_lack = any(
+        key.value.nullable and not null for keys, one in public for key, null in zip(keys, one.lists_null, strict=True)
+    )
+    cells = sum(one.cells for _, one in public)
+    return _Declared(cells, any(any(one.ordered) for _, one in public), may_lack)
 
 
 def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty, rows: int) -> Presence | None:
@@ -110,8 +117,8 @@ def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty,
         return None
     if empty is Empty.HIDE:
         return replace(presence, kept=KeptGroups.CERTAIN)
-    every = presence.kept is KeptGroups.SHOWN and not declared.ordered and declared.cells <= rows
-    return None if every else presence
+    some = declared.ordered or declared.may_lack or declared.cells > rows
+    return presence if some or presence.kept is not KeptGroups.SHOWN else None
 
 
 def _keep(table: exp.Table, presence: Presence) -> None:

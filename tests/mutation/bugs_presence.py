@@ -159,7 +159,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an end is cut that may hold as much as what is shown",
         "dpsql.inference.shown_groups.ends:_may_go",
-        "max(total, 0.0) + _ONE_SIDED * error <= _LOST * shown",
+        "max(total, 0.0) + _ONE_SIDED * error <= LOST * shown",
         "True",
         "tests/inference/test_evidence_of_blocks.py::test_one_spike_does_not_hide_the_rest",
     ),

@@ -2,10 +2,12 @@
 
 from dpsql.inference.shown_groups.counted import EstimatedGroups, counted_groups, ends_of_mean
 from dpsql.inference.shown_groups.discoveries import FALSE, discovered
-from dpsql.inference.shown_groups.ends import SURE, DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups.ends import LOST, SPEAKS, SURE, DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
 
 __all__ = [
     "FALSE",
+    "LOST",
+    "SPEAKS",
     "SURE",
     "DecidingBlock",
     "EstimatedGroups",

@@ -25,9 +25,9 @@ SURE = 0.01
 """How often a block of any length speaks where all groups are empty."""
 _ONE_SIDED = 1.645
 """The standard normal's 95 % point."""
-_SPEAKS = 2.326
+SPEAKS = 2.326
 """The standard normal's 99 % point."""
-_LOST = 0.5
+LOST = 0.5
 """The part of what is shown that an end may hold at most, to be cut."""
 
 
@@ -101,8 +101,8 @@ def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> TrimmedEnds
 def _may_go(end: FloatArray, shown: float, spread: float) -> bool:
     """Whether an end surely holds at most half as much as what is shown surely holds, and does not speak itself."""
     total, error = float(end.sum()), spread * math.sqrt(len(end))
-    silent = total <= _SPEAKS * error
-    return bool(len(end)) and silent and max(total, 0.0) + _ONE_SIDED * error <= _LOST * shown
+    silent = total <= SPEAKS * error
+    return bool(len(end)) and silent and max(total, 0.0) + _ONE_SIDED * error <= LOST * shown
 
 
 def _deciding(counts: FloatArray, terms: Terms, each: int) -> tuple[DecidingBlock | None, DecidingBlock | None]:

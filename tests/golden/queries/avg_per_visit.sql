@@ -207,4 +207,6 @@ SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "mean_cost",
   dpsql_release_0.a1 AS "n"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

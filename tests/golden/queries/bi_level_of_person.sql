@@ -5,10 +5,12 @@ SELECT "t0"."reason" AS "reason", AVG("t1"."__measure__1") AS "avg:lod:ok" FROM 
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 2048000000
---   s0: Σ(__measure__1 - 0) (steps of 1/51200, at most 2048000000)
---   s1: Σ(20000 - __measure__1) (steps of 1/51200, at most 2048000000)
--- a0: AVG(__measure__1) (double) = 0 + 20000 · s0 / (s0 + s1)
+-- one unit moves: l1 None, l2 √1970176000000000000
+--   s0: rows, each without __measure__1 as 9/16 (steps of 1/512000000, at most 1403629580)
+--   s1: Σ(2·__measure__1 - 20000) (steps of 1/24000, at most 1403629580)
+--   s2: rows without __measure__1 (steps of 1/640000000, at most 1403629580)
+-- a0: AVG(__measure__1) (double) = 0 + 20000 · a / (a + b), a = 1/1024000000 · s0 + -9/20480000000 · s2 + 1/960000000 · s1, b = 1/1024000000 · s0 + -9/20480000000 · s2 + -1/960000000 · s1
+-- a1: COUNT(*) (bigint) = 1/512000000 · s0 + 7/10240000000 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: __measure__1 is clipped into [0, 20000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -17,13 +19,19 @@ WITH partial AS (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0)
+      CAST(COUNT(*) AS INT128) * 18000000 + CAST(COUNT(v0) AS INT128) * 14000000
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 2000000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -30000000
+      )
     ) AS s1,
-    COUNT(*) FILTER(WHERE
-      f1) AS n0
+    (
+      CAST(COUNT(*) AS INT128) * 40000000 + CAST(COUNT(v0) AS INT128) * (
+        -40000000
+      )
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t5.u AS u,
@@ -34,8 +42,7 @@ WITH partial AS (
         WHEN t6.c1 > 20000
         THEN 2000000
         ELSE CAST(CAST(t6.c1 AS DECIMAL(7, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0,
-      NOT t6.c1 IS NULL AS f1
+      END AS v0
     FROM (
       SELECT
         t2.k0 AS c0,
@@ -78,8 +85,21 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 4096000000 THEN 4096000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 4096000000 THEN 4096000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s0 > 89832292352 THEN 89832292352 WHEN s0 < (
+      -89832292352
+    ) THEN (
+      -89832292352
+    ) ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 89832292352 THEN 89832292352 WHEN s1 < (
+      -89832292352
+    ) THEN (
+      -89832292352
+    ) ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 89832292352 THEN 89832292352 WHEN s2 < (
+      -89832292352
+    ) THEN (
+      -89832292352
+    ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), scale AS (
@@ -103,17 +123,24 @@ WITH partial AS (
     SUM(
       CASE
         WHEN NOT scale.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 512e0) AS BIGINT)
-        ELSE clamped.s0 * 512
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s0 * 16
       END
     ) AS s0,
     SUM(
       CASE
         WHEN NOT scale.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 512e0) AS BIGINT)
-        ELSE clamped.s1 * 512
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s1 * 16
       END
-    ) AS s1
+    ) AS s1,
+    SUM(
+      CASE
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s2 * 16
+      END
+    ) AS s2
   FROM clamped
   LEFT JOIN scale
     ON clamped.u = scale.u
@@ -137,7 +164,8 @@ WITH partial AS (
 SELECT
   keys.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -148,4 +176,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "avg:lod:ok"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -6,8 +6,10 @@ SELECT keys."visit__reason", SUM("patient_key".weight_kg) "patient__weight" FROM
 -- groups: public, at most 4
 --   k0: visit__reason (text)
 -- one unit moves: l1 None, l2 1258291200
---   s0: Σ weight_kg (steps of 1/2097152, at most 1258291200)
+--   s0: Σ(weight_kg - 0) (steps of 1/2097152, at most 1258291200)
+--   s1: Σ(300 - weight_kg) (steps of 1/2097152, at most 1258291200)
 -- a0: SUM(weight_kg) (double) = 1/2097152 · s0
+-- a1: COUNT(*) (bigint) = 1/629145600 · s0 + 1/629145600 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -17,7 +19,11 @@ WITH partial AS (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 1228800
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t4.u AS u,
@@ -63,15 +69,17 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 2516582400 THEN 2516582400 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 2516582400 THEN 2516582400 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 2516582400 THEN 2516582400 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 6039797760000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 4
       THEN (
-        2457599.999997765e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
+        1.999999999998181e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -79,7 +87,7 @@ WITH partial AS (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 6039797760000
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 4
 ), released AS (
   SELECT
     clamped.k0,
@@ -89,7 +97,14 @@ WITH partial AS (
         THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 512e0) AS BIGINT)
         ELSE clamped.s0 * 512
       END
-    ) AS s0
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 512e0) AS BIGINT)
+        ELSE clamped.s1 * 512
+      END
+    ) AS s1
   FROM clamped
   LEFT JOIN scale
     ON clamped.u = scale.u
@@ -112,7 +127,8 @@ WITH partial AS (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -124,6 +140,8 @@ SELECT
   dpsql_release_0.k0 AS "visit__reason",
   dpsql_release_0.a0 AS "patient__weight"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0
 ORDER BY
   2 DESC NULLS FIRST
 LIMIT 10000;

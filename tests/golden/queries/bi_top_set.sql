@@ -6,8 +6,10 @@ SELECT "visit"."reason" AS "reason", SUM("visit"."cost") AS "sum:cost:ok" FROM "
 -- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 1280000000
---   s0: Σ cost (steps of 1/6400, at most 1280000000)
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -29,7 +31,11 @@ WITH suspect AS MATERIALIZED (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t2."patient_id" AS u,
@@ -56,15 +62,17 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -72,17 +80,21 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
-    SUM(s0) AS s0
+    SUM(s0) AS s0,
+    SUM(s1) AS s1
   FROM (
     SELECT
       k0,
       CAST((
         COALESCE(SUM(v0), 0)
-      ) AS INT128) * 64 AS s0
+      ) AS INT128) * 64 AS s0,
+      CAST((
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 64 AS s1
     FROM (
       SELECT
         t2."patient_id" AS u,
@@ -113,7 +125,14 @@ WITH suspect AS MATERIALIZED (
           THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
           ELSE clamped.s0 * 64
         END
-      ) AS s0
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
+        END
+      ) AS s1
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -139,7 +158,8 @@ WITH suspect AS MATERIALIZED (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -480,40 +500,43 @@ SELECT
   dpsql_release_0.a0 AS "sum:cost:ok"
 FROM dpsql_release_0
 WHERE
-  dpsql_release_0.k0 IN (
-    SELECT
-      "t0".reason AS "reason"
-    FROM (
+  (
+    dpsql_release_0.k0 IN (
       SELECT
-        dpsql_release_2.k0 AS "reason",
-        dpsql_release_2.a0 AS "$__alias__0"
-      FROM dpsql_release_2
-      WHERE
-        dpsql_release_2.dpsql_present_0
-      ORDER BY
-        2 DESC,
-        1 ASC
-      LIMIT 3
-    ) AS "t0"
-  )
-  OR (
-    dpsql_release_0.k0 IS NULL
-    AND EXISTS(
-      SELECT
-        1 AS "?column?"
+        "t0".reason AS "reason"
       FROM (
         SELECT
-          dpsql_release_1.k0 AS "reason",
-          dpsql_release_1.a0 AS "$__alias__0"
-        FROM dpsql_release_1
+          dpsql_release_2.k0 AS "reason",
+          dpsql_release_2.a0 AS "$__alias__0"
+        FROM dpsql_release_2
         WHERE
-          dpsql_release_1.dpsql_present_0
+          dpsql_release_2.dpsql_present_0
         ORDER BY
           2 DESC,
           1 ASC
         LIMIT 3
       ) AS "t0"
-      WHERE
-        "t0".reason IS NULL
     )
-  );
+    OR (
+      dpsql_release_0.k0 IS NULL
+      AND EXISTS(
+        SELECT
+          1 AS "?column?"
+        FROM (
+          SELECT
+            dpsql_release_1.k0 AS "reason",
+            dpsql_release_1.a0 AS "$__alias__0"
+          FROM dpsql_release_1
+          WHERE
+            dpsql_release_1.dpsql_present_0
+          ORDER BY
+            2 DESC,
+            1 ASC
+          LIMIT 3
+        ) AS "t0"
+        WHERE
+          "t0".reason IS NULL
+      )
+    )
+  )
+  AND dpsql_release_0.dpsql_shown_0;

@@ -6,10 +6,12 @@ SELECT v.reason, COUNT(*) FROM visit AS v WHERE v.cost > (SELECT 2 * AVG(w.cost)
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 1280000000
---   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
---   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
--- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
+-- one unit moves: l1 None, l2 √3078400000000000000
+--   s0: rows, each without cost as 9/16 (steps of 1/32000000, at most 1754536975)
+--   s1: Σ(2·cost - 5000) (steps of 1/6000, at most 1754536975)
+--   s2: rows without cost (steps of 1/40000000, at most 1754536975)
+-- a0: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/64000000 · s0 + -9/1280000000 · s2 + 1/60000000 · s1, b = 1/64000000 · s0 + -9/1280000000 · s2 + -1/60000000 · s1
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 7/640000000 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -30,13 +32,19 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0)
+      CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -7500000
+      )
     ) AS s1,
-    COUNT(*) FILTER(WHERE
-      f1) AS n0
+    (
+      CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+        -10000000
+      )
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -47,8 +55,7 @@ WITH suspect AS MATERIALIZED (
         WHEN t1."cost" > 5000
         THEN 500000
         ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0,
-      NOT t1."cost" IS NULL AS f1
+      END AS v0
     FROM "main"."visit" AS t1
   ) AS r
   WHERE
@@ -64,8 +71,21 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s0 > 449161464832 THEN 449161464832 WHEN s0 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 449161464832 THEN 449161464832 WHEN s1 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 449161464832 THEN 449161464832 WHEN s2 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), scale AS (
@@ -87,16 +107,24 @@ WITH suspect AS MATERIALIZED (
   SELECT
     k0,
     SUM(s0) AS s0,
-    SUM(s1) AS s1
+    SUM(s1) AS s1,
+    SUM(s2) AS s2
   FROM (
     SELECT
       k0,
       CAST((
-        COALESCE(SUM(v0), 0)
-      ) AS INT128) * 64 AS s0,
+        CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
+      ) AS INT128) * 4 AS s0,
       CAST((
-        -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
-      ) AS INT128) * 64 AS s1
+        COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+          -7500000
+        )
+      ) AS INT128) * 4 AS s1,
+      CAST((
+        CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+          -10000000
+        )
+      ) AS INT128) * 4 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -107,8 +135,7 @@ WITH suspect AS MATERIALIZED (
           WHEN t1."cost" > 5000
           THEN 500000
           ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-        END AS v0,
-        NOT t1."cost" IS NULL AS f1
+        END AS v0
       FROM "main"."visit" AS t1
     ) AS r
     WHERE
@@ -125,17 +152,24 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s0 * 64
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s0 * 4
         END
       ) AS s0,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s1 * 64
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s1 * 4
         END
-      ) AS s1
+      ) AS s1,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s2 * 4
+        END
+      ) AS s2
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -162,7 +196,8 @@ WITH suspect AS MATERIALIZED (
 SELECT
   keys.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -173,7 +208,9 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "k0",
   2 * dpsql_release_0.a0 AS "a"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
 
 -- and then
 -- release 0
@@ -281,4 +318,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

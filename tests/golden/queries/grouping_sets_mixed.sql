@@ -229,4 +229,6 @@ SELECT
   COALESCE(dpsql_release_0.k0, 'all') AS "place",
   dpsql_release_0.k1 AS "sex",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;

@@ -12,7 +12,10 @@ SELECT reason, (LINREGR(cost, ARRAY[cost * cost]) FILTER (WHERE cost > 10)).std_
 --   s3: Σ (1 - u²) of cost * cost (steps of 1/1068750000, at most 343597383680)
 --   s4: Σ (1 - u²) of cost (steps of 1/1073692312, at most 343597383680)
 --   s5: Σ u of cost * cost · u of cost (steps of 1/2146947500, at most 343597383680)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s6: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: (LINREGR(cost, ARRAY[cost * cost]) FILTER(WHERE cost > 10)).std_err[1] (double) = std_err over [0, 25000000], [10, 5000], of s0, s1, s2, s3, s4, s5
+-- a1: COUNT(*) (bigint) = 1/33554432 · s6, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost * cost is clipped into [0, 25000000]
 -- note: cost is clipped into [10, 5000]
@@ -64,6 +67,9 @@ WITH suspect AS MATERIALIZED (
       COALESCE(SUM(d4) FILTER(WHERE
         f2), 0) * 1721
     ) AS s5,
+    (
+      COUNT(*)
+    ) AS s6,
     COUNT(*) FILTER(WHERE
       f2) AS n0
   FROM (
@@ -206,19 +212,20 @@ WITH suspect AS MATERIALIZED (
       )
       ELSE s5
     END AS BIGINT) AS s5,
+    s6,
     n0
   FROM partial
 ), scale AS (
   SELECT
     u,
-    CASE WHEN SUM(clamped.n0) > 40 THEN (
-      39.99999999996362e0 / CAST(SUM(clamped.n0) AS DOUBLE)
+    CASE WHEN SUM(clamped.s6) > 40 THEN (
+      39.99999999996362e0 / CAST(SUM(clamped.s6) AS DOUBLE)
     ) ELSE NULL END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.n0) > 40
+    SUM(clamped.s6) > 40
 ), released AS (
   SELECT
     k0,
@@ -227,7 +234,8 @@ WITH suspect AS MATERIALIZED (
     SUM(s2) AS s2,
     SUM(s3) AS s3,
     SUM(s4) AS s4,
-    SUM(s5) AS s5
+    SUM(s5) AS s5,
+    SUM(s6) AS s6
   FROM (
     SELECT
       k0,
@@ -260,7 +268,10 @@ WITH suspect AS MATERIALIZED (
       (
         COALESCE(SUM(d4) FILTER(WHERE
           f2), 0) * 1721
-      ) AS s5
+      ) AS s5,
+      CAST((
+        COUNT(*)
+      ) AS INT128) * 33554432 AS s6
     FROM (
       SELECT
         u,
@@ -374,7 +385,14 @@ WITH suspect AS MATERIALIZED (
           THEN CAST(TRUNC(CAST(clamped.s5 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s5
         END
-      ) AS s5
+      ) AS s5,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s6 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s6, 40) * 33554432
+        END
+      ) AS s6
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -405,7 +423,8 @@ SELECT
   COALESCE(released.s2, 0) AS s2,
   COALESCE(released.s3, 0) AS s3,
   COALESCE(released.s4, 0) AS s4,
-  COALESCE(released.s5, 0) AS s5
+  COALESCE(released.s5, 0) AS s5,
+  COALESCE(released.s6, 0) AS s6
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -416,4 +435,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   [dpsql_release_0.a0] AS "std_err"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

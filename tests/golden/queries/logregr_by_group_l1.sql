@@ -12,6 +12,8 @@ SELECT reason, (LOGREGR(cost > 100, ARRAY[cost]) FILTER (WHERE cost > 10)).odds_
 --   s3: Σ (1 - u²) of cost (steps of 1/1073692312, at most 343597383680)
 --   s4: Σ (1 - u²) of cost > 100 (steps of 1/1073741824, at most 343597383680)
 --   s5: Σ u of cost · u of cost > 100 (steps of 1/2147483426, at most 343597383680)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s21: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- one unit moves: l1 343597383680, l2 343597383680
 --   s6: Σ (y - p) (steps of 1/4294967296, at most 343597383680)
 --   s7: Σ (y - p) · u of cost (steps of 1/4292198400, at most 343597383680)
@@ -35,6 +37,7 @@ SELECT reason, (LOGREGR(cost > 100, ARRAY[cost]) FILTER (WHERE cost > 10)).odds_
 --   s19: Σ (y - p) (steps of 1/4294967296, at most 343597383680)
 --   s20: Σ (y - p) · u of cost (steps of 1/4292198400, at most 343597383680)
 -- a0: (LOGREGR(cost > 100, ARRAY[cost]) FILTER(WHERE cost > 10)).odds_ratios[1] (double) = odds_ratios over [10, 5000], [0, 1], of s0, s1, s2, s3, s4, s5; s6, s7; s8, s9; s10, s11; s15, s16; s17, s18; s19, s20; curvature s12, s13, s14
+-- a1: COUNT(*) (bigint) = 1/33554432 · s21, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [10, 5000]
 -- note: a logistic regression takes 6 steps, which are paid for together before the first; each reads a gradient at the coefficients that were released before it
@@ -86,6 +89,9 @@ WITH suspect AS MATERIALIZED (
       COALESCE(SUM(d4) FILTER(WHERE
         f2), 0) * 4303574
     ) AS s5,
+    (
+      COUNT(*)
+    ) AS s21,
     COUNT(*) FILTER(WHERE
       f2) AS n0
   FROM (
@@ -248,19 +254,20 @@ WITH suspect AS MATERIALIZED (
       )
       ELSE s5
     END AS BIGINT) AS s5,
+    s21,
     n0
   FROM partial
 ), scale AS (
   SELECT
     u,
-    CASE WHEN SUM(clamped.n0) > 40 THEN (
-      39.99999999996362e0 / CAST(SUM(clamped.n0) AS DOUBLE)
+    CASE WHEN SUM(clamped.s21) > 40 THEN (
+      39.99999999996362e0 / CAST(SUM(clamped.s21) AS DOUBLE)
     ) ELSE NULL END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.n0) > 40
+    SUM(clamped.s21) > 40
 ), released AS (
   SELECT
     k0,
@@ -269,7 +276,8 @@ WITH suspect AS MATERIALIZED (
     SUM(s2) AS s2,
     SUM(s3) AS s3,
     SUM(s4) AS s4,
-    SUM(s5) AS s5
+    SUM(s5) AS s5,
+    SUM(s21) AS s21
   FROM (
     SELECT
       k0,
@@ -302,7 +310,10 @@ WITH suspect AS MATERIALIZED (
       (
         COALESCE(SUM(d4) FILTER(WHERE
           f2), 0) * 4303574
-      ) AS s5
+      ) AS s5,
+      CAST((
+        COUNT(*)
+      ) AS INT128) * 33554432 AS s21
     FROM (
       SELECT
         u,
@@ -436,7 +447,14 @@ WITH suspect AS MATERIALIZED (
           THEN CAST(TRUNC(CAST(clamped.s5 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s5
         END
-      ) AS s5
+      ) AS s5,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s21 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s21, 40) * 33554432
+        END
+      ) AS s21
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -467,7 +485,8 @@ SELECT
   COALESCE(released.s2, 0) AS s2,
   COALESCE(released.s3, 0) AS s3,
   COALESCE(released.s4, 0) AS s4,
-  COALESCE(released.s5, 0) AS s5
+  COALESCE(released.s5, 0) AS s5,
+  COALESCE(released.s21, 0) AS s21
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -1021,4 +1040,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   [dpsql_release_0.a0] AS "odds_ratios"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

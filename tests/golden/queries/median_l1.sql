@@ -5,11 +5,107 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
+-- a1: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- note: rows whose reason is not one of the 3 declared values are in no group
-WITH keys AS (
+WITH suspect AS MATERIALIZED (
+  SELECT
+    u
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      t1."reason" AS k0
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    u IN (
+      SELECT
+        u
+      FROM suspect
+    )
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE WHEN SUM(clamped.s0) > 40 THEN (
+      39.99999999996362e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS rows_factor
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0) > 40
+), released AS (
+  SELECT
+    k0,
+    SUM(s0) AS s0
+  FROM (
+    SELECT
+      k0,
+      CAST((
+        COUNT(*)
+      ) AS INT128) * 33554432 AS s0
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        t1."reason" AS k0
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT u IN (
+        SELECT
+          u
+        FROM suspect
+      )
+    GROUP BY
+      k0
+    UNION ALL
+    SELECT
+      clamped.k0,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s0, 40) * 33554432
+        END
+      ) AS s0
+    FROM clamped
+    LEFT JOIN scale
+      ON clamped.u = scale.u
+    GROUP BY
+      clamped.k0
+  ) AS b
+  GROUP BY
+    k0
+), keys AS (
   SELECT DISTINCT
     CAST(d_t1_4.x AS TEXT) AS k0
   FROM (
@@ -25,8 +121,11 @@ WITH keys AS (
   ) AS d_t1_4
 )
 SELECT
-  keys.k0
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
 FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
 ORDER BY
   keys.k0;
 
@@ -165,4 +264,6 @@ FROM found;
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "percentile_disc"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -6,29 +6,35 @@ SELECT g.region, COUNT(*) FROM patient AS p JOIN (SELECT region, AVG(height_cm) 
 -- release 0
 -- groups: public, at most 4
 --   k0: region (text)
--- one unit moves: l1 180, l2 180
---   s0: Σ(height_cm - 40) (steps of 1, at most 180)
---   s1: Σ(220 - height_cm) (steps of 1, at most 180)
--- a0: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
+-- one unit moves: l1 5580, l2 √15584400
+--   s0: rows, each without height_cm as 9/16 (steps of 1/2880, at most 5580)
+--   s1: Σ(2·height_cm - 260) (steps of 1/15, at most 5580)
+--   s2: rows without height_cm (steps of 1/3600, at most 5580)
+-- a0: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/12800 · s2 + 1/5400 · s1, b = 1/5760 · s0 + -1/12800 · s2 + -1/5400 · s1
+-- a1: COUNT(*) (bigint) = 1/2880 · s0 + 7/57600 · s2, rounded, at least 0
 -- note: height_cm is clipped into [40, 220]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -40
-      )
+      CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * 1260
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
-    ) AS s1
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -3900
+      )
+    ) AS s1,
+    (
+      CAST(COUNT(*) AS INT128) * 3600 + CAST(COUNT(v0) AS INT128) * (
+        -3600
+      )
+    ) AS s2
   FROM (
     SELECT
       t1."id" AS u,
       t1."region" AS k0,
-      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0,
-      NOT t1."height_cm" IS NULL AS f1
+      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
@@ -50,7 +56,8 @@ WITH released AS (
 SELECT
   keys.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -61,7 +68,9 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "region",
   dpsql_release_0.a0 AS "h"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
 
 -- and then
 -- release 0
@@ -129,4 +138,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "region",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

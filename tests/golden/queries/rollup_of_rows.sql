@@ -134,4 +134,6 @@ SELECT
   dpsql_release_0.k0 AS "sex",
   dpsql_release_0.k1 AS "region",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;

@@ -131,4 +131,6 @@ SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "count",
   dpsql_release_0.a1 AS "avg"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

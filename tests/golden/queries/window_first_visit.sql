@@ -74,4 +74,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

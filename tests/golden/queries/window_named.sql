@@ -11,6 +11,7 @@ SELECT reason, AVG(n) FROM (
 --   s0: Σ(n - 1) (steps of 1/1048576, at most 1635778560)
 --   s1: Σ(40 - n) (steps of 1/1048576, at most 1635778560)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
+-- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: n is clipped into [1, 40]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -128,4 +129,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "avg"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
