@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.expressions import called
+from rewriter.expressions import called, makes_rows
 from rewriter.query.distinct_names import Labels
 from rewriter.query.spread_joins import all_of, set_where
 from rewriter.statement import conjuncts, folded, from_items, has_aggregate, output_name, unaliased, unparenthesised
@@ -64,9 +64,12 @@ def _is_projection(body: exp.Select) -> bool:
     return not any(is_volatile(part) for part in body.expressions)
 
 
+_VOLATILE = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous, exp.Unnest, exp.ExplodingGenerateSeries)
+
+
 def is_volatile(node: exp.Expr) -> bool:
-    """Whether an expression may have another value each time, or is a function that is not known."""
-    return node.find(exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous, exp.Unnest, exp.ExplodingGenerateSeries) is not None
+    """Whether an expression may have another value each time, makes rows, or is a function that is not known."""
+    return node.find(*_VOLATILE) is not None or any(map(makes_rows, node.walk()))
 
 
 def _fits(

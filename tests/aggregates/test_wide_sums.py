@@ -37,6 +37,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
             f"CREATE TABLE p AS SELECT i::INTEGER AS id, {EACH}::BIGINT AS big, (i % 7)::INTEGER AS small,"
             " 'ab'[1 + i % 2] AS k FROM range(20) t(i)"
         )
+        connection.execute("ALTER TABLE p ALTER k SET NOT NULL")
         connection.execute("ALTER TABLE p ADD PRIMARY KEY (id)")
     (folder / "p.yaml").write_text(POLICY)
     opened = Proxy.open(folder / "p.yaml")

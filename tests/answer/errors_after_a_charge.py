@@ -52,7 +52,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.spark.spark_session": "_client:1 connect:1",
         "dpsql.sandbox.sandbox": "Sandbox.load_public:2 _described:1",
         "dpsql.releases.arrow_types": "try_arrow:1",
-        "dpsql.releases.store": "ReleaseStore.open:1",
+        "dpsql.releases.store": "ReleaseStore.forget:1 ReleaseStore.open:1",
     },
     Reason.PLANNED: {
         "dpsql.calibrate.calibration": "Calibration.__post_init__:5 _check_price:2 _check_sizes:1 _select:2 affordable:2 calibrate:1 measure:1",
@@ -88,6 +88,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
     },
     Reason.OURS: {
         "dpsql.perturb": "_checked:3 perturb:1",
+        "dpsql.reuse.tiles": "BoughtMember.noise:1 Lattice.__post_init__:1 Lattice.law:1",
         "dpsql.engines.turns": "Load.take:1",
         "dpsql.reply": "Answer.remaining:1",
         "dpsql.engines.duckdb.duckdb_engine": "_Cursor._only_reads:1",

@@ -87,9 +87,16 @@ def test_each_schema_has_its_own_end_refresh_and_closing(session: Session, hands
     }
     total = "SELECT COUNT(*) FROM {} WHERE day >= '2026-03-02' AND day < '2026-03-06'"
     assert [session.execute(total.format(name)).rows for name in ("analytics.visit", "public.visit")] == [((400,),)] * 2
+    still = "SELECT COUNT(*) FROM {} WHERE day >= '2026-03-02' AND day < '2026-03-10'"
+    for name in ("analytics.visit", "public.visit"):
+        session.execute(still.format(name))
     hands.at = at(3, 11, 2)
-    prices = {name: bool(session.execute(total.format(name)).price) for name in ("analytics.visit", "public.visit")}
-    assert prices == {"analytics.visit": True, "public.visit": False}
+
+    def prices(asked: str) -> list[bool]:
+        return [bool(session.execute(asked.format(name)).price) for name in ("analytics.visit", "public.visit")]
+
+    assert prices(still)[0], "it refreshes each day"
+    assert prices(total) == [False, False], "days that are closed are bought once"
 
 
 def test_days_of_a_schema_close_as_its_table_says(session: Session, hands: Hands) -> None:

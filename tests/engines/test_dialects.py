@@ -79,6 +79,7 @@ def shape(found: list[Plan] | Refused) -> object:
             dialect="",
             groups="",
             sums="",
+            notes=tuple(note.partition(" (max_rows of ")[0] for note in one.notes),
             keys=tuple(replace(key, family="") for key in one.keys),
             blocks=tuple(
                 replace(block, statistics=tuple(replace(each, family="") for each in block.statistics))

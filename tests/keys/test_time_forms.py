@@ -239,7 +239,9 @@ def test_a_key_of_time_is_public_and_means_what_it_means(
 ) -> None:
     sql = f"SELECT {key} AS k, COUNT(*) AS n FROM visit WHERE {where} GROUP BY 1"
     answer = proxy.session().execute(sql)
-    assert _plain(answer.rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+    # A text has no order: groups that nobody is in are shown.
+    there = [row for row in answer.rows if row[1] or not key.startswith("TO_CHAR")]
+    assert _plain(there) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
     assert not any("few people" in notice for notice in answer.notices)
 
 

@@ -188,7 +188,7 @@ def test_a_password_in_a_ledger_url_that_all_can_read_is_warned_of(
     policy = written(tmp_path / "policy.yaml", "postgresql://dpsql:open-sesame@db.example/ledger")
     policy.chmod(0o644)
     code, out, err = run(capsys, "check", policy)
-    assert code == 0
+    assert code == 1, "nobody answers there"
     assert "warning: ledger: the URL holds a password" in out
     assert "open-sesame" not in out + err
 

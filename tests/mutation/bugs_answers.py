@@ -381,7 +381,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "what is read in one period is kept under the next",
-        "dpsql.answer:Answering.released",
+        "dpsql.answer:Answering.bought",
         "*kept[one.plan.identity])",
         "opened.version(one.plan), self.reuse.facts(one.plan))",
         f"{REFRESH}::test_what_is_read_in_one_period_is_kept_under_it",

@@ -389,17 +389,17 @@ BUGS: tuple[Bug, ...] = (
     # The order of the flow
     Bug(
         "a charge after the read",
-        "dpsql.answer:Answering.released",
+        "dpsql.answer:Answering.bought",
         (
             (
                 "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
                 "",
             ),
             (
-                "        loss = PrivacyLoss() if paid is None else paid.loss\n",
+                "        return measured, paid\n",
                 "        if turn is not None and paid is None:\n"
                 "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n"
-                "        loss = PrivacyLoss() if paid is None else paid.loss\n",
+                "        return measured, paid\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
@@ -430,7 +430,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "what an engine fails to read is not charged",
-        "dpsql.answer:Answering.released",
+        "dpsql.answer:Answering.bought",
         "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
         "            for one in priced.calibrations:\n"
         "                opened.engine.run(one.plan, patience.seconds, patience.cancellation, turn)\n"

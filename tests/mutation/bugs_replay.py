@@ -61,11 +61,11 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "half of the price where a group is empty",
-        "dpsql.answer:Answering.released",
-        "            dues = [Due(priced.loss, asked.prepared.sql, program.private_tables)]\n",
+        "dpsql.answer:Answering.bought",
+        "            dues = [Due(priced.loss, asked.prepared.sql, tables)]\n",
         "            empty = any(0 in column for one in fresh if one is not None for column in\n"
         "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
-        "            dues = [Due(priced.loss / (2 if empty else 1), asked.prepared.sql, program.private_tables)]\n",
+        "            dues = [Due(priced.loss / (2 if empty else 1), asked.prepared.sql, tables)]\n",
         REPLAY,
     ),
     bug(

@@ -224,7 +224,7 @@ def _needed(library: str, method: str) -> Any:
     """A library of data frames, before a row is fetched."""
     try:
         return import_module(library)
-    except ImportError as cause:
+    except Exception as cause:  # One that was made for another NumPy raises anything.
         raise NotSupportedError(
             f"{method} needs {library}: {cause}",
             sqlstate="0A000",

@@ -66,7 +66,7 @@ SELECT COUNT(*) FROM (SELECT id FROM member UNION SELECT member_id FROM loan) AS
 SELECT COUNT(*) FROM (SELECT id AS who FROM member UNION ALL SELECT member_id FROM loan) AS t
 --- refused or charged: people without those of another table
 SELECT COUNT(*) FROM (SELECT id FROM member EXCEPT SELECT member_id FROM loan) AS t
---- refused: what both have
+--- charged: what both have
 SELECT COUNT(*) FROM (SELECT card FROM member INTERSECT SELECT title FROM loan) AS t
 --- refused: the unit is made another in a subquery
 SELECT COUNT(*) FROM (SELECT id + 1 AS id FROM member) AS m JOIN loan ON loan.member_id = m.id
