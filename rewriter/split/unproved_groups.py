@@ -2,8 +2,8 @@
 
 Such groups are most often one person's each, and then none is large enough to be shown: what is computed of those that
 are shown is NULL, or 0. That follows from the text and the policy, so it is said before anything is paid, unless the
-groups that are not shown are a row of their own. Whoever means one person's groups groups by the person as well;
-whoever means groups of many people says so by counting these.
+groups that are not shown are a row of their own, or public rows are found by the number. Whoever means one person's
+groups groups by the person as well; whoever means groups of many people says so by counting these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rewriter.declared import Kind
 from rewriter.dialects import Dialect
 from rewriter.keys import public_keys
 from rewriter.refused import Refused
-from rewriter.release import Key, Query, release_name
+from rewriter.release import Key, Query, is_released, release_name
 from rewriter.statement import is_window_function
 
 
@@ -26,6 +26,8 @@ def check_groups(releases: Sequence[Query], outer: exp.Query, dialect: Dialect) 
     for number, query in enumerate(releases):
         key = next((key for key in query.keys if _is_any_number(key)), None)
         if key is None or query.others or query.blocks or query.bound.rows == 1 or _counts_people(query):
+            continue
+        if _names_public_rows(key, outer):
             continue
         if _is_aggregated(release_name(number), outer) and public_keys(query.keys, query.filters, dialect) is None:
             raise Refused(
@@ -42,6 +44,24 @@ def _is_any_number(key: Key) -> bool:
         return False
     column = variable.column
     return column.type.kind is Kind.INTEGER and column.range is None and column.values is None
+
+
+def _names_public_rows(key: Key, outer: exp.Query) -> bool:
+    """Whether public rows are found by the key: the number of a shop, and not of a session."""
+    variable = variable_behind(key.value.sql)
+    ctes = {cte.alias for cte in outer.find_all(exp.CTE)}
+    public = {
+        table.alias_or_name
+        for table in outer.find_all(exp.Table)
+        if table.name not in ctes and not is_released(table.name)
+    }
+    for test in outer.find_all(exp.EQ):
+        sides = (test.left, test.right)
+        for one, other in (sides, sides[::-1]):
+            columns = isinstance(one, exp.Column) and isinstance(other, exp.Column)
+            if columns and variable is not None and one.name == variable.name and other.text("table") in public:
+                return True
+    return False
 
 
 def _counts_people(query: Query) -> bool:

@@ -773,7 +773,17 @@ def test_the_first_policy_is_yaml_whatever_the_names(database: Schema) -> None:
     text = first_policy(database, "duckdb:x.duckdb")
     tree = read(text)
     assert isinstance(tree, dict)
-    sections = {"database", "ledger", "privacy_unit", "budget", "statement", "minmax", "data_version", "tables"}
+    sections = {
+        "database",
+        "ledger",
+        "privacy_unit",
+        "budget",
+        "statement",
+        "minmax",
+        "data_version",
+        "profile",
+        "tables",
+    }
     assert set(tree) == sections
     if tree["privacy_unit"] is not None:
         assert [p for p in problems(Policy.parse(text), database) if p.severity == "error"] == []

@@ -36,6 +36,9 @@ WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTE
 
 Released = tuple[Calibration, ExactTable]
 
+WATCH = PrivacyLoss(rho=Fraction(1, 2) ** 2 / 8)
+"""What a watch at ε = 1/2 costs in a window: nobody makes a COUNT smaller."""
+
 
 def drills(asked: Mapping[str, str]) -> Sequence[str]:
     """A series by two keys, then what its cells add up to; the same of a release that is no series."""
@@ -165,8 +168,7 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
     # A watch for all days, which is paid for each bound, as its times begin to touch two months, and in each week.
     assert len(here.watched) == len(there.watched) == DAYS - BEGINS
     assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
-    watch = here.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
-    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watch * 3
+    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + WATCH * 3
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
 
 
@@ -174,13 +176,12 @@ def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream
     """Releases by their noise, and each threshold that a number is compared with in a window, once."""
     for stream in streams:
         week, _ = stream.proxy.ledger.standings()
-        watch = stream.proxy._opened.accountant.price(Fraction(1, 2), Fraction(0))
         charged: dict[datetime.datetime, PrivacyLoss] = {}
         for one in stream.proxy.ledger.charges(limit=10**6):
             charged[WEEK.begin(one.time)] = charged.get(WEEK.begin(one.time), PrivacyLoss()) + one.loss
         assert len(charged) == len(stream.lost) == len(stream.thresholds) == 2
         for window, lost in stream.lost.items():
-            assert charged[window] == lost + watch * len(stream.thresholds[window])
+            assert charged[window] == lost + WATCH * len(stream.thresholds[window])
             assert charged[window].fits_within(week.accountant.limit)
         assert not set.intersection(*stream.thresholds.values()), "what answered in one window tells of its threshold"
 
