@@ -77,13 +77,21 @@ def _turned(select: exp.Select) -> bool:
 def _place(test: exp.Expr, places: dict[str, int]) -> int | None:
     """The later one of the two items that an equality compares, be NULL equal to NULL or not."""
     test = unparenthesised(test)
-    equal = test if is_equality(test) else _null_safe(test)
+    equal = test if isinstance(test, exp.EQ) else _null_safe(test)
     if equal is None:
         return None
-    sides = [places.get(unparenthesised(side).text("table")) for side in (equal.this, equal.expression)]
+    sides = [_item(side, places) for side in (equal.this, equal.expression)]
     if sides[0] is None or sides[1] is None or sides[0] == sides[1]:
         return None
     return max(sides[0], sides[1])
+
+
+def _item(side: exp.Expr, places: dict[str, int]) -> int | None:
+    """The one item whose columns an expression reads; None where it reads several, or asks a query."""
+    if side.find(exp.Query) is not None:
+        return None
+    read = {places.get(column.text("table")) for column in side.find_all(exp.Column)}
+    return read.pop() if len(read) == 1 else None
 
 
 def _null_safe(test: exp.Expr) -> exp.Expr | None:
@@ -104,11 +112,12 @@ def _null_safe(test: exp.Expr) -> exp.Expr | None:
 
 
 def _turned_equality(test: exp.Expr, places: dict[str, int]) -> exp.Expr:
-    """An equality of columns, the one of the earlier item first."""
-    if not is_equality(test):
-        return test
+    """An equality, the side of the earlier item first."""
     test = unparenthesised(test)
+    if not isinstance(test, exp.EQ):
+        return test
     one, other = unparenthesised(test.this), unparenthesised(test.expression)
-    if places[one.text("table")] < places[other.text("table")]:
+    first, second = _item(one, places), _item(other, places)
+    if first is None or second is None or first < second:
         return test
     return exp.EQ(this=other, expression=one)
