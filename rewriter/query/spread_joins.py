@@ -9,6 +9,7 @@ no outer join stands around may be asked before or after the joins that follow. 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 from sqlglot import exp
 
@@ -53,7 +54,9 @@ def spread(select: exp.Select) -> bool:
 def all_of(tests: Iterable[exp.Expr]) -> exp.Expr | None:
     """The conjunction of conditions; None of none."""
     found = list(tests)
-    return exp.and_(*found, copy=False) if found else None
+    if len(found) > 1:
+        found = [exp.Paren(this=test) if isinstance(test, exp.Connector) else test for test in found]
+    return reduce(lambda one, other: exp.And(this=one, expression=other), found) if found else None
 
 
 def set_where(select: exp.Select, tests: Iterable[exp.Expr]) -> None:

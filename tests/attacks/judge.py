@@ -59,15 +59,23 @@ def _alike(case: Case, one: TimeStep, other: TimeStep, paid_before: bool) -> Non
 def _told(told: object, released: bool) -> object:
     """What has to be told alike: all, but where numbers of rows differ that noise decides, the notice of their choice.
 
-    It follows from the number of rows that are shown, and from nothing else. Notices of what was released first hold
-    released numbers, as rows do.
+    It follows from the number of rows that are shown, and from nothing else. Notices of what was released first, and of
+    groups that are left out by their noisy numbers, hold released numbers, as rows do.
     """
     return tuple(
-        tuple(STAGED if _is_staged(one) else one for one in part if not (released and one == NOTE))
+        tuple(_without_numbers(one) for one in part if not (released and one == NOTE) and not _is_of_ends(one))
         if isinstance(part, tuple)
         else part
         for part in (told if isinstance(told, tuple) else (told,))
     )
+
+
+def _without_numbers(part: object) -> object:
+    return STAGED if _is_staged(part) else part
+
+
+def _is_of_ends(part: object) -> bool:
+    return isinstance(part, str) and "left out; together they " in part
 
 
 def _is_staged(part: object) -> bool:

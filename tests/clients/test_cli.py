@@ -66,6 +66,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "check",
         "demo",
         "explain",
+        "forget",
         "guide",
         "init",
         "ledger",
@@ -75,6 +76,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "query",
         "serve",
         "shell",
+        "workload",
     ]
 
 

@@ -30,14 +30,14 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.refresh:Refresh._around",
         "(here, here + 1) if even else range(first, last + 2)",
         "(here, here)",
-        "tests/answer/test_zones.py::test_a_period_begins_when_clocks_show_it_first",
+        "tests/answer/test_zones_of_statements.py::test_a_period_begins_when_clocks_show_it_first",
     ),
     bug(
         "the present date is that of UTC in every zone",
         "rewriter.statement.statement_time:at_instant",
         "_Moment(instant, clock_zone or zone,",
         "_Moment(instant, zone,",
-        "tests/answer/test_zones.py::test_the_date_of_the_clock_is_that_of_its_zone",
+        "tests/answer/test_zones_of_statements.py::test_the_date_of_the_clock_is_that_of_its_zone",
     ),
     # Closed windows
     bug(

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.tape.collected_sources import collected, corpora, golden
 from tests.tape.comparing import KINDS, compared
 from tests.tape.recording import Tape, recorded
 from tests.tape.respell import report, respelt
-from tests.tape.sources import collected, corpora, golden
 
 STATEMENTS = Path(".tape/statements")
 """What tests have asked; no part of the repository."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.tape.collected_sources import Batch
 from tests.tape.entries import Entry, record, refusal
-from tests.tape.sources import Batch
 from tests.tape.worlds import opened
 
 _CHUNK = 40

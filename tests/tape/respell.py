@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import sqlglot
 from sqlglot import exp
 
+from tests.tape.collected_sources import Batch
 from tests.tape.entries import Entry
 from tests.tape.recording import recorded
-from tests.tape.sources import Batch
 
 
 def respellings(sql: str) -> dict[str, str]:

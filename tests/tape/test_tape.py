@@ -11,9 +11,9 @@ import pytest
 from dpsql.explain import Explanation
 from dpsql.proxy import Session
 from tests.tape.__main__ import main
+from tests.tape.collected_sources import collected, corpora, golden
 from tests.tape.comparing import BETTER, Comparison, compared, unnamed
 from tests.tape.recording import Tape, recorded
-from tests.tape.sources import collected, corpora, golden
 from tests.tape.worlds import Asked, World
 
 SCHEMA = """

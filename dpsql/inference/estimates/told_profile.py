@@ -93,7 +93,7 @@ class RowsProfile:
         >>> noise = Gaussian(Fraction(20))
         >>> told = RowsProfile("visit", 2, [1500, 1200, 200, 90, 10], noise, 700, Gaussian(Fraction(120)))
         >>> print(told.people_beyond)
-        8 to 13 %
+        7 to 13 %
         """
         bins = self._bins_below
         below, above = sum(self.people[:bins]), sum(self.people[bins:])
@@ -175,7 +175,7 @@ def _half_width(noise: Additive, weight: float) -> float:
 
 def _percent(share: float, rounded: object) -> str:
     """Whole percents; below one, tenths."""
-    percent = 100 * share
+    percent = round(100 * share, 9)  # 0.07 is 7 %
     whole = math.floor(percent) if rounded is math.floor else math.ceil(percent)
     if percent >= 1 or rounded is math.ceil:
         return str(whole)
