@@ -303,7 +303,7 @@ def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list
         return kept, distances, []
     width = half_width(groups.terms, times=lacking)
     note = f"rows in which {key.text} is NULL are left out; together they are {total:,.0f} ± {bar(width)} rows"
-    return ~missing, distances, [note]
+    return ~missing, distances, [note] if total + width >= 1 else []
 
 
 def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
