@@ -180,6 +180,7 @@ def test_error_bars_hold_what_they_say(folder: Path) -> None:
         assert np.mean(np.square(errors)) == pytest.approx(1, abs=6 * math.sqrt(2 / len(errors)) + 0.1)
 
 
+@pytest.mark.campaign
 def test_a_difference_of_groups_has_the_bar_of_a_difference(folder: Path) -> None:
     """Where the total is known well, groups depend on each other: their difference has twice what independent ones
     would have."""
