@@ -26,17 +26,19 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.inference.estimates import measured, sum_half_width
-from dpsql.inference.intervals import Terms, distances_above, half_width, variance
+from dpsql.inference.estimates import measured, sum_half_width, terms_of
+from dpsql.inference.intervals import Terms, distances_above, half_width, spread
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
-    LOST,
+    ONE_SIDED,
     SPEAKS,
     EstimatedGroups,
     TrimmedEnds,
+    chance_of_each,
     counted_groups,
     discovered,
     ends_of_mean,
+    may_go,
     trimmed_ends,
 )
 from dpsql.releases import (
@@ -54,9 +56,6 @@ from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
 from rewriter.release import COUNTED_GROUPS, KeptGroups, aggregate_name, end_name, group_mean_name
 
-ALPHA = 0.01
-"""How often any empty group of an answer is taken for one that is there."""
-
 
 def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> float:
     """The number of rows that none of so many empty groups is above, but once in 100 times.
@@ -70,11 +69,6 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
     (39.0, 85.0)
     """
     return sum_half_width(counted, noise, 2 * chance_of_each(cells))
-
-
-def chance_of_each(cells: int) -> float:
-    """How often each of so many empty groups may be taken for one that is there, if any is once in 100 times."""
-    return -math.expm1(math.log1p(-ALPHA) / max(cells, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +146,7 @@ def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: 
         if estimator is not None and found.number:
             numerators, denominator = measured(table, estimator, Fraction(1))
             total = float((numerators.floats / denominator)[kept].sum())
-            width = half_width(_terms(estimator, table.noise), times=max(number, 1))
+            width = half_width(terms_of(estimator, table.noise), times=max(number, 1))
             mean = (total / found.number, *ends_of_mean(total, width, found))
         columns += _in_every_row(group_mean_name(output.name), DOUBLE, mean, size)
     if found.least == found.most:
@@ -207,26 +201,13 @@ class _Groups:
             estimator = _rows_of(plan, counted)
             numerators, denominator = measured(table, estimator, Fraction(1))
             self.counts = np.asarray(numerators.floats / denominator)
-            self.terms = _terms(estimator, table.noise)
+            self.terms = terms_of(estimator, table.noise)
         columns = columns_of(table.keys, len(plan.keys))
         self.keys = [ValueColumn.of(key.type, column) for key, column in zip(plan.keys, columns, strict=True)]
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of a number of rows."""
-        return math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in self.terms))
-
-
-def _terms(estimator: Linear, noise: Mapping[str, Additive]) -> Terms:
-    weights: dict[str, Fraction] = {}
-    for name, weight in estimator.terms:
-        weights[name] = weights.get(name, Fraction(0)) + weight
-    return tuple((noise[name], weight) for name, weight in weights.items())
 
 
 _FEW = 0.05
 """What is left out has few rows if it surely has at most this part of the others."""
-_ONE_SIDED = 1.645
 
 
 def _shown(every: Sequence[_Groups], certain: BoolArray, rows: int, *, silent: bool) -> list[_Shown]:
@@ -279,7 +260,7 @@ def _between(groups: _Groups, certain: BoolArray, rows: int) -> _Shown:
 def _is_clear(groups: _Groups, certain: BoolArray) -> bool:
     """Whether groups that are not certain surely have few rows, all together."""
     sums = [float(groups.counts[one].sum()) for one in (certain, ~certain)]
-    errors = [_ONE_SIDED * groups.spread * math.sqrt(int(one.sum())) for one in (certain, ~certain)]
+    errors = [ONE_SIDED * spread(groups.terms) * math.sqrt(int(one.sum())) for one in (certain, ~certain)]
     return max(sums[1], 0.0) + errors[1] <= _FEW * (sums[0] - errors[0])
 
 
@@ -293,13 +274,10 @@ def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list
         return kept, distances, []
     lacking, rest = (int(one.sum()) for one in (missing, ~missing))
     total, others = float(groups.counts[missing].sum()), float(groups.counts[~missing].sum())
-    spread, of_others = (groups.spread * math.sqrt(count) for count in (lacking, rest))
-    if total > SPEAKS * spread:
-        if lacking == 1:
-            excess = np.array([total - SPEAKS * spread])
-            distances[missing] = distances_above(groups.terms, excess)[0]
-        return kept, distances, []
-    if max(total, 0.0) + _ONE_SIDED * spread > LOST * (others - _ONE_SIDED * of_others):
+    error, of_others = (spread(groups.terms, count) for count in (lacking, rest))
+    if not may_go(total, error, others - ONE_SIDED * of_others):
+        if lacking == 1 and total > SPEAKS * error:
+            distances[missing] = distances_above(groups.terms, np.array([total - SPEAKS * error]))[0]
         return kept, distances, []
     width = half_width(groups.terms, times=lacking)
     note = f"rows in which {key.text} is NULL are left out; together they are {total:,.0f} ± {bar(width)} rows"
@@ -307,7 +285,7 @@ def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list
 
 
 def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
-    """Along an ordered key, by the sums over all other keys. NULL is on no axis, and stays."""
+    """Along an ordered key, by the sums over all other keys. NULL is on no axis."""
     column = groups.keys[at]
     known = column.known
     ranks = _ranks(column, known)

@@ -27,9 +27,9 @@ def check_groups(releases: Sequence[Query], outer: exp.Query, dialect: Dialect) 
         key = next((key for key in query.keys if _is_any_number(key)), None)
         if key is None or query.others or query.blocks or query.bound.rows == 1 or _counts_people(query):
             continue
-        if _names_public_rows(key, outer):
+        if _names_public_rows(key, outer) or not _is_aggregated(release_name(number), outer):
             continue
-        if _is_aggregated(release_name(number), outer) and public_keys(query.keys, query.filters, dialect) is None:
+        if public_keys(query.keys, query.filters, dialect) is None:
             raise Refused(
                 f"groups by {key.text} may be one person's each, and groups of so few people are not shown",
                 hint=f"where each is one person's, GROUP BY {key.text} and the key of the person; for groups of many"

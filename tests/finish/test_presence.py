@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from dpsql.errors import DataError
-from dpsql.finish.present_groups import ALPHA, threshold
+from dpsql.finish.present_groups import threshold
 from dpsql.finish.replicates import drawn
+from dpsql.inference.shown_groups import SURE
 from dpsql.mechanisms import NOISES
 from dpsql.proxy import Proxy, Session
 from rewriter.plan import Linear
@@ -188,10 +189,10 @@ def test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there(
     rng, answers = np.random.default_rng(7), 4000
     most = np.max(drawn(noise["s"], answers * cells, rng).reshape(answers, cells), axis=1)
     wrong = float((most > least).mean())
-    deviation = (ALPHA * (1 - ALPHA) / answers) ** 0.5
-    assert wrong <= ALPHA + 4 * deviation
+    deviation = (SURE * (1 - SURE) / answers) ** 0.5
+    assert wrong <= SURE + 4 * deviation
     if scale > 100:
-        assert wrong >= ALPHA - 4 * deviation
+        assert wrong >= SURE - 4 * deviation
 
 
 def test_empty_groups_that_are_to_be_hidden_are_shown_once_in_a_hundred_times(policy: Path) -> None:

@@ -130,9 +130,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "empty groups are told from noise in each group by itself",
-        "dpsql.finish.present_groups:chance_of_each",
-        "return -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
-        "return ALPHA",
+        "dpsql.inference.shown_groups.speaking:chance_of_each",
+        "return -math.expm1(math.log1p(-SURE) / max(cells, 1))",
+        "return SURE",
         f"{PRESENCE}::test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there",
     ),
     bug(
@@ -158,8 +158,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an end is cut that may hold as much as what is shown",
-        "dpsql.inference.shown_groups.ends:_may_go",
-        "max(total, 0.0) + _ONE_SIDED * error <= LOST * shown",
+        "dpsql.inference.shown_groups.speaking:may_go",
+        "max(total, 0.0) + ONE_SIDED * error <= _LOST * shown",
         "True",
         "tests/inference/test_evidence_of_blocks.py::test_one_spike_does_not_hide_the_rest",
     ),

@@ -11,7 +11,7 @@ from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
-from dpsql.inference.estimates.weighted_sums import sum_half_width
+from dpsql.inference.estimates.weighted_sums import sum_half_width, terms_of
 
 __all__ = [
     "EXACT",
@@ -36,6 +36,7 @@ __all__ = [
     "spread",
     "sum_half_width",
     "table_of",
+    "terms_of",
     "threshold",
     "value_of",
 ]

@@ -11,19 +11,25 @@ import numpy as np
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.parts import measured, values
 from dpsql.inference.estimates.rounding import quotients
-from dpsql.inference.intervals import ALPHA, half_width
+from dpsql.inference.intervals import ALPHA, Terms, half_width
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import IntegerColumn, Noise, NoisyTable, ReleasedColumn, ValueColumn
 from rewriter.plan import Linear, Output, Plan
 
 
-def sum_half_width(estimator: Linear, noise: Noises, alpha: float = ALPHA) -> float:
-    """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
+def terms_of(estimator: Linear, noise: Noises) -> Terms:
+    """The noises that a weighted sum is off by, each once with its weight."""
     weights: dict[str, Fraction] = {}
     for name, weight in estimator.terms:
         weights[name] = weights.get(name, Fraction(0)) + weight
-    width = half_width(tuple((noise[name], weight) for name, weight in weights.items()), alpha)
-    rounded = estimator.integer and any(weight.denominator != 1 for weight in weights.values())
+    return tuple((noise[name], weight) for name, weight in weights.items())
+
+
+def sum_half_width(estimator: Linear, noise: Noises, alpha: float = ALPHA) -> float:
+    """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
+    terms = terms_of(estimator, noise)
+    width = half_width(terms, alpha)
+    rounded = estimator.integer and any(weight.denominator != 1 for _, weight in terms)
     return width + 0.5 if rounded else width
 
 

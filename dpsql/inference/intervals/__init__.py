@@ -12,6 +12,7 @@ from dpsql.inference.intervals.widths import (
     count_ends,
     half_width,
     mean_reaches,
+    spread,
     variance,
     widest_mean_half_width,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "mean_reaches",
     "quotient_ends",
     "reach",
+    "spread",
     "variance",
     "widest_mean_half_width",
 ]

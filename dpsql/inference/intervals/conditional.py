@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from dpsql.inference.intervals.widths import ALPHA, Floats, Terms, variance
+from dpsql.inference.intervals.widths import ALPHA, Floats, Terms, spread, variance
 
 _POINTS = 1 << 12
 _REACH = 16.0
@@ -45,11 +45,11 @@ def distances_above(terms: Terms, excess: Floats) -> Floats:
     [inf, 39.3, 23.7, 19.6]
     """
     points, tails = _tails(terms, 1)
-    spread = _spread(terms)
-    if not spread:
+    deviation = spread(terms)
+    if not deviation:
         return np.zeros_like(excess)
     usual = float(np.interp(-math.log(ALPHA / 2), -tails, points))
-    low, high = np.full_like(excess, usual), np.full_like(excess, _FARTHEST * spread)
+    low, high = np.full_like(excess, usual), np.full_like(excess, _FARTHEST * deviation)
 
     def ratio(at: Floats) -> Floats:
         return np.asarray(np.interp(at, points, tails) - np.interp(at - excess, points, tails))
@@ -62,23 +62,19 @@ def distances_above(terms: Terms, excess: Floats) -> Floats:
     return np.where(reached, high, math.inf)
 
 
-def _spread(terms: Terms) -> float:
-    return math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
-
-
 @functools.lru_cache(maxsize=256)
 def _tails(terms: Terms, times: int) -> tuple[Floats, Floats]:
     """Points, and log P(Σ weight · noise ≥ point), of the continuous law with the same variances."""
-    spread = _spread(terms) * math.sqrt(times) or 1.0
+    deviation = spread(terms) * math.sqrt(times) or 1.0
     angles = np.pi / _REACH * np.arange(_POINTS // 2 + 1)
     transform = np.ones_like(angles)
     for noise, weight in terms:
         transform *= (
-            noise.continuous_characteristic((float(weight) / spread * angles) ** 2 * variance(noise) / 2) ** times
+            noise.continuous_characteristic((float(weight) / deviation * angles) ** 2 * variance(noise) / 2) ** times
         )
     mass = np.roll(np.fft.irfft(transform, _POINTS), _POINTS // 2)
     step = 2 * _REACH / _POINTS
     above = np.cumsum(np.maximum(mass, 0.0)[::-1])[::-1]
     # Half of the mass of a point lies on either side of it.
-    points = np.asarray((np.arange(_POINTS) - _POINTS // 2 - 0.5) * (step * spread), dtype=np.float64)
+    points = np.asarray((np.arange(_POINTS) - _POINTS // 2 - 0.5) * (step * deviation), dtype=np.float64)
     return points, np.log(np.maximum(above / above[0], 1e-15))

@@ -60,15 +60,20 @@ def half_width(terms: Terms, alpha: float = ALPHA, times: int = 1) -> float:
     terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= noise.silent)
     if not terms:
         return 0.0
-    spread = math.sqrt(times * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    deviation = spread(terms, times)
     step = _common_step([weight for _, weight in terms])
-    if spread <= float(step) * FINE:
+    if deviation <= float(step) * FINE:
         lattice = [(noise, int(weight / step)) for noise, weight in terms]
-        return float(step) * _quantile(lattice, spread / float(step), alpha, times)
+        return float(step) * _quantile(lattice, deviation / float(step), alpha, times)
     law = common_law([noise for noise, _ in terms])
     if law is not None and law.stable and all(noise.scale > SMOOTH for noise, _ in terms):
-        return law.beyond(alpha) * spread
-    return _coarse_half_width(terms, spread, alpha, times)
+        return law.beyond(alpha) * deviation
+    return _coarse_half_width(terms, deviation, alpha, times)
+
+
+def spread(terms: Terms, times: int = 1) -> float:
+    """The standard deviation of Σ weight · noise, where each noise is drawn so often."""
+    return math.sqrt(times * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
 
 
 def _coarse_half_width(terms: Terms, spread: float, alpha: float, times: int) -> float:

@@ -2,19 +2,22 @@
 
 from dpsql.inference.shown_groups.counted import EstimatedGroups, counted_groups, ends_of_mean
 from dpsql.inference.shown_groups.discoveries import FALSE, discovered
-from dpsql.inference.shown_groups.ends import LOST, SPEAKS, SURE, DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups.ends import DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups.speaking import ONE_SIDED, SPEAKS, SURE, chance_of_each, may_go
 
 __all__ = [
     "FALSE",
-    "LOST",
+    "ONE_SIDED",
     "SPEAKS",
     "SURE",
     "DecidingBlock",
     "EstimatedGroups",
     "TrimmedEnds",
     "blocks_of",
+    "chance_of_each",
     "counted_groups",
     "discovered",
     "ends_of_mean",
+    "may_go",
     "trimmed_ends",
 ]

@@ -11,16 +11,14 @@ groups lie beyond points of the noise's tail (Meinshausen, Rice 2006).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpsql.inference.intervals import Terms, chances_above, half_width, variance
+from dpsql.inference.intervals import Terms, chances_above, half_width, spread
 from dpsql.inference.numeric import BoolArray, FloatArray
+from dpsql.inference.shown_groups.speaking import chance_of_each
 
-ALPHA = 0.01
-"""How often any empty group is taken for one that has rows."""
 _POINTS = np.arange(8) / 2
 """Of the tail, in standard deviations of the noise."""
 _CLEAR = 3.0
@@ -55,16 +53,16 @@ def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> Estimat
     size = len(inside)
     if not size:
         return EstimatedGroups(0, 0, 0, len(outside))
-    spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
-    sure = half_width(terms, -2 * math.expm1(math.log1p(-ALPHA) / size))
+    deviation = spread(terms)
+    sure = half_width(terms, 2 * chance_of_each(size))
     least = int((inside > sure).sum())
-    points = np.floor(_POINTS * spread)
+    points = np.floor(_POINTS * deviation)
     beyond = (inside > points[:, np.newaxis]).sum(axis=1)
     chances = chances_above(terms, points + 0.5)
     bounds = (beyond - size * chances - np.sqrt(size * chances * (1 - chances))) / (1 - chances)
     bound = float(np.clip(bounds.max(), max(least, 1), size))
     total = float(inside.sum())
-    number = size if total / bound < _CLEAR * spread and bound >= _FULL * size else round(bound)
+    number = size if total / bound < _CLEAR * deviation and bound >= _FULL * size else round(bound)
     number, more = max(number, least), 0
     if len(outside):
         most = max(float(outside.sum()), 0.0) + half_width(terms, times=len(outside))

@@ -18,17 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsql.inference.intervals import Terms, half_width, variance
+from dpsql.inference.intervals import Terms, half_width, spread
 from dpsql.inference.numeric import FloatArray
-
-SURE = 0.01
-"""How often a block of any length speaks where all groups are empty."""
-_ONE_SIDED = 1.645
-"""The standard normal's 95 % point."""
-SPEAKS = 2.326
-"""The standard normal's 99 % point."""
-LOST = 0.5
-"""The part of what is shown that an end may hold at most, to be cut."""
+from dpsql.inference.shown_groups.speaking import ONE_SIDED, SURE, may_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +73,26 @@ def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> TrimmedEnds
     (2, 5, 3, 0.0, 6.9)
     """
     left, right = _deciding(counts, terms, each)
-    spread = math.sqrt(each * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    deviation = spread(terms, each)
     first, last = 0, len(counts) - 1
     deciding = []
     if left is not None and right is not None:
         shown = counts[left.first : right.last + 1]
-        surely = float(shown.sum()) - _ONE_SIDED * spread * math.sqrt(len(shown))
-        if _may_go(counts[: left.first], surely, spread):
+        surely = float(shown.sum()) - ONE_SIDED * deviation * math.sqrt(len(shown))
+        if _may_go(counts[: left.first], surely, deviation):
             first = left.first
             deciding.append(left)
-        if _may_go(counts[right.last + 1 :], surely, spread):
+        if _may_go(counts[right.last + 1 :], surely, deviation):
             last = right.last
             deciding.append(right)
     left_out = first + len(counts) - 1 - last
     total = float(counts[:first].sum() + counts[last + 1 :].sum())
-    return TrimmedEnds(first, last, left_out, total, spread * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
+    return TrimmedEnds(first, last, left_out, total, deviation * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
 
 
-def _may_go(end: FloatArray, shown: float, spread: float) -> bool:
-    """Whether an end surely holds at most half as much as what is shown surely holds, and does not speak itself."""
-    total, error = float(end.sum()), spread * math.sqrt(len(end))
-    silent = total <= SPEAKS * error
-    return bool(len(end)) and silent and max(total, 0.0) + _ONE_SIDED * error <= LOST * shown
+def _may_go(end: FloatArray, shown: float, deviation: float) -> bool:
+    """Whether there is an end, and it may be left out."""
+    return bool(len(end)) and may_go(float(end.sum()), deviation * math.sqrt(len(end)), shown)
 
 
 def _deciding(counts: FloatArray, terms: Terms, each: int) -> tuple[DecidingBlock | None, DecidingBlock | None]:
