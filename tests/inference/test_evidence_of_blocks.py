@@ -120,6 +120,10 @@ def test_one_spike_does_not_hide_the_rest() -> None:
     assert asked(truth, Gaussian(Fraction(10)), 100).lost <= 0.1
 
 
+def test_groups_as_small_as_their_noise_are_not_cut_for_the_few_that_are_lucky() -> None:
+    assert asked(np.full(12, 5.0), SIGMA, 400).lost <= 0.08, "without the guard of ends, a fifth"
+
+
 def test_nothing_inside_is_left_out() -> None:
     truth = np.zeros(365)
     truth[::10] = 62.0
