@@ -15,6 +15,10 @@ MET_OFTEN = (
     " ON q.k = person.part",
     "WITH q AS (SELECT p.k FROM part AS p LEFT JOIN code AS c ON c.k >= p.k) SELECT MEDIAN(score) FROM person, q"
     " WHERE q.k = person.part",
+    "WITH q AS (SELECT p.k FROM part AS p, code) SELECT COUNT(*) FROM person, q, q AS r WHERE q.k = person.part"
+    " AND r.k = person.part",
+    "WITH q AS (SELECT p.k, c.name FROM part AS p JOIN code AS c ON c.k = p.k) SELECT COUNT(*), SUM(score) FROM person"
+    " JOIN q ON q.k = person.part LEFT JOIN q AS r ON r.k = person.part",
 )
 """Public rows that are met more than once, where a column of them is, or was, a key."""
 
