@@ -250,7 +250,7 @@ class Answering:
         cut = [
             f"no more than {most:,} groups of public rows are listed until the policy is opened anew" for most in full
         ]
-        told = present_notes(program.shapes, priced.calibrations)
+        told = present_notes(program.shapes, priced.calibrations, self.opened.policy.limits.rows)
         beyond = self.profiles.notes(plans)
         return (*settled.notices, *program.notes, *cut, *told, *notices(priced), *beyond)
 

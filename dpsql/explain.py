@@ -88,7 +88,7 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         items: tuple[tuple[float | None, ...], ...] = ()
     else:
         others = others_notes(prepared.program.shapes, priced.calibrations)
-        present = present_notes(prepared.program.shapes, priced.calibrations)
+        present = present_notes(prepared.program.shapes, priced.calibrations, answering.opened.policy.limits.rows)
         notes = (*prepared.program.notes, *others, *present)
         expected = _expected(answering, prepared, priced.calibrations, settings)
         items = _expected_items(answering, prepared, priced.calibrations, settings)

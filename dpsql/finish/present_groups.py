@@ -396,21 +396,21 @@ def _rows_of(plan: Plan, place: int) -> Linear:
     return counted
 
 
-def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -> Iterator[str]:
-    """Which groups are left out, and what their number of rows costs where nobody asked for it. From text and
-    price."""
+def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], rows: int) -> Iterator[str]:
+    """Which groups are left out, and what their number of rows costs where nobody asked for it. From text and price.
+    Of more than ``rows`` groups without an order, not all are shown."""
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
     for shape in shapes:
         every = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
         own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
-        yield from (f"{note}; SET dpsql.empty_groups = show has all of them" for note in _rules(shape, own))
+        yield from (f"{note}; SET dpsql.empty_groups = show has all of them" for note in _rules(shape, own, rows))
         if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
 
-def _rules(shape: Shape, declared: Sequence[Calibration]) -> Iterator[str]:
+def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator[str]:
     """By which rule groups are left out, for each reader of them."""
     cells = sum(one.plan.cells or 0 for one in declared)
     least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in declared)
@@ -431,6 +431,11 @@ def _rules(shape: Shape, declared: Sequence[Calibration]) -> Iterator[str]:
         yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"
     if KeptGroups.SHOWN in kinds and axes:
         yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
+    elif KeptGroups.SHOWN in kinds and cells <= rows:
+        yield (
+            f"a group of {keys} with a NULL that no owner listed is left out unless its number of rows shows somebody in"
+            " it"
+        )
     elif KeptGroups.SHOWN in kinds:
         yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"
 
