@@ -433,8 +433,8 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
         yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
     elif KeptGroups.SHOWN in kinds and cells <= rows:
         yield (
-            f"a group of {keys} with a NULL that no owner listed is left out unless its number of rows shows somebody in"
-            " it"
+            f"a group of {keys} with a NULL that no owner listed is left out unless its number of rows shows somebody"
+            " in it"
         )
     elif KeptGroups.SHOWN in kinds:
         yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"
