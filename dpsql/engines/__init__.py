@@ -1,6 +1,6 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
-from dpsql.engines.data_scan import owned_rows_scan, total_scan, value_scan
+from dpsql.engines.data_scan import extent_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience, Progress
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
@@ -44,6 +44,7 @@ __all__ = [
     "busy",
     "cancelled",
     "enumerated",
+    "extent_scan",
     "kind_of",
     "match",
     "match_table",

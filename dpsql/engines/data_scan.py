@@ -106,6 +106,14 @@ def total_scan(rows: Rows, table: str, column: str) -> exp.Select:
     )
 
 
+def extent_scan(rows: Rows, table: str, column: str) -> exp.Select:
+    """SQL of one row: the least and the largest value of a column."""
+    value = exp.column("v")
+    return exp.select(exp.Min(this=value), exp.Max(this=value.copy())).from_(
+        _named(rows(table, {"v": column}), "r"), copy=False
+    )
+
+
 def _how_many(test: exp.Expr) -> exp.Expr:
     case = exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))], default=exp.Literal.number(0))
     return exp.Coalesce(this=exp.Sum(this=case), expressions=[exp.Literal.number(0)])

@@ -2,12 +2,12 @@
 
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
-from dpsql.policy.fields import Place
+from dpsql.policy.fields import MostRows, Place, ahead
 from dpsql.policy.first_database import database_to_write
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import Agreement
 from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit
-from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection, TableSection
+from dpsql.policy.policy import BOUNDS, AnalystSection, LimitsSection, Policy, StatementSection, TableSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import first_policy, named_like_keys, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, METRICS, secret, with_secret
@@ -18,6 +18,7 @@ from dpsql.policy.yaml_text import Written
 from dpsql.policy.yaml_text import read as yaml_tree
 
 __all__ = [
+    "BOUNDS",
     "DATABASE",
     "EACH_ROW",
     "LEDGER",
@@ -27,6 +28,7 @@ __all__ = [
     "Claim",
     "Kind",
     "LimitsSection",
+    "MostRows",
     "OwnerAnswers",
     "Place",
     "Policy",
@@ -35,6 +37,7 @@ __all__ = [
     "StatementSection",
     "TableSection",
     "Written",
+    "ahead",
     "asked_bounds",
     "asked_unit",
     "catalog",

@@ -45,6 +45,16 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="what the bounds do to the rows there are: exact figures, for the owner alone",
     )
+    check.add_argument(
+        "questions",
+        nargs="?",
+        type=Path,
+        metavar="QUESTIONS",
+        help="with --data: a file of statements, to see what bounds and price do to them, and other bounds would do",
+    )
+    check.add_argument(
+        "--error", metavar="PERCENT", help="with QUESTIONS: the error that is wanted, and which price it takes: 5"
+    )
 
     audit = commands.add_parser(
         "audit", help="try to break the policy's promise over made-up people, and say how much could be shown"
@@ -219,7 +229,11 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql init clinic.duckdb --output policy.yaml",
         "dpsql init postgresql://reader@host/clinic --unit patient.id",
     ),
-    "check": ("dpsql check policy.yaml", "dpsql check policy.yaml --data"),
+    "check": (
+        "dpsql check policy.yaml",
+        "dpsql check policy.yaml --data",
+        "dpsql check policy.yaml questions.sql --data --error 5",
+    ),
     "audit": (
         "dpsql audit policy.yaml",
         "dpsql audit policy.yaml --minutes 30 --scratch postgresql://trials@localhost/postgres",

@@ -166,7 +166,9 @@ def _check(options: argparse.Namespace) -> int:
     if options.data and not errors:
         from dpsql.interfaces.commands.data_check import check_data
 
-        check_data(policy, _console())
+        check_data(policy, _console(), options.questions, options.error)
+    elif options.questions is not None and not options.data:
+        raise DataError("questions are tried on the rows that are there", sqlstate="22023", hint="add --data")
     return FAILED if errors else DONE
 
 

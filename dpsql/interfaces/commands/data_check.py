@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +22,7 @@ from sqlglot import exp
 from dpsql.display import grid
 from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
+from dpsql.interfaces.commands.what_if import part_of, statements_of, what_if
 from dpsql.policy import Policy, steps_of
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
@@ -28,6 +30,7 @@ from rewriter.declared import Catalog, Column, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
 MOST_QUESTIONS = 5
+_EXACT = "Exact figures about your data: do not pass them on. Nothing is charged.\n"
 _MOST_SUMS = 2
 """Sums of one table: the other questions are about groups."""
 _ALMOST_UNIQUE = 0.9
@@ -66,18 +69,25 @@ class GroupedQuestion:
     span: str = ""
 
 
-def check_data(policy: Policy, console: Console) -> None:
-    """Print what is found. Raises :class:`OperationalError` where it would not go to a terminal."""
+def check_data(policy: Policy, console: Console, questions: Path | None = None, wanted: str | None = None) -> None:
+    """Print what is found; of a file of ``questions``, what becomes of them, and at which price their errors are so
+    many per cent, ``wanted``. Raises :class:`OperationalError` where it would not go to a terminal, and
+    :class:`DataError` where there is no question."""
     if not console.is_terminal:
         raise OperationalError(
             "exact figures about people are shown on the owner's terminal alone",
             sqlstate="42501",
             hint="run dpsql check --data without a pipe or a file behind it",
         )
+    if questions is not None:
+        asked, error = statements_of(questions), None if wanted is None else part_of(wanted)
+        console.print(Text(_EXACT, style="bold"))
+        what_if(policy, asked, console, error)
+        return
     proxy = Proxy.open(policy.path or "")
     try:
         checked = _Checked(proxy)
-        console.print(Text("Exact figures about your data: do not pass them on. Nothing is charged.\n", style="bold"))
+        console.print(Text(_EXACT, style="bold"))
         for table in proxy.catalog.tables.values():
             if not table.public:
                 for part in checked.table(table):
