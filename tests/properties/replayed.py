@@ -21,6 +21,7 @@ from dpsql.errors import Error
 from dpsql.opened import ComparedPolicy, compared, engine_of, load_policy, open_here
 from dpsql.proxy import Proxy, Session
 from rewriter.declared import Catalog
+from tests.properties.clock_file import ClockFile
 from tests.properties.drawing import world, worst_units
 from tests.properties.questions import Question, question
 from tests.properties.tape import Diverged, Tape, taped
@@ -49,30 +50,53 @@ Facts = list[tuple[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement, after some others that set what it is asked under. ``drawn``: with EXPLAIN as it is drawn, whose
-    advice plans the statement dozens of times."""
+    """A statement, so many days after the one before, and after some others that set what it is asked under. ``drawn``:
+    with EXPLAIN as it is drawn, whose advice plans the statement dozens of times."""
 
     sql: str
     settings: Sequence[str] = ()
     drawn: bool = False
+    days: int = 0
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What a replay did."""
+    """What a replay did. ``states`` are the SQLSTATEs of all statements, in their order; those of answers are empty."""
 
     statements: int = 0
     answered: int = 0
+    states: Sequence[str] = ()
     released: int = 0
     features: set[str] = field(default_factory=set)
 
 
+def clock_beside(policy: Path) -> ClockFile:
+    """A clock that stands still until somebody moves it."""
+    clock = ClockFile(policy.parent / "clock")
+    if not clock.path.exists():
+        clock.show(NOW)
+    return clock
+
+
+def later(policy: Path, asked: Asked) -> None:
+    """Let the days pass after which something is asked."""
+    clock_beside(policy).wait(datetime.timedelta(days=asked.days))
+
+
+def _state(found: Facts) -> str:
+    """The SQLSTATE of a refusal; of an answer, nothing."""
+    answer = dict(found)["answer"]
+    assert isinstance(answer, tuple)
+    return str(answer[1]) if len(answer) == 4 else ""
+
+
 @contextmanager
 def proxy_over(policy: Path, known: Catalog | None = None) -> Iterator[Proxy]:
-    """A proxy with the tape's sampler at a time that stands still. ``known`` is for rows that break what is declared."""
+    """A proxy with the tape's sampler, by the clock beside its policy. ``known`` is for rows that break what is
+    declared."""
     loaded = load_policy(policy)
     found = compared(loaded) if known is None else ComparedPolicy(loaded, known, engine_of(loaded))
-    with closing(Proxy.of(open_here(found, read=lambda: NOW))) as proxy:
+    with closing(Proxy.of(open_here(found, read=clock_beside(policy)))) as proxy:
         yield proxy
 
 
@@ -165,16 +189,21 @@ def replay(here: Path, there: Path, tape: Path, asked: Sequence[Asked], known: C
     with taped(tape) as recorded:
         with proxy_over(here, known) as proxy:
             opening = (proxy.catalog, recorded.heard)
-            first = [facts(proxy, one, recorded) for one in asked]
+            first = []
+            for one in asked:
+                later(here, one)
+                first.append(facts(proxy, one, recorded))
         done.released = recorded.position
         recorded.rewind()
         with proxy_over(there, known) as proxy:
             if (proxy.catalog, recorded.heard) != opening:
                 raise Diverged("what is declared follows a person, or the SQL by which it is looked up")
             for one, before in zip(asked, first, strict=True):
+                later(there, one)
                 same(before, facts(proxy, one, recorded), one)
         if recorded.position != done.released:
             raise Diverged("not all was asked for that was released")
     done.statements = len(asked)
-    done.answered = sum(isinstance(dict(one)["answer"], tuple) and len(dict(one)["answer"]) > 4 for one in first)  # type: ignore[arg-type]
+    done.states = [_state(one) for one in first]
+    done.answered = done.states.count("")
     return done

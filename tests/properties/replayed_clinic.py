@@ -15,7 +15,7 @@ from tests.properties.replayed import Asked
 
 ALONE, PEOPLE = 7, 40
 _POLICY = """
-budget: {{epsilon: 1e6{delta}, accounting: {accounting}}}
+budget: {{epsilon: {budget}, accounting: {accounting}}}
 statement: {{epsilon: 5, max_epsilon: 1000}}
 analysts: {{ana: {{}}}}
 refresh: 1 day
@@ -41,9 +41,37 @@ CHANGING: Sequence[Asked] = (
 )  # fmt: skip
 """Watches, stages, learned bounds, named groups, and what fails."""
 
+_MANY = ("SET dpsql.watch = 'many'",)
+_BESIDE = (
+    "SELECT region, COUNT(*) FROM patient, (SELECT z.n FROM (SELECT COUNT(*) AS n FROM patient) AS z,"
+    " generate_series(1, 50) AS s(i)) AS q WHERE q.n > -1e9 GROUP BY 1"
+)
+_MOST = ("SET dpsql.epsilon = 100",)
+_DAY = {"pure": 150, "approx": 150, "zcdp": 8000, "rdp": 8000}
+"""The ε of a day, which has room for one statement of the most, and for all the others."""
 
-def clinic_over(folder: Path, accounting: str, *, whole: bool) -> Path:
-    """A policy over the clinic, with or without the person."""
+WINDOWS: Sequence[Asked] = (
+    Asked("SELECT COUNT(*) > 1000 FROM visit", _MANY),
+    Asked(_BESIDE),
+    Asked("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit WHERE day <= CURRENT_DATE GROUP BY 1"),
+    Asked("SELECT SUM(score) FROM prescription"),
+    Asked("SELECT AVG(height_cm) FROM patient", _MOST),
+    Asked("SELECT AVG(weight_kg) FROM patient", _MOST),
+    Asked("SELECT COUNT(*) > 1000 FROM visit", _MANY, days=1),
+    Asked("SELECT AVG(weight_kg) FROM patient", _MOST),
+    Asked(_BESIDE),
+    Asked("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit WHERE day <= CURRENT_DATE GROUP BY 1"),
+    Asked("SELECT SUM(score) FROM prescription"),
+    Asked("SELECT COUNT(*) > 1000 FROM visit", _MANY, days=30),
+)
+"""Two days and one more: a watch, stages, a series, and a bound that is learned, each in several windows of a budget, of
+which one is spent."""
+SPENT = 5
+"""The statement that a day has no budget for, and the next has."""
+
+
+def clinic_over(folder: Path, accounting: str, *, whole: bool, daily: bool = False) -> Path:
+    """A policy over the clinic, with or without the person; ``daily``: with a small budget that renews each day."""
     folder.mkdir(parents=True)
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         connection.execute((FOLDER / "clinic.sql").read_text(encoding="utf-8"))
@@ -51,7 +79,8 @@ def clinic_over(folder: Path, accounting: str, *, whole: bool) -> Path:
             connection.execute(statement)
     delta = ", delta: 1e-6" if accounting != "pure" else ""
     bounds = "max_epsilon: 1000" if accounting == "pure" else "max_epsilon: 1000, bounds: 0.2"
-    said = _POLICY.format(delta=delta, accounting=accounting).replace("max_epsilon: 1000", bounds)
+    budget = f"{_DAY[accounting]}{delta}, per: day, lifetime: {{epsilon: 1e6{delta}}}" if daily else f"1e6{delta}"
+    said = _POLICY.format(budget=budget, accounting=accounting).replace("max_epsilon: 1000", bounds)
     lines = (FOLDER / "clinic.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(("budget:", "statement:"))]
     path = folder / "clinic.yaml"

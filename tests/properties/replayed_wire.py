@@ -20,7 +20,7 @@ from dpsql.server.session.protocol import Protocol
 from dpsql.server.shadow import Shadow
 from dpsql.server.start import analysts
 from tests.clients.test_protocol import SYNC, bind, describe, execute, parse, query, replies, startup
-from tests.properties.replayed import Asked, proxy_over
+from tests.properties.replayed import Asked, clock_beside, later, proxy_over
 from tests.properties.tape import Diverged, Tape, taped
 
 Speak = Callable[[bytes], bytes]
@@ -36,10 +36,11 @@ def conversation(asked: Asked, *, extended: bool) -> list[bytes]:
     return [*settings, b"".join(messages)]
 
 
-def spoken(asked: Sequence[Asked], speak: Sequence[Speak], tape: Tape) -> list[list[bytes]]:
-    """What was said to each statement, on one connection after the other."""
+def spoken(policy: Path, asked: Sequence[Asked], speak: Sequence[Speak], tape: Tape) -> list[list[bytes]]:
+    """What was said to each statement about a policy, on one connection after the other."""
     found = []
     for number, one in enumerate(asked):
+        later(policy, one)
         say = speak[number % len(speak)]
         found.append([say(message) for message in conversation(one, extended=number % 3 == 2)])
         tape.check(one.sql)
@@ -69,7 +70,7 @@ def replay_protocol(here: Path, there: Path, folder: Path, asked: Sequence[Asked
                     return b"".join(protocol.respond())
 
                 speak(startup("ana"))  # its answer holds a key that is drawn
-                said.append(spoken(asked, [speak], tape))
+                said.append(spoken(policy, asked, [speak], tape))
                 protocol.abandon()
             if policy is here:
                 released = tape.position
@@ -84,7 +85,7 @@ def replay_server(here: Path, there: Path, folder: Path, asked: Sequence[Asked],
     tape, said, paid, released = Tape(folder), [], [], 0
     for policy in (here, there):
         with served(policy, folder, workers) as connections:
-            said.append(spoken(asked, connections, tape))
+            said.append(spoken(policy, asked, connections, tape))
         paid.append(_charges(policy.parent / "clinic.ledger"))
         if policy is here:
             released = tape.position
@@ -108,9 +109,9 @@ def _charges(ledger: Path) -> list[tuple[object, ...]]:
 
 @contextmanager
 def served(policy: Path, tape: Path, workers: int) -> Iterator[list[Speak]]:
-    """Some connections to a server with a tape."""
+    """Some connections to a server with a tape, by the clock beside its policy."""
     options = ["serve", str(policy), "--port", "0", "--workers", str(workers)]
-    command = [sys.executable, "-m", "tests.properties.tape", str(tape), *options]
+    command = [sys.executable, "-m", "tests.properties.tape", str(tape), str(clock_beside(policy).path), *options]
     log = policy.parent / "log"
     with log.open("wb") as told:
         process = subprocess.Popen(command, stderr=told, stdout=told, env={**os.environ, "PYTHONHASHSEED": "0"})

@@ -9,7 +9,8 @@ What a gate does is done over the other database too, without noise, and thrown 
 a public key set are the same.
 
 Why a folder: the workers of a server are processes, and one tape is for all of them.
-``python -m tests.properties.tape FOLDER serve POLICY …`` is the command line with a tape, which plays where it was rewound.
+``python -m tests.properties.tape FOLDER CLOCK serve POLICY …`` is the command line with a tape, which plays where it was
+rewound, by the clock in a file.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import ExactSampler, Law, Sampler
 from dpsql.releases import ExactTable, NoisyTable
 from tests.doubles import NoNoise
+from tests.properties.clock_file import ClockFile
 
 Drawn = TypeVar("Drawn")
 _PLAYS, _DIVERGED = "plays", "diverged"
@@ -179,8 +181,10 @@ def taped(folder: Path) -> Iterator[Tape]:
 def main() -> None:
     from dpsql.interfaces.commands.commands import main as command
 
-    install(Tape(Path(sys.argv[1])), pytest.MonkeyPatch())
-    sys.exit(command(sys.argv[2:]))
+    patch = pytest.MonkeyPatch()
+    install(Tape(Path(sys.argv[1])), patch)
+    ClockFile(Path(sys.argv[2])).install(patch)
+    sys.exit(command(sys.argv[3:]))
 
 
 if __name__ == "__main__":

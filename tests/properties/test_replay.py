@@ -13,7 +13,7 @@ import pytest
 from tests.properties.nested_worlds import nested_question, nested_world
 from tests.properties.questions import means
 from tests.properties.replayed import about, replay
-from tests.properties.replayed_clinic import CHANGING, clinic_over, golden
+from tests.properties.replayed_clinic import CHANGING, SPENT, WINDOWS, clinic_over, golden
 from tests.properties.replayed_wire import replay_protocol, replay_server
 from tests.properties.test_neighbours import COVERED, WORLDS
 
@@ -22,9 +22,9 @@ SOME = WORLDS[2:6]
 """Worlds of the default run: one for each accounting."""
 
 
-def neighbouring(folder: Path, accounting: str) -> tuple[Path, Path]:
+def neighbouring(folder: Path, accounting: str, *, daily: bool = False) -> tuple[Path, Path]:
     return tuple(  # type: ignore[return-value]
-        clinic_over(folder / name, accounting, whole=name == "here") for name in ("here", "there")
+        clinic_over(folder / name, accounting, whole=name == "here", daily=daily) for name in ("here", "there")
     )
 
 
@@ -42,18 +42,28 @@ def test_stages_watches_and_learned_bounds_follow_nobody(accounting: str, tmp_pa
     assert done.released > 10
 
 
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+def test_nothing_in_several_windows_of_a_budget_follows_a_person(accounting: str, tmp_path: Path) -> None:
+    done = replay(*neighbouring(tmp_path, accounting, daily=True), tmp_path / "tape", WINDOWS)
+    spent = [place for place, state in enumerate(done.states) if state == "53400"]
+    assert spent == [SPENT], "the next day has a budget of its own"
+    assert done.states.count("0A000") == 2 * (accounting == "pure"), "bounds are learned under a δ alone"
+    assert done.released > 10
+
+
 def test_no_golden_statement_follows_a_person(tmp_path: Path) -> None:
     done = replay(*neighbouring(tmp_path, "zcdp"), tmp_path / "tape", golden(every=16))
     assert done.answered >= 0.5 * done.statements
 
 
 def test_no_byte_of_the_wire_follows_a_person(tmp_path: Path) -> None:
-    asked = [*CHANGING, *golden(part=3, every=40)]
-    assert replay_protocol(*neighbouring(tmp_path, "zcdp"), tmp_path / "tape", asked) > 10
+    asked = [*WINDOWS, *CHANGING, *golden(part=3, every=40)]
+    assert replay_protocol(*neighbouring(tmp_path, "zcdp", daily=True), tmp_path / "tape", asked) > 20
 
 
 def test_no_byte_of_several_workers_follows_a_person(tmp_path: Path) -> None:
-    assert replay_server(*neighbouring(tmp_path, "zcdp"), tmp_path / "tape", CHANGING, workers=2) > 10
+    asked = [*WINDOWS, *CHANGING]
+    assert replay_server(*neighbouring(tmp_path, "zcdp", daily=True), tmp_path / "tape", asked, workers=2) > 20
 
 
 @pytest.mark.campaign
@@ -68,6 +78,8 @@ def test_no_golden_statement_follows_a_person_at_length(accounting: str, tmp_pat
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
 def test_no_byte_of_the_wire_follows_a_person_at_length(accounting: str, tmp_path: Path) -> None:
     asked = [*CHANGING, *golden()]
+    windows = (*neighbouring(tmp_path / "windows", accounting, daily=True), tmp_path / "windows" / "tape")
+    assert replay_server(*windows, [*WINDOWS, *CHANGING], 3) > 20
     assert replay_protocol(*neighbouring(tmp_path / "one", accounting), tmp_path / "one" / "tape", asked) > 100
     for workers in (2, 4):
         folder = tmp_path / str(workers)
