@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpsql.accounting.loss import PrivacyLoss
@@ -59,10 +60,8 @@ def folder(tmp_path: Path) -> Path:
         connection.execute("CREATE TABLE visit (patient_id BIGINT, cost INTEGER)")
         owners = np.repeat(np.arange(len(ROWS)), ROWS)
         assert len(owners) == ROWS.sum()
-        connection.execute("CREATE TABLE many (id BIGINT, n BIGINT)")
-        connection.executemany("INSERT INTO many VALUES (?, ?)", [[i, int(n)] for i, n in enumerate(ROWS)])
-        connection.execute("INSERT INTO visit SELECT id, 5 FROM many, range(100000) AS r(i) WHERE i < n")
-        connection.execute("DROP TABLE many")
+        connection.register("owned", pa.table({"id": owners}))
+        connection.execute("INSERT INTO visit SELECT id, 5 FROM owned")
     write(tmp_path)
     return tmp_path
 
