@@ -345,15 +345,22 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "squares of a regression counted more finely than the norm has room for",
         "rewriter.measure.second_moments:_finer_squares",
-        "(size + 1) // 2",
-        "(size + 1) * 4",
+        "Fraction(regressors, 2)",
+        "4 * Fraction(regressors + 1)",
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
     ),
     bug(
         "the products of a regression are not in its norm",
+        "rewriter.measure.second_moments:_corner",
+        "Fraction(regressors * (regressors + 1), 2)",
+        "regressors",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "products with y of a regression are counted more finely than the norm has room for",
         "rewriter.measure.second_moments:measured_moments",
-        "largest = 1 + size * (size + 1) // 2",
-        "largest = 1 + size",
+        "_corner(regressors, finer * finer)",
+        "_corner(regressors, Fraction(1))",
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
     ),
     bug(
