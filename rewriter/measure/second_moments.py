@@ -3,18 +3,28 @@
 Guarantee: one row adds integers to the cells of one vector whose norms are at most ``row_l1`` and √``row_l2_squared``,
 whatever the row holds.
 
-With u = (2x - low - high) / (high - low), in [-1, 1] for each of the m variables, the cells are the sums of 1, of every
-u, of c·(1 - u²) for every u, and of u·v for every pair. They are centred, so that a row in the middle of its ranges
-adds little, and that a coefficient does not lean on the noise of the middle.
+With u = (2x - low - high) / (high - low), in [-1, 1] for each of k regressors and of y, the cells are the sums of 1,
+of every u, of c·(1 - u²) for every u, and of u·v for every pair; those of y and of its pairs are counted q times as
+finely. They are centred, so that a row in the middle of its ranges adds little, and that a coefficient does not lean
+on the noise of the middle.
 
-**Sensitivity.** With s = u², the square of a row's L2 norm is 1 + Σs + c²Σ(1-s)² + Σ s·t over pairs. It is convex in
-each s, so it is largest where every s is 0 or 1; with j ones it is 1 + j + c²(m-j) + j(j-1)/2, convex in j, so largest
-at j = 0, where it is 1 + c²m, or at j = m, where it is 1 + m(m+1)/2. With c² ≤ (m+1)/2 it is at most the second: the
-squares cost nothing, and are counted c times as finely. With r = |u|, the L1 norm is 1 + Σr + cΣ(1-r²) + Σ r·q over
-pairs. At c = ½ its derivative for each r is 1 - r + Σq ≥ 0, so it is largest at r = 1: 1 + m(m+1)/2.
+**Sensitivity.** With s = u² of regressors and t of y, the square of a row's L2 norm is 1 + Σs + q²t(1 + Σs) + Σ s·s'
+over pairs + c²Σ(1-s)² + c²(1-t)². It is convex in s and in t, so largest where each is 0 or 1; and it is convex in
+the number j of regressors with s = 1, so largest at j = 0 or j = k. Of the four corners, j = k with t = 1 has 1 +
+k(k+1)/2 + q²(k+1). With c² = k/2 + q² the corner j = 0 with t = 0 has as much, 1 + c²(k+1), and for q ≥ 1 the other
+two have no more: the squares cost nothing.
 
-Against XᵀX, Xᵀy and the smallest eigenvalue at a third of the price each (AdaSSP, Wang 2018), predictions are 1.2 to
-1.4 times as accurate (``python -m tests.bench regressions``).
+With r = |u| of regressors and t = |u| of y, the L1 norm is 1 + Σr + qt(1 + Σr) + Σ r·r' + cΣ(1-r²) + c(1-t²). At c = ½
+its derivatives, 1 - r + Σr' + qt for r and q - t + qΣr for t, are not negative, so it is largest where all are 1:
+1 + k(k+1)/2 + q(k+1).
+
+**Products with y.** A coefficient errs by the noise of its product with y, and by that of k products of regressors
+times their slopes. With a price for all, the sum of these variances is least at q⁴ = (k-1)/(2B) in L2 and at q³ =
+(k-1)/(2B) in L1, for the sum B of the squares of the slopes of u. B = ¼ is assumed: ranges of y are wide, and what
+explains it shares it out. q is never below 1, and depends on k alone.
+
+Against XᵀX, Xᵀy and the smallest eigenvalue at a third of the price each (AdaSSP, Wang 2018), predictions are 1.4 to
+1.9 times as accurate (``python -m tests.bench regressions``).
 """
 
 from __future__ import annotations
@@ -93,32 +103,36 @@ def measured_moments(
 ) -> tuple[list[CentredVariable], Terms]:
     """The cells of one vector of the second moments of ``values``, of which the last is explained: each in at most
     2^``most_bits`` steps."""
-    size = len(values)
-    largest = 1 + size * (size + 1) // 2
-    bits = unit_bits(builder, largest)
+    regressors = len(values) - 1
+    finer = _finer_products(regressors, norm)
+    square = _finer_squares(regressors, finer, norm)
+    sizes = _corner(regressors, finer)
+    largest = sizes if norm is Norm.L1 else _corner(regressors, finer * finer)
+    bits = unit_bits(builder, math.ceil(largest))
     unit = 1 << bits
     variables = [_variable(value, test, builder, min((bits - _SPARE_BITS) // 2, most_bits)) for value in values]
-    square = _finer_squares(size, norm)
     where = builder.condition(test)
     rows = Addend(unit, test=where)
+    named = list(zip(names, variables, strict=True))
+    fineness = [int(unit * (finer if place == regressors else 1)) for place in range(len(named))]
     cells = [Cell(builder.cell(), "Σ 1", Fraction(1, unit), (rows,))]
-    for name, one in zip(names, variables, strict=True):
-        cells.append(_cell(f"Σ u of {name}", (one,), unit // one.most, builder, where))
-    for name, one in zip(names, variables, strict=True):
+    for (name, one), fine in zip(named, fineness, strict=True):
+        cells.append(_cell(f"Σ u of {name}", (one,), fine // one.most, builder, where))
+    for name, one in named:
         most = one.most * one.most
         times = int(square * unit) // most
         whole, less = Addend(times * most, test=where), addend_of(builder, (one.steps, one.steps), -times, where)
         cells.append(Cell(builder.cell(), f"Σ (1 - u²) of {name}", Fraction(1, times * most), (whole, less)))
-    for (name, one), (other_name, other) in combinations(zip(names, variables, strict=True), 2):
-        times = unit // (one.most * other.most)
+    for ((name, one), _), ((other_name, other), fine) in combinations(zip(named, fineness, strict=True), 2):
+        times = fine // (one.most * other.most)
         cells.append(_cell(f"Σ u of {name} · u of {other_name}", (one, other), times, builder, where))
     builder.vectors.append(
         Vector(
             tuple(cells),
-            unit * largest if norm is Norm.L1 else unit * (largest + size * math.ceil(square)),
-            unit * unit * largest,
+            math.ceil(unit * (sizes if norm is Norm.L1 else sizes + len(values) * square)),
+            math.ceil(unit * unit * largest),
             signed=True,
-            weight=weight(float(size + 1), norm),
+            weight=weight(float(len(values) + 1), norm),
             rows=Addend(1, test=where),
         )
     )
@@ -138,15 +152,34 @@ def unit_bits(builder: Builder, largest: int) -> int:
     return max(_PERSON_BITS - builder.rows.bit_length() - largest.bit_length(), 2 + _SPARE_BITS)
 
 
-def _finer_squares(size: int, norm: Norm) -> Fraction:
+def _corner(regressors: int, products: Fraction) -> Fraction:
+    """What a row at the ends of all its ranges adds, where each cell of y adds ``products`` and all others 1."""
+    return 1 + Fraction(regressors * (regressors + 1), 2) + products * (regressors + 1)
+
+
+def _finer_products(regressors: int, norm: Norm) -> Fraction:
+    """How much more finely than 1 the cells of y are counted: 1 at least, in sixteenths.
+
+    >>> [str(_finer_products(size, Norm.L2)) for size in (1, 3, 9)], str(_finer_products(10, Norm.L1))
+    (['1', '11/8', '2'], '41/16')
+    """
+    power = 3 if norm is Norm.L1 else 4
+    most = 2 * (regressors - 1) * 16**power
+    finer = 16
+    while (finer + 1) ** power <= most:
+        finer += 1
+    return Fraction(finer, 16)
+
+
+def _finer_squares(regressors: int, finer: Fraction, norm: Norm) -> Fraction:
     """How much more finely than 1 the sums of 1 - u² are counted.
 
-    >>> [str(_finer_squares(size, Norm.L2)) for size in (2, 7)], _finer_squares(7, Norm.L1)
+    >>> [str(_finer_squares(size, Fraction(1), Norm.L2)) for size in (1, 6)], _finer_squares(6, Fraction(2), Norm.L1)
     (['39/32', '2'], Fraction(1, 2))
     """
     if norm is Norm.L1:
         return Fraction(1, 2)
-    return Fraction(math.isqrt(32 * 32 * (size + 1) // 2), 32)
+    return Fraction(math.isqrt(math.floor(32 * 32 * (Fraction(regressors, 2) + finer * finer))), 32)
 
 
 def _variable(value: Value, test: Value | None, builder: Builder, bits: int) -> CentredVariable:

@@ -176,7 +176,7 @@ def errors(data: Data, rho: float, repeats: int) -> tuple[float, float, float]:
 
 def data_sets() -> Iterator[Data]:
     yield from wages()
-    for rows, size in ((1_000, 2), (10_000, 2), (10_000, 5), (10_000, 20), (100_000, 20)):
+    for rows, size in ((1_000, 2), (10_000, 2), (10_000, 5), (10_000, 10), (10_000, 20), (100_000, 20)):
         yield made(rows, size)
 
 

@@ -2,15 +2,18 @@
 
 Post-processing: it sees released numbers and public facts only. All is computed of centred variables in [-1, 1].
 
-**Ridge.** Noise moves the eigenvalues of the centred matrix S by at most about τ = (2√k + 2)·σ, σ the largest standard
-deviation of its entries. Where the smallest eigenvalue is below τ, λ is added that lifts it to τ (the rule of AdaSSP,
-Wang 2018, with the eigenvalue that follows from the matrix in place of one that is measured): coefficients shrink
-towards 0, and have no interval.
+**Lifting.** Noise moves the eigenvalues of the centred matrix S by at most about (2√k + 2)·σ, σ the largest standard
+deviation of its entries. Eigenvalues below τ = 3(√k + 1)·σ are lifted to τ: along their directions slopes shrink
+towards 0, along all others they stay (AdaSSP, Wang 2018, adds the same to all eigenvalues).
 
-**Intervals.** With N the noise of the matrix of all second moments and r the residual as a combination of the
-variables, coefficients err by S⁻¹TNr, T the centring, as far as N is small beside S; that is a sum of independent
-noises, whose variance is known. What is beyond the first order is bounded by 1/(1 - τ/λmin), by which half-widths are
-wider. A hundredth of what is shown is about the sampling of people: ``std_err`` tells of that.
+**Intervals.** With N the noise of the matrix of all second moments and r the true residual as a combination of the
+variables, the normal equations of released numbers miss by TNr, T the centring. So slopes err by exactly S⁻¹TNr, with
+the released S. Its variance is known, with the estimated residual in the place of r. Along a lifted direction v, slopes
+also err by 1 - λ/τ of their true part b. Two bounds of b follow from what is released, and the smaller one counts. Of
+b·λ = v'S·slopes, both sides are known up to noise, which bounds b where λ is larger than its noise (Fieller 1954). And
+nothing explains more than there is: b²·λ is at most the sum of squares of what is explained, where λ is taken to be no
+smaller than :data:`_LEAST` of its noise. A direction that noise hides makes intervals wide, and they hold more often
+than 95 times in 100. A hundredth of what is shown is about the sampling of people: ``std_err`` tells of that.
 """
 
 from __future__ import annotations
@@ -37,8 +40,12 @@ Nobody declares a range that values just fill, but for flags and shares."""
 FORETOLD = (
     "The error of a regression is that of an earlier answer, else of a group of {rows:,} rows of which 19 in 20 lie in"
     " the middle half of each range, or all over it where it is [0, 1]. It falls with the number of rows, and with the"
-    " square of how widely a regressor is spread within its range; none is told where that is too little for the noise."
+    " square of how widely a regressor is spread within its range; where that is too little for the noise, little or"
+    " nothing is told."
 )
+
+_LEAST = 0.3
+"""No eigenvalue is taken to be smaller than this part of the 95 % half-width of its noise."""
 
 _MANY = 1 << 30
 _SINGULAR = 1e-12
@@ -127,16 +134,17 @@ class SecondMoments:
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
     """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
-    what is explained as combinations of the constant and all variables. ``wider`` is what half-widths are multiplied
-    by, infinite where they are not known; ``ridged``: something was added to the matrix."""
+    what is explained as combinations of the constant and all variables. ``shrunk`` has a column for each direction of
+    the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``."""
 
     slopes: FloatArray
     inverse: FloatArray
     centring: FloatArray
     residual: FloatArray
     explained: FloatArray
-    wider: FloatArray
-    ridged: NDArray[np.bool_]
+    shrunk: FloatArray
+    ends: FloatArray
+    lifted: NDArray[np.bool_]
     solved: NDArray[np.bool_]
 
 
@@ -196,24 +204,39 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     centring, explained = every[:, :-1], every[:, -1]
     size = centring.shape[1]
     if not size:
-        empty = np.zeros((len(every), 0))
-        none = np.zeros(len(every), dtype=bool)
-        return LeastSquares(
-            empty, np.zeros((len(every), 0, 0)), centring, explained, explained, np.ones(len(every)), none, ~none
-        )
+        empty, none = np.zeros((len(every), 0)), np.zeros(len(every), dtype=bool)
+        square = np.zeros((len(every), 0, 0))
+        return LeastSquares(empty, square, centring, explained, explained, square, empty, none, ~none)
     matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
     right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
     spread = np.sqrt((centring**2 @ cells.entries @ np.swapaxes(centring**2, 1, 2)).max(axis=(1, 2)))
-    tau = (2 * math.sqrt(size) + 2) * spread
-    least = np.linalg.eigvalsh(matrix)[:, 0]
-    added = np.maximum(tau - least, 0.0)
-    solved = least + added > _SINGULAR * cells.rows
-    safe = matrix + np.where(solved, added, cells.rows - least)[:, None, None] * np.eye(size)
-    inverse = np.asarray(np.linalg.inv(safe), dtype=np.float64)
+    tau = 3 * (math.sqrt(size) + 1) * spread
+    found, axes = np.linalg.eigh(matrix)
+    ends = np.maximum(found, tau[:, None])
+    solved = ends[:, 0] > _SINGULAR * cells.rows
+    ends = np.where(solved[:, None], ends, cells.rows[:, None])
+    inverse = (axes / ends[:, None, :]) @ np.swapaxes(axes, 1, 2)
     slopes = np.einsum("gij,gj->gi", inverse, right)
     residual = explained - np.einsum("gij,gi->gj", centring, slopes)
-    wider = np.where(least > tau, 1 / (1 - np.where(least > tau, tau / np.where(least > 0, least, 1.0), 0.0)), np.inf)
-    return LeastSquares(slopes, inverse, centring, residual, explained, wider, added > 0, solved)
+    lost = (1 - found / ends) * _longest(cells, found, np.swapaxes(axes, 1, 2) @ centring, residual, explained)
+    shrunk, lifted = axes * lost[:, None, :], found[:, 0] < ends[:, 0]
+    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, ends, lifted, solved)
+
+
+def _longest(
+    cells: SecondMoments, found: FloatArray, directions: FloatArray, residual: FloatArray, explained: FloatArray
+) -> FloatArray:
+    """The most that the slopes may be along each direction, whose eigenvalue was found."""
+    each = np.moveaxis(directions, 1, 0)
+    own = np.stack([cells.half_width(cells.forms(one, one)) for one in each], axis=1)
+    other = np.stack([cells.half_width(cells.forms(one, residual)) for one in each], axis=1)
+    product = np.abs(np.einsum("gdi,gij,gj->gd", directions, cells.matrix, explained))
+    sure = np.abs(found) > own
+    by_products = np.where(sure, (product + other) / np.where(sure, np.abs(found) - own, 1.0), np.inf)
+    total = np.maximum(np.einsum("gi,gij,gj->g", explained, cells.matrix, explained), 0.0)
+    total = total + cells.half_width(cells.forms(explained, explained))
+    least = np.maximum(np.maximum(found - own, _LEAST * own), _SINGULAR * cells.rows[:, None])
+    return np.asarray(np.minimum(by_products, np.sqrt(total[:, None] / least)))
 
 
 def usual_spread(low: Fraction, high: Fraction) -> float:
@@ -229,35 +252,50 @@ def _offsets(regression: Regression, cells: SecondMoments) -> FloatArray:
     return _combinations(regression, cells)[:, :, 0]
 
 
-def _coefficients(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> tuple[FloatArray, FloatArray]:
-    """All coefficients, and for each the combination q in whose direction q'Nr it errs."""
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """All coefficients, and for each of them the combination q in whose direction q'Nr it errs, and what it may be off
+    along each direction that was shrunk."""
+
+    values: FloatArray
+    rows: FloatArray
+    shrunk: FloatArray
+
+
+def _coefficients(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> Coefficients:
     part, scales = regression.part, _scales(regression)
     middles, _ = _middles(regression)
     by = scales[-1] / scales[:-1]
-    slopes, rows = fit.slopes * by, (fit.inverse @ fit.centring) * by[:, None]
+    slopes, rows, shrunk = fit.slopes * by, (fit.inverse @ fit.centring) * by[:, None], fit.shrunk * by[:, None]
     if part.intercept is None:
-        return slopes, rows
+        return Coefficients(slopes, rows, shrunk)
     # The mean of what is explained, less what the others explain at their means.
     means = middles + scales * -_offsets(regression, cells)
     value = means[:, -1] - (slopes * means[:, :-1]).sum(axis=1)
     first = np.zeros_like(fit.residual)
     first[:, 0] = scales[-1] / cells.rows
     first -= np.einsum("gi,gij->gj", means[:, :-1], rows)
-    return np.insert(slopes, part.intercept, value, axis=1), np.insert(rows, part.intercept, first, axis=1)
+    less = -np.einsum("gi,gij->gj", means[:, :-1], shrunk)
+    inserted = ((slopes, value), (rows, first), (shrunk, less))
+    return Coefficients(*(np.insert(whole, part.intercept, one, axis=1) for whole, one in inserted))
 
 
 def _coefficient(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
-    values, rows = _coefficients(regression, cells, fit)
-    place = regression.part.place
-    return RegressionNumbers(values[:, place], cells.half_width(cells.forms(rows[:, place], fit.residual)) * fit.wider)
+    found = _coefficients(regression, cells, fit)
+    return _combined(np.eye(found.values.shape[1])[regression.part.place], found, cells, fit)
 
 
 def _prediction(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
     """What is explained at a point: its coefficients err together."""
-    values, rows = _coefficients(regression, cells, fit)
     point = np.array([float(one) for one in regression.part.point])
-    direction = np.einsum("j,gji->gi", point, rows)
-    return RegressionNumbers(values @ point, cells.half_width(cells.forms(direction, fit.residual)) * fit.wider)
+    return _combined(point, _coefficients(regression, cells, fit), cells, fit)
+
+
+def _combined(point: FloatArray, found: Coefficients, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
+    """The sum of the coefficients times the numbers of a point."""
+    noise = cells.half_width(cells.forms(np.einsum("j,gji->gi", point, found.rows), fit.residual))
+    shrunk = np.einsum("j,gji->gi", point, found.shrunk)
+    return RegressionNumbers(found.values @ point, np.sqrt(noise**2 + (shrunk**2).sum(axis=1)))
 
 
 def _left_over(cells: SecondMoments, fit: LeastSquares) -> FloatArray:
@@ -294,7 +332,8 @@ def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquar
         (one - (share if one.ndim == 1 else share[:, None]) * two) / (safe if one.ndim == 1 else safe[:, None])
         for one, two in zip(own, other, strict=True)
     ]
-    return RegressionNumbers(np.clip(1 - share, 0, 1), cells.half_width(forms) * fit.wider)
+    unexplained = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
+    return RegressionNumbers(np.clip(1 - share, 0, 1), cells.half_width(forms) + unexplained)
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
@@ -307,7 +346,7 @@ def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) 
     if regression.part.intercept is not None:
         raw[size, 0] = 1.0
     ends = np.linalg.eigvalsh(raw @ cells.matrix @ raw.T)
-    sound = (ends[:, 0] > 0) & ~fit.ridged
+    sound = (ends[:, 0] > 0) & ~fit.lifted
     return RegressionNumbers(
         np.where(sound, ends[:, -1] / np.where(sound, ends[:, 0], 1.0), np.nan), np.full(len(ends), np.inf)
     )

@@ -5,17 +5,17 @@ FROM patient WHERE sex = 'F';
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 893353197568, l2 √33056565380087516495872
---   s0: Σ 1 (steps of 1/68719476736, at most 893353197568)
---   s1: Σ u of height_cm (steps of 1/68719476600, at most 893353197568)
---   s2: Σ u of birth_year (steps of 1/68719476672, at most 893353197568)
---   s3: Σ u of weight_kg (steps of 1/68719467520, at most 893353197568)
---   s4: Σ (1 - u²) of height_cm (steps of 1/96636758400, at most 893353197568)
---   s5: Σ (1 - u²) of birth_year (steps of 1/96636751596, at most 893353197568)
---   s6: Σ (1 - u²) of weight_kg (steps of 1/96573284352, at most 893353197568)
---   s7: Σ u of height_cm · u of birth_year (steps of 1/68719470120, at most 893353197568)
---   s8: Σ u of height_cm · u of weight_kg (steps of 1/68719276800, at most 893353197568)
---   s9: Σ u of birth_year · u of weight_kg (steps of 1/68719448448, at most 893353197568)
+-- one unit moves: l1 417685569536, l2 √9716822440826506313728
+--   s0: Σ 1 (steps of 1/34359738368, at most 417685569536)
+--   s1: Σ u of height_cm (steps of 1/34359738300, at most 417685569536)
+--   s2: Σ u of birth_year (steps of 1/34359738336, at most 417685569536)
+--   s3: Σ u of weight_kg (steps of 1/40802188608, at most 417685569536)
+--   s4: Σ (1 - u²) of height_cm (steps of 1/52613323200, at most 417685569536)
+--   s5: Σ (1 - u²) of birth_year (steps of 1/52613333892, at most 417685569536)
+--   s6: Σ (1 - u²) of weight_kg (steps of 1/52560601088, at most 417685569536)
+--   s7: Σ u of height_cm · u of birth_year (steps of 1/34359723720, at most 417685569536)
+--   s8: Σ u of height_cm · u of weight_kg (steps of 1/40800729600, at most 417685569536)
+--   s9: Σ u of birth_year · u of weight_kg (steps of 1/40801759488, at most 417685569536)
 -- a0: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[3] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
 -- a1: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[2] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
 -- a2: (LINREGR(weight_kg, ARRAY[1, height_cm, birth_year])).coef[1] (double) = coef over [40, 220], [1900, 2026], [2, 300], of s0, s1, s2, s3, s4, s5, s6, s7, s8, s9
@@ -27,52 +27,52 @@ WITH released AS (
   SELECT
     (
       CAST(COUNT(*) FILTER(WHERE
-        f3) AS INT128) * 68719476736
+        f3) AS INT128) * 34359738368
     ) AS s0,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f3), 0) * 381774870
+        f3), 0) * 190887435
     ) AS s1,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f3), 0) * 545392672
+        f3), 0) * 272696336
     ) AS s2,
     (
       COALESCE(SUM(d2) FILTER(WHERE
-        f3), 0) * 7206320
+        f3), 0) * 4278753
     ) AS s3,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f3) AS INT128) * 96636758400 + COALESCE(SUM(d3) FILTER(WHERE
+        f3) AS INT128) * 52613323200 + COALESCE(SUM(d3) FILTER(WHERE
         f3), 0) * (
-        -2982616
+        -1623868
       )
     ) AS s4,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f3) AS INT128) * 96636751596 + COALESCE(SUM(d4) FILTER(WHERE
+        f3) AS INT128) * 52613333892 + COALESCE(SUM(d4) FILTER(WHERE
         f3), 0) * (
-        -6086971
+        -3314017
       )
     ) AS s5,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f3) AS INT128) * 96573284352 + COALESCE(SUM(d5) FILTER(WHERE
+        f3) AS INT128) * 52560601088 + COALESCE(SUM(d5) FILTER(WHERE
         f3), 0) * (
-        -1062
+        -578
       )
     ) AS s6,
     (
       COALESCE(SUM(d6) FILTER(WHERE
-        f3), 0) * 3029959
+        f3), 0) * 1514979
     ) AS s7,
     (
       COALESCE(SUM(d7) FILTER(WHERE
-        f3), 0) * 40035
+        f3), 0) * 23770
     ) AS s8,
     (
       COALESCE(SUM(d8) FILTER(WHERE
-        f3), 0) * 57193
+        f3), 0) * 33958
     ) AS s9
   FROM (
     SELECT

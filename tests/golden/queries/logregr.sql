@@ -5,13 +5,13 @@ FROM patient WHERE sex = 'F';
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 549755813888, l2 137438953472
---   s0: Σ 1 (steps of 1/68719476736, at most 549755813888)
---   s1: Σ u of height_cm (steps of 1/68719476600, at most 549755813888)
---   s2: Σ u of smoker (steps of 1/68719476736, at most 549755813888)
---   s3: Σ (1 - u²) of height_cm (steps of 1/83751861600, at most 549755813888)
---   s4: Σ (1 - u²) of smoker (steps of 1/83751862272, at most 549755813888)
---   s5: Σ u of height_cm · u of smoker (steps of 1/68719476600, at most 549755813888)
+-- one unit moves: l1 442381631488, l2 137438953472
+--   s0: Σ 1 (steps of 1/68719476736, at most 442381631488)
+--   s1: Σ u of height_cm (steps of 1/68719476600, at most 442381631488)
+--   s2: Σ u of smoker (steps of 1/68719476736, at most 442381631488)
+--   s3: Σ (1 - u²) of height_cm (steps of 1/83751861600, at most 442381631488)
+--   s4: Σ (1 - u²) of smoker (steps of 1/83751862272, at most 442381631488)
+--   s5: Σ u of height_cm · u of smoker (steps of 1/68719476600, at most 442381631488)
 -- one unit moves: l1 274877906944, l2 √37778931862957161709568
 --   s6: Σ (y - p) (steps of 1/137438953472, at most 274877906944)
 --   s7: Σ (y - p) · u of height_cm (steps of 1/137437839360, at most 274877906944)
