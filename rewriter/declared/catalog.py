@@ -300,6 +300,17 @@ class Catalog:
             if column.ahead is not None and column.range is not None
         )
 
+    @property
+    def keys_of_people(self) -> frozenset[str]:
+        """The names, in lower case, of columns that may hold a key of a person."""
+        found = {self.unit[1].lower()} if self.unit is not None else set()
+        for table in self.tables.values():
+            if not table.public:
+                found |= {name.lower() for hop in table.path[:1] for name in hop.columns}
+                found |= {way.column.lower() for way in table.ways}
+                found |= {column.name.lower() for column in table.columns.values() if column.unique}
+        return frozenset(found)
+
     def is_entity(self, table: Table) -> bool:
         return self.unit is not None and self.unit[0] == table.name
 

@@ -9,6 +9,8 @@ mistake here may cost a right answer, and never the promise.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sqlglot import exp
 
 from rewriter.declared import Catalog
@@ -19,6 +21,7 @@ from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.spread_joins import spread
+from rewriter.query.totals_of_groups import total_of_groups
 from rewriter.statement import plain_names
 
 
@@ -32,14 +35,15 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
         return tree
     labels = name_apart(tree)
     inline_with(tree)
+    persons = catalog.keys_of_people
     for select in reversed(list(tree.find_all(exp.Select))):
-        while _changed(select, labels):
+        while _changed(select, labels, persons):
             pass
     number_anew(tree, labels)
     return tree
 
 
-def _changed(select: exp.Select, labels: Labels) -> bool:
+def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
     """Apply the first rule that finds something; whether one did."""
     return (
         spread(select)
@@ -47,4 +51,5 @@ def _changed(select: exp.Select, labels: Labels) -> bool:
         or without_lateral(select, labels)
         or as_membership(select)
         or semijoin(select)
+        or total_of_groups(select, persons)
     )

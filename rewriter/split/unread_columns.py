@@ -13,6 +13,7 @@ one column of what was released before, as dashboards do, has it at no price.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -67,7 +68,7 @@ class _Reading:
 
     selects: list[exp.Select]
     known: set[str]
-    persons: set[str]
+    persons: Set[str]
     read: set[str] = field(default_factory=set)
     items: dict[int, list[_Item]] = field(default_factory=dict)
     reads_all: bool = False
@@ -75,7 +76,7 @@ class _Reading:
     @classmethod
     def of(cls, tree: exp.Query, catalog: Catalog) -> _Reading:
         known = {column.lower() for table in catalog.tables.values() for column in table.columns}
-        found = cls(list(tree.find_all(exp.Select)), known, _keys_of_people(catalog))
+        found = cls(list(tree.find_all(exp.Select)), known, catalog.keys_of_people)
         stack: list[tuple[exp.Expr, set[str]]] = [(tree, found.read)]
         while stack:
             node, read = stack.pop()
@@ -148,17 +149,6 @@ class _Reading:
         return found
 
 
-def _keys_of_people(catalog: Catalog) -> set[str]:
-    """The names, in lower case, of columns that may hold a key of a person."""
-    found = {catalog.unit[1].lower()} if catalog.unit is not None else set()
-    for table in catalog.tables.values():
-        if not table.public:
-            found |= {name.lower() for hop in table.path[:1] for name in hop.columns}
-            found |= {way.column.lower() for way in table.ways}
-            found |= {column.name.lower() for column in table.columns.values() if column.unique}
-    return found
-
-
 def _is_there(_: exp.Expr) -> bool:
     return True
 
@@ -191,7 +181,7 @@ def _makes(item: exp.Expr, *, grouped: bool) -> bool:
     return is_star(item) or item.find(*_MAKES_ROWS) is not None or (grouped and not has_aggregate(item))
 
 
-def _says_whose(item: exp.Expr, persons: set[str]) -> bool:
+def _says_whose(item: exp.Expr, persons: Set[str]) -> bool:
     """Whether an item may be the MIN or MAX of the key of a person, by which a statement says whose a group is."""
     call = unparenthesised(unaliased(item))
     of = unparenthesised(call.this) if isinstance(call, _SAYS_WHOSE) else None

@@ -1,4 +1,4 @@
-"""Nine questions, each in several spellings that PostgreSQL has the same rows for. The first is the plainest."""
+"""Eleven questions, each in several spellings that PostgreSQL has the same rows for. The first is the plainest."""
 
 from __future__ import annotations
 
@@ -71,6 +71,25 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
         "SELECT (SELECT COUNT(*) FROM visit) AS n",
         "SELECT n FROM (SELECT COUNT(*) AS n FROM visit) x",
         "SELECT COUNT(*) AS n FROM visit WHERE TRUE",
+    ),
+    "the totals of totals": (
+        "SELECT region, SUM(cost) AS s, COUNT(*) AS n FROM visit WHERE day < '2024-06-01' GROUP BY region",
+        "SELECT region, SUM(s) AS s, SUM(n) AS n FROM (SELECT region, day, SUM(cost) AS s, COUNT(*) AS n FROM visit"
+        " GROUP BY 1, 2) x WHERE day < '2024-06-01' GROUP BY region",
+        "WITH x AS (SELECT region AS r, day AS d, SUM(cost) AS s, COUNT(cost) AS n FROM visit WHERE day < '2024-06-01'"
+        " GROUP BY r, d ORDER BY d) SELECT r AS region, SUM(s) AS s, SUM(n) AS n FROM x GROUP BY r",
+        "WITH x AS (SELECT region, day, cost > 9 AS dear, SUM(cost) AS s, COUNT(*) AS n FROM visit GROUP BY 1, 2, 3),"
+        " y AS (SELECT region, day, SUM(s) AS s, SUM(n) AS n FROM x GROUP BY 1, 2)"
+        " SELECT region, SUM(s) AS s, SUM(n) AS n FROM y WHERE day < '2024-06-01' GROUP BY region",
+        "SELECT region, SUM(s) FILTER (WHERE day < '2024-06-01') AS s, SUM(n) FILTER (WHERE day < '2024-06-01') AS n"
+        " FROM (SELECT region, day, SUM(cost) AS s, COUNT(*) AS n FROM visit GROUP BY 1, 2) x GROUP BY region",
+    ),
+    "by a function of a finer key": (
+        "SELECT EXTRACT(MONTH FROM day) AS m, COUNT(*) AS n FROM visit GROUP BY 1 HAVING COUNT(*) > 9",
+        "SELECT EXTRACT(MONTH FROM day) AS m, SUM(n) AS n FROM (SELECT day, region, COUNT(*) AS n FROM visit"
+        " GROUP BY day, region) x GROUP BY 1 HAVING SUM(n) > 9",
+        "SELECT m, SUM(n) AS n FROM (SELECT EXTRACT(MONTH FROM day) AS m, region, COUNT(*) AS n FROM visit"
+        " GROUP BY 1, 2) x GROUP BY m HAVING SUM(n) > 9 ORDER BY m",
     ),
     "people who have such a row": (
         "SELECT COUNT(*) AS n FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE cost > 40)",
