@@ -12,8 +12,8 @@ from dpsql.errors import DataError
 from dpsql.price_text import left_over, loss
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
-from dpsql.server.wire import pieces
 from dpsql.workload import WorkloadStatement
+from rewriter.front_door import pieces
 
 _LONGEST = 70
 
