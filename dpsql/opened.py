@@ -38,6 +38,7 @@ from dpsql.policy import (
     with_secret,
 )
 from dpsql.purchases import Purchases
+from dpsql.refresh import Refresh
 from dpsql.releases import ReleaseStore, try_arrow
 from dpsql.sandbox import Sandbox
 from rewriter.declared import Catalog
@@ -80,6 +81,8 @@ class Opened:
     clock: Clock
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
+    standing: Callable[[Plan], str] | None = field(default=None, repr=False)
+    """What releases stand under, where that is not what they stand under by now."""
 
     @property
     def catalog(self) -> Catalog:
@@ -122,6 +125,8 @@ class Opened:
         now = at or self.clock.read()
         if closed := self.closed(plan, now):
             return f"{self.policy.data_version} closed after {' and '.join(sorted({str(one) for one in closed}))}"
+        if self.standing is not None:
+            return self.standing(plan)
         numbers = [
             f"{table}: {refresh.name(now)}"
             for table in plan.tables
@@ -129,6 +134,11 @@ class Opened:
         ]
         files = self.engine.state(plan.tables)
         return " ".join((self.policy.data_version, *numbers, *([f"files {files}"] if files else ())))
+
+    def refreshed(self, refresh: Refresh) -> Opened:
+        """The same, where every answer stands so long. What is bought there stands under words of its own."""
+        held = replace(self, policy=self.policy.standing(refresh))
+        return replace(held, standing=lambda plan: f"{held.version(plan)} every {refresh}")
 
     def closed(self, plan: Plan, at: datetime) -> tuple[Closing, ...]:
         """What says that no row of people that a plan reads changes any more: the period of a series is closed, or all

@@ -280,9 +280,15 @@ def _check(statements: Sequence[Prepared]) -> None:
     if not any(one.program.private_tables for one in statements):
         raise DataError("a workload asks about people", sqlstate="22023", hint="write SELECTs, with ; between them")
     for number, one in enumerate(statements, start=1):
-        what = "is answered in stages" if one.earlier is not None else "needs bounds that are not learned yet"
-        if one.earlier is not None or one.program.missing:
+        if what := unfit(one):
             raise DataError(f"statement {number} {what}", sqlstate="0A000", hint="ask it by itself")
+
+
+def unfit(statement: Prepared) -> str:
+    """Why a statement cannot be a part of a workload; nothing of one that can."""
+    if statement.earlier is not None:
+        return "is answered in stages"
+    return "needs bounds that are not learned yet" if statement.program.missing else ""
 
 
 def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:

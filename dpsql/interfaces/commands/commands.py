@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dpsql import __version__
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpsql.engines import Schema
-    from dpsql.policy import OwnerAnswers
+    from dpsql.policy import OwnerAnswers, Policy, Problem
     from dpsql.server.certificate import Certificate
     from dpsql.server.start import Beside, Listening
 
@@ -158,6 +159,8 @@ def _check(options: argparse.Namespace) -> int:
         finally:
             engine.close()
         found = [*ledger_problems(policy), *found]
+        if policy.workloads and not any(problem.severity == "error" for problem in found):
+            found += _workload_problems(policy)
     for problem in found:
         print(f"{problem.severity}: {problem}")
     errors = sum(problem.severity == "error" for problem in found)
@@ -168,6 +171,19 @@ def _check(options: argparse.Namespace) -> int:
 
         check_data(policy, _console())
     return FAILED if errors else DONE
+
+
+def _workload_problems(policy: Policy) -> list[Problem]:
+    """What is wrong with workloads, found without the policy's ledger, which may not be there yet."""
+    from dpsql.opened import compared, open_here
+    from dpsql.policy import Place
+    from dpsql.proxy import Proxy
+
+    with TemporaryDirectory(prefix="dpsql-check-") as folder:
+        ledger = Place.of("sqlite:check.ledger", Path(folder))
+        unpaid = policy.model_copy(update={"ledger": ledger, "releases": None})
+        with closing(Proxy.of(open_here(compared(unpaid)))) as proxy:
+            return list(proxy.declared.problems())
 
 
 def _audit(options: argparse.Namespace) -> int:
