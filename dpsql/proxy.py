@@ -18,7 +18,7 @@ from dpsql.answer import Answering, Asked
 from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
-from dpsql.errors import DataError, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, OperationalError
 from dpsql.explain import Planned, answer_columns, explained
 from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
@@ -28,6 +28,7 @@ from dpsql.policy import Policy
 from dpsql.prepare import Parsed, Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
+from dpsql.stale import StaleAnswers
 from dpsql.watched import WatchedStatement, Watching, watched_statement
 from dpsql.workload import WorkloadPlan, Workloads
 from rewriter.declared import TEXT, UTC, Catalog
@@ -60,6 +61,7 @@ class Proxy:
         self.answering = Answering(opened, sampler, silent=silent)
         self.watching = Watching(self.answering, sampler)
         self.workloads = Workloads(self.answering)
+        self.stale = StaleAnswers(opened, sampler, silent=silent)
         self.declared = DeclaredWorkloads(self.answering, sampler, self.questions, silent=silent)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _CHARACTERS, _size)
@@ -291,7 +293,7 @@ class Session:
         self.analyst = analyst
         self._proxy = proxy
         self._opened = proxy._opened
-        self.settings = Settings(epsilon=proxy.policy.statement.epsilon)
+        self.settings = Settings.usual(proxy.policy.statement)
 
     # What a client may ask
 
@@ -316,10 +318,7 @@ class Session:
             if self.settings.watch and prepared.program.private_tables:
                 watched = self._proxy.watched(sql, parameters, prepared, self.settings.own_zone)
                 return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
-            part = self._part(prepared)
-            if part is not None:
-                return self._proxy.declared.answer(part, asked, self.budget)
-            return self._proxy.answering.answer(asked, self.budget)
+            return self._answer(asked)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
@@ -329,6 +328,19 @@ class Session:
             value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
+
+    def _answer(self, asked: Asked) -> Answer:
+        """The answer of a query: by a workload of the policy, by itself, or of what was last released for it."""
+        try:
+            part = self._part(asked.prepared)
+            if part is not None:
+                return self._proxy.declared.answer(part, asked, self.budget)
+            return self._proxy.answering.answer(asked, self.budget)
+        except BudgetExceeded:
+            stale = self._proxy.stale.answer(asked, self.budget) if self.settings.stale else None
+            if stale is None:
+                raise
+            return stale
 
     def change(self, name: str | None, value: str | None) -> None:
         """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""

@@ -45,6 +45,7 @@ SELECTIONS = 1000
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
 Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
+Stale = Annotated[Literal["refuse", "allow"], BeforeValidator(fields.choice(("refuse", "allow")))]
 MinMax = Annotated[Literal["picked", "declared"], BeforeValidator(fields.min_max)]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
@@ -176,6 +177,9 @@ class StatementSection(_Section):
     bounds: Part | None = None
     """The part of its price that the first statement over columns and tables without bounds pays to learn them. Without
     it such statements are refused."""
+    stale: Stale = "refuse"
+    """What becomes of a statement that the budget does not admit: `refuse`; or `allow`, which answers it with the
+    numbers that were last released for it, and a notice of their age. `SET dpsql.stale` changes it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> StatementSection:

@@ -185,6 +185,8 @@ class Pricing:
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
+        if self._opened.past:
+            return ()
         now, policy = self._opened.clock.read(), self._opened.policy
         standing = [plan for plan in again if not self._opened.closed(plan, now)]
         found = {table: policy.refresh_of(table) for plan in standing for table in plan.tables}
