@@ -313,4 +313,4 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
         measured = None if whole is None or not whole.exhaustive else only_statistic(whole)
         if whole is None or measured is None or measured.family != way.statistics.get(statistic.name):
             continue
-        yield _Release(place, plan, whole, way, measured.family, tuple(one.family for one in way.cells.keys))
+        yield _Release(place, plan, whole, way, measured.family, way.keys)

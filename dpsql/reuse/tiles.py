@@ -213,10 +213,10 @@ def sums_of_cells(
     lattice: Lattice, plan: Plan, groups: Sequence[Key], way: DrillDown | None, cells: Sequence[Key]
 ) -> CellSums | None:
     """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
-    keys = tuple(one.family for one in (plan if way is None else way.cells).keys)
+    keys = tuple(one.family for one in plan.keys) if way is None else way.keys
     if not lattice.covers(keys) or len(set(keys)) != len(keys):
         return None
-    places = lattice.numbered(keys, groups if way is None else cells)
+    places = lattice.numbered(keys, groups if way is None else [way.cell(one) for one in cells])
     if places is None:
         return None
     of_groups: dict[Key, list[int]] = {key: [] for key in groups}
