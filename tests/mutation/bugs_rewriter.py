@@ -155,13 +155,6 @@ BUGS: tuple[Bug, ...] = (
         f"{DRILLS}::test_cells_add_up_to_exactly_what_a_narrower_question_measures",
     ),
     bug(
-        "cells that do not satisfy a condition are in the groups of a computed key",
-        "rewriter.planner.drill_downs:_drill_down",
-        "    if tests:\n",
-        "    if tests and not coarse:\n",
-        "tests/answer/test_later_questions.py::test_a_later_question_is_free_and_right",
-    ),
-    bug(
         "keys that vary within a person are added up over",
         "rewriter.planner.lineage:with_families",
         "if not key.value.constant)",
