@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import cast
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.accounting import PrivacyLoss
@@ -156,6 +157,12 @@ class Proxy:
             return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, present))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty, present)
+
+    @translated
+    def marginals(self, wanted: Sequence[str] | DeclaredWorkload, plan: WorkloadPlan) -> pa.Table:
+        """The tables that were measured together for statements that were bought. Raises
+        :class:`dpsql.errors.Error`."""
+        return (wanted.workloads if isinstance(wanted, DeclaredWorkload) else self.workloads).marginals(plan)
 
     @translated
     def questions(self, statements: Sequence[str]) -> list[Prepared]:

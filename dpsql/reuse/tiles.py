@@ -113,7 +113,8 @@ class Lattice:
         return any(set(keys) <= set(one.keys) for one in self.members)
 
     @cached_property
-    def _measured(self) -> list[MeasuredMarginal]:
+    def measured(self) -> list[MeasuredMarginal]:
+        """All that was measured, cell by cell, with the variance of its noise."""
         found = []
         for one in self.members:
             attributes = tuple(sorted(self.places(one.keys)))
@@ -134,7 +135,7 @@ class Lattice:
         """The estimate of a marginal within a measured one."""
         attributes = tuple(sorted(self.places(keys)))
         if attributes not in self._known:
-            [self._known[attributes]] = combined(self.sizes, self._measured, [attributes])
+            [self._known[attributes]] = combined(self.sizes, self.measured, [attributes])
         return self._known[attributes]
 
     def law(self) -> type[Mechanism]:

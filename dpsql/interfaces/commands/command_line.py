@@ -109,6 +109,9 @@ def parser() -> argparse.ArgumentParser:
     workload.add_argument("--analyst", metavar="NAME", help="who buys, where the policy names several")
     workload.add_argument("--epsilon", metavar="E", help="the price of all of it; by itself that of one statement")
     workload.add_argument("--buy", action="store_true", help="charge for it, measure it, and keep it")
+    workload.add_argument(
+        "--marginals", type=Path, metavar="OUT.parquet", help="write the tables that were measured together"
+    )
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)

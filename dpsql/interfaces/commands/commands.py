@@ -249,7 +249,8 @@ def _explain(options: argparse.Namespace) -> int:
 def _workload(options: argparse.Namespace) -> int:
     from dpsql.interfaces.commands.workload_command import workload
 
-    workload(options.policy, options.file, options.analyst, options.epsilon, _console(), buy=options.buy)
+    asked = (options.policy, options.file, options.analyst, options.epsilon, _console())
+    workload(*asked, buy=options.buy, marginals=options.marginals)
     return DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from rich.console import Console
 
 from dpsql.declared_workloads import DeclaredWorkload
@@ -20,7 +21,14 @@ _LONGEST = 70
 
 
 def workload(
-    policy: Path, file: Path, analyst: str | None, epsilon: str | None, console: Console, *, buy: bool
+    policy: Path,
+    file: Path,
+    analyst: str | None,
+    epsilon: str | None,
+    console: Console,
+    *,
+    buy: bool,
+    marginals: Path | None = None,
 ) -> None:
     """Plan the statements of a file, or of a workload of the policy, print what each is worth alone and together, and
     buy them if asked to."""
@@ -38,6 +46,9 @@ def workload(
             console.print(f"The price of all: {loss(plan.loss)}. Nothing was charged: --buy buys it.", highlight=False)
         else:
             console.print("Bought before: every statement is free.", highlight=False)
+        if marginals is not None:
+            pq.write_table(proxy.marginals(wanted, plan), marginals)
+            console.print(f"What was measured together is in {marginals}.", highlight=False)
         left = session.budget() if buy else session.budget_after(plan.loss)
         console.print(f"Left{'' if buy else ' after it'}: {left_over(left)}", highlight=False)
     finally:
