@@ -85,6 +85,6 @@ def test_mbi_reads_it(folder: Path) -> None:
         mbi.LinearMeasurement(np.array(row["numbers"]), tuple(row["attributes"]), row["stddev"])
         for row in table.to_pylist()
     ]
-    model = mbi.estimation.mirror_descent(mbi.Domain(tuple(domain), tuple(domain.values())), measured)
+    model = mbi.estimation.MirrorDescent().estimate(mbi.Domain(tuple(domain), tuple(domain.values())), measured)
     fitted = np.asarray(model.project(("region",)).datavector())
     assert fitted.sum() == pytest.approx(3000, abs=60)
