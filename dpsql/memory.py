@@ -7,7 +7,7 @@ and no privacy. Whoever opens a policy anew, or closes it, may forget everything
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -101,4 +101,7 @@ class Memories:
     @property
     def sizes(self) -> Mapping[str, int]:
         """How many values are remembered, by what they are."""
-        return {one.name: len(one) for one in self._all}
+        found: Counter[str] = Counter()
+        for one in self._all:
+            found[one.name] += len(one)
+        return found

@@ -17,7 +17,7 @@ from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
 from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy, value_scan
-from dpsql.errors import Error, OperationalError
+from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger import Ledger, NoLedger, Writer
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
@@ -38,7 +38,8 @@ from dpsql.policy import (
     with_secret,
 )
 from dpsql.purchases import Purchases
-from dpsql.releases import ReleaseStore, try_arrow
+from dpsql.refresh import Refresh
+from dpsql.releases import PastReleases, ReleaseStore, try_arrow
 from dpsql.sandbox import Sandbox
 from rewriter.declared import Catalog
 from rewriter.plan import Plan
@@ -80,6 +81,10 @@ class Opened:
     clock: Clock
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
+    standing: Callable[[Plan], str] | None = field(default=None, repr=False)
+    """What releases stand under, where that is not what they stand under by now."""
+    past: bool = False
+    """Whether what was released is all that there is: nothing is charged, and no row of people is read."""
 
     @property
     def catalog(self) -> Catalog:
@@ -100,6 +105,8 @@ class Opened:
         58000 where the database does not answer or the rows are others by now: nothing was charged. Who goes from here
         on ends nothing.
         """
+        if self.past:
+            raise BudgetExceeded("nothing of this was released before", sqlstate="53400")
         taken = self.engine.load.take(min(self.policy.limits.wait, patience.left), patience.cancellation, analyst)
         if taken is None:
             patience.check()
@@ -122,6 +129,8 @@ class Opened:
         now = at or self.clock.read()
         if closed := self.closed(plan, now):
             return f"{self.policy.data_version} closed after {' and '.join(sorted({str(one) for one in closed}))}"
+        if self.standing is not None:
+            return self.standing(plan)
         numbers = [
             f"{table}: {refresh.name(now)}"
             for table in plan.tables
@@ -129,6 +138,20 @@ class Opened:
         ]
         files = self.engine.state(plan.tables)
         return " ".join((self.policy.data_version, *numbers, *([f"files {files}"] if files else ())))
+
+    def refreshed(self, refresh: Refresh) -> Opened:
+        """The same, where every answer stands so long. What is bought there stands under words of its own."""
+        held = replace(self, policy=self.policy.standing(refresh))
+        return replace(held, standing=lambda plan: f"{held.version(plan)} every {refresh}")
+
+    def before(self, standing: PastReleases) -> Opened:
+        """The same as releases stood before, with nothing but them."""
+
+        def version(plan: Plan) -> str:
+            found = self.store.version_at(plan.tables, standing.number)
+            return "nothing was released" if found is None else found
+
+        return replace(self, standing=version, past=True)
 
     def closed(self, plan: Plan, at: datetime) -> tuple[Closing, ...]:
         """What says that no row of people that a plan reads changes any more: the period of a series is closed, or all

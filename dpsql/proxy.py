@@ -11,13 +11,15 @@ from fractions import Fraction
 from functools import cache
 from typing import cast
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
+from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
-from dpsql.errors import DataError, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, OperationalError
 from dpsql.explain import Planned, answer_columns, explained
 from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
@@ -27,6 +29,7 @@ from dpsql.policy import Policy
 from dpsql.prepare import Parsed, Prepared, collecting_rarely, prepare_in_stages
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
+from dpsql.stale import StaleAnswers
 from dpsql.watched import WatchedStatement, Watching, watched_statement
 from dpsql.workload import WorkloadPlan, Workloads
 from rewriter.declared import TEXT, UTC, Catalog
@@ -59,6 +62,8 @@ class Proxy:
         self.answering = Answering(opened, sampler, silent=silent)
         self.watching = Watching(self.answering, sampler)
         self.workloads = Workloads(self.answering)
+        self.stale = StaleAnswers(opened, sampler, silent=silent)
+        self.declared = DeclaredWorkloads(self.answering, sampler, self.questions, silent=silent)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _CHARACTERS, _size)
         # What is left is asked with every answer and changes only with a charge.
@@ -152,6 +157,24 @@ class Proxy:
             return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, present))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty, present)
+
+    @translated
+    def marginals(self, wanted: Sequence[str] | DeclaredWorkload, plan: WorkloadPlan) -> pa.Table:
+        """The tables that were measured together for statements that were bought. Raises
+        :class:`dpsql.errors.Error`."""
+        return (wanted.workloads if isinstance(wanted, DeclaredWorkload) else self.workloads).marginals(plan)
+
+    @translated
+    def questions(self, statements: Sequence[str]) -> list[Prepared]:
+        """The statements of a workload, prepared under the usual settings. Raises :class:`dpsql.errors.Error`."""
+        usual = Settings(epsilon=self.policy.statement.epsilon)
+        found = [self.prepare(one, (), zone=usual.own_zone, empty=usual.empty) for one in statements]
+        questions = [one for one in found if isinstance(one, Prepared)]
+        if not found or len(questions) < len(found):
+            raise DataError(
+                "a workload is made of queries", sqlstate="42601", hint="write SELECTs, with ; between them"
+            )
+        return questions
 
     def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str | None) -> WatchedStatement:
         """A statement that is a watch. Raises :class:`dpsql.errors.Error` where it is not one comparison."""
@@ -277,7 +300,7 @@ class Session:
         self.analyst = analyst
         self._proxy = proxy
         self._opened = proxy._opened
-        self.settings = Settings(epsilon=proxy.policy.statement.epsilon)
+        self.settings = Settings.usual(proxy.policy.statement)
 
     # What a client may ask
 
@@ -302,7 +325,7 @@ class Session:
             if self.settings.watch and prepared.program.private_tables:
                 watched = self._proxy.watched(sql, parameters, prepared, self.settings.own_zone)
                 return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
-            return self._proxy.answering.answer(asked, self.budget)
+            return self._answer(asked)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
@@ -312,6 +335,19 @@ class Session:
             value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
+
+    def _answer(self, asked: Asked) -> Answer:
+        """The answer of a query: by a workload of the policy, by itself, or of what was last released for it."""
+        try:
+            part = self._part(asked.prepared)
+            if part is not None:
+                return self._proxy.declared.answer(part, asked, self.budget)
+            return self._proxy.answering.answer(asked, self.budget)
+        except BudgetExceeded:
+            stale = self._proxy.stale.answer(asked, self.budget) if self.settings.stale else None
+            if stale is None:
+                raise
+            return stale
 
     def change(self, name: str | None, value: str | None) -> None:
         """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""
@@ -339,53 +375,59 @@ class Session:
         return self._explained(prepared)
 
     @translated
-    def workload(self, statements: Sequence[str], epsilon: Fraction | None = None) -> WorkloadPlan:
-        """How statements would be bought as one at a price, that of a statement where none is given. Free, and reads no
-        data. Raises :class:`dpsql.errors.Error`."""
-        return self._workload(statements, epsilon)
+    def workload(self, wanted: Sequence[str] | DeclaredWorkload, epsilon: Fraction | None = None) -> WorkloadPlan:
+        """How statements would be bought as one at a price, that of a statement where none is given; or a workload of
+        the policy, at its own. Free, and reads no data. Raises :class:`dpsql.errors.Error`."""
+        return self._workload(wanted, epsilon)
 
     @translated
     def buy(
-        self, statements: Sequence[str], epsilon: Fraction | None = None, receipt: Receipt | None = None
+        self,
+        wanted: Sequence[str] | DeclaredWorkload,
+        epsilon: Fraction | None = None,
+        receipt: Receipt | None = None,
     ) -> tuple[WorkloadPlan, PrivacyLoss]:
         """Buy statements as one, with one charge: what was planned, and what was charged now. They are free from then
         on. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
         usual = Settings(epsilon=self._proxy.policy.statement.epsilon)
         patience = Patience.of(self._opened.timeout, None, None)
-        first = self._workload(statements, epsilon)
+        first = self._workload(wanted, epsilon)
+        statements = wanted.statements if isinstance(wanted, DeclaredWorkload) else wanted
+        one, *_ = self._proxy.questions(statements)
+        asked = Asked(one, self.analyst, usual, patience, Receipt() if receipt is None else receipt)
+        if isinstance(wanted, DeclaredWorkload):
+            return first, self._proxy.declared.bought(wanted, first, asked)
         self._opened.ledger.check(self.analyst, first.loss)
-        named = replace(self._questions(statements)[0], sql=";\n".join(statements))
-        asked = Asked(named, self.analyst, usual, patience, Receipt() if receipt is None else receipt)
-        return self._proxy.workloads.buy(lambda: self._workload(statements, epsilon), asked)
+        named = replace(asked, prepared=replace(one, sql=";\n".join(statements)))
+        return self._proxy.workloads.buy(lambda: self._workload(wanted, epsilon), named)
 
     def budget_after(self, loss: PrivacyLoss) -> Budget:
         """What is left once a loss is charged too."""
         return self._budget(loss)
 
-    def _workload(self, statements: Sequence[str], epsilon: Fraction | None) -> WorkloadPlan:
+    def _workload(self, wanted: Sequence[str] | DeclaredWorkload, epsilon: Fraction | None) -> WorkloadPlan:
+        if isinstance(wanted, DeclaredWorkload):
+            with collecting_rarely():
+                return self._proxy.declared.plan(wanted)
         owner = self._proxy.policy.statement
         price = owner.epsilon if epsilon is None else epsilon
         if not 0 < price <= owner.max_epsilon:
             hint = f"between 0 and {float(owner.max_epsilon):g}, the policy's statement.max_epsilon"
             raise DataError("the price of a workload is out of its range", sqlstate="22023", hint=hint)
         with collecting_rarely():
-            return self._proxy.workloads.plan(self._questions(statements), price)
+            return self._proxy.workloads.plan(self._proxy.questions(wanted), price)
 
-    def _questions(self, statements: Sequence[str]) -> list[Prepared]:
-        usual = Settings(epsilon=self._proxy.policy.statement.epsilon)
-        found = [self._proxy.prepare(one, (), zone=usual.zone, empty=usual.empty) for one in statements]
-        questions = [one for one in found if isinstance(one, Prepared)]
-        if not found or len(questions) < len(found):
-            raise DataError(
-                "a workload is made of queries", sqlstate="42601", hint="write SELECTs, with ; between them"
-            )
-        return questions
+    def _part(self, prepared: Prepared) -> WorkloadPart | None:
+        """The workload of the policy that a statement is answered by."""
+        with collecting_rarely():
+            return self._proxy.declared.part(prepared, self.settings, self.analyst)
 
     def _explained(self, prepared: Prepared) -> Explanation:
+        part = self._part(prepared)
+        answering = self._proxy.answering if part is None else part.workload.answering
         with collecting_rarely():
-            return explained(
-                self._proxy.answering, prepared, self.settings, self._budget, self._planned_otherwise(prepared)
-            )
+            found = explained(answering, prepared, self.settings, self._budget, self._planned_otherwise(prepared))
+        return found if part is None else part.explained(found, self._budget)
 
     def _planned_otherwise(self, prepared: Prepared) -> Planned:
         """The same query as if the policy declared something else, or another one. Nothing of it is remembered, and it

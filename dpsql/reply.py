@@ -19,6 +19,10 @@ Margin = float | tuple[float, ...] | None
 """The half-width of a cell's interval, of an array those of its items."""
 
 
+STALE = "Stale: "
+"""The beginning of the notice of an answer that is made of older numbers, since the budget admits no new ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
     name: str

@@ -27,6 +27,7 @@ NAMES = tuple(
         "other",
         "empty_groups",
         "notices",
+        "stale",
         "watch",
     )
 )
@@ -51,6 +52,7 @@ class Settings:
     the ends of each interval beside its column; ``every_digit`` shows those of doubles on the wire that are noise, too;
     ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
+    ``stale`` answers with older numbers what the budget does not admit;
     ``watch`` names the watch that statements are; ``stages`` share the price of the statement that they are part of;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
@@ -64,10 +66,16 @@ class Settings:
     empty: Empty = Empty.AUTO
     target_error: Target | None = None
     notices: bool = True
+    stale: bool = False
     watch: str = ""
     stages: int = 1
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def usual(cls, owner: StatementSection, home: str = UTC) -> Settings:
+        """The settings of a session that has changed none."""
+        return cls(epsilon=owner.epsilon, stale=owner.stale == "allow", home=home)
 
     def changed(self, name: str | None, value: str | None, owner: StatementSection) -> Settings:
         """The settings after SET or RESET. Raises DataError 22023 for what the owner does not allow.
@@ -77,7 +85,7 @@ class Settings:
         Fraction(1, 2)
         """
         if name is None:
-            usual = Settings(epsilon=owner.epsilon, home=self.home)
+            usual = Settings.usual(owner, self.home)
             return usual if self.home == UTC else usual.changed("timezone", None, owner)
         if name == "dpsql.epsilon":
             if value is None:
@@ -99,6 +107,8 @@ class Settings:
             return replace(self, empty=Empty.AUTO if value is None else _empty(value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
+        if name == "dpsql.stale":
+            return replace(self, stale=owner.stale == "allow" if value is None else _stale(value))
         if name == "dpsql.watch":
             return replace(self, watch="" if value is None else _watch(value))
         if name.startswith("dpsql."):
@@ -132,6 +142,8 @@ class Settings:
             return str(self.empty)
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
+        if name == "dpsql.stale":
+            return "allow" if self.stale else "refuse"
         if name == "dpsql.watch":
             return self.watch
         if name.startswith("dpsql."):
@@ -159,6 +171,13 @@ class Settings:
     def timeout(self) -> float | None:
         """Seconds that a statement may run by the client's own ``statement_timeout``; None is the owner's limit."""
         return _seconds(self.others.get("statement_timeout", "0")) or None
+
+
+def _stale(value: str) -> bool:
+    word = value.strip().strip("'\"").lower()
+    if word not in ("allow", "refuse"):
+        raise DataError("dpsql.stale is allow or refuse", sqlstate="22023", hint="SET dpsql.stale = allow")
+    return word == "allow"
 
 
 def _unknown(name: str) -> DataError:

@@ -12,10 +12,14 @@ beside them. With a total T of a part of the workload at the whole price, the su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import sqrt
+
+import pyarrow as pa
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
@@ -25,10 +29,19 @@ from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
 from dpsql.reuse import BoughtMember, Lattice, only_statistic
-from rewriter.declared import Norm
+from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, apart, best
 from rewriter.plan import DrillDown, Plan
 
+_MARGINALS = pa.schema(
+    {
+        "attributes": pa.list_(pa.string()),
+        "shape": pa.list_(pa.int64()),
+        "numbers": pa.list_(pa.float64()),
+        "stddev": pa.float64(),
+        "statistic": pa.string(),
+    }
+)
 _PARTS = 1 << 16
 _WORTH = 0.98
 """Statements are joined where that makes the sum of their variances smaller by this factor, at least."""
@@ -55,6 +68,8 @@ class WorkloadPlan:
     priced: Priced
     kept: tuple[tuple[NoisyTable, ReleaseFacts, str], ...]
     tables: tuple[str, ...]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """The SQL of each key of what is measured together, by its family."""
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -132,6 +147,7 @@ class Workloads:
             Priced(epsilon, tuple(calibrations), stored),
             (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
             tuple(sorted({name for one in statements for name in one.program.private_tables})),
+            {key.family: key.text for joint in joints for one in joint.releases for key in one.measured.keys},
         )
 
     def buy(self, plan: Callable[[], WorkloadPlan], asked: Asked) -> tuple[WorkloadPlan, PrivacyLoss]:
@@ -152,6 +168,47 @@ class Workloads:
                 if not any(one.facts == facts and one.table.noise == table.noise for one in before):
                     self._opened.store.put(BOUGHT_TOGETHER, version, table, facts)
         return found, PrivacyLoss() if paid is None else paid.loss
+
+    def marginals(self, plan: WorkloadPlan) -> pa.Table:
+        """The tables that were measured together for a plan that was bought, a row for each: its ``attributes``, the
+        ``shape`` of its numbers, these ``numbers`` in the order of the values, the last attribute fastest, and the
+        standard deviation of their independent noise. ``statistic`` tells apart what was measured of other rows. The
+        schema's metadata has the ``domain``: the values of each attribute, as JSON. None of them is finished: numbers
+        are unbiased, and may be negative.
+
+        Raises DataError where nothing was measured together.
+        """
+        steps = {one.plan.identity: one.plan.statistics for one in plan.priced.calibrations}
+        rows: list[dict[str, object]] = []
+        domain: dict[str, list[Scalar | None]] = {}
+        for _, facts, version in plan.kept:
+            together = facts.together
+            lattice = None
+            if together is not None and together.statistic:
+                stored = self._opened.store.together(version, facts.scope)
+                known = (self._answering.reuse.lattice(one, together, version) for one in stored if one.facts == facts)
+                lattice = next(known, None)
+            if lattice is None or together is None:
+                continue
+            [statistic] = steps[together.members[0][0]]
+            step = float(statistic.granularity)
+            names = [plan.attributes[family] for family in lattice.families]
+            domain |= {name: list(values) for name, values in zip(names, lattice.values, strict=True)}
+            rows += [
+                {
+                    "attributes": [names[at] for at in one.table.attributes],
+                    "shape": [lattice.sizes[at] for at in one.table.attributes],
+                    "numbers": [number * step for number in one.table.numbers],
+                    "stddev": sqrt(one.variance) * step,
+                    "statistic": together.statistic,
+                }
+                for one in lattice.measured
+            ]
+        if not rows:
+            hint = "buy it with --buy; counts of the same rows by different keys are measured together"
+            raise DataError("nothing of this workload was measured together", sqlstate="22023", hint=hint)
+        found = pa.Table.from_pylist(rows, _MARGINALS)
+        return found.replace_schema_metadata({"domain": json.dumps(domain, default=str, ensure_ascii=False)})
 
     # -- how statements are joined
 
@@ -280,9 +337,15 @@ def _check(statements: Sequence[Prepared]) -> None:
     if not any(one.program.private_tables for one in statements):
         raise DataError("a workload asks about people", sqlstate="22023", hint="write SELECTs, with ; between them")
     for number, one in enumerate(statements, start=1):
-        what = "is answered in stages" if one.earlier is not None else "needs bounds that are not learned yet"
-        if one.earlier is not None or one.program.missing:
+        if what := unfit(one):
             raise DataError(f"statement {number} {what}", sqlstate="0A000", hint="ask it by itself")
+
+
+def unfit(statement: Prepared) -> str:
+    """Why a statement cannot be a part of a workload; nothing of one that can."""
+    if statement.earlier is not None:
+        return "is answered in stages"
+    return "needs bounds that are not learned yet" if statement.program.missing else ""
 
 
 def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
@@ -307,4 +370,4 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
         measured = None if whole is None or not whole.exhaustive else only_statistic(whole)
         if whole is None or measured is None or measured.family != way.statistics.get(statistic.name):
             continue
-        yield _Release(place, plan, whole, way, measured.family, tuple(one.family for one in way.cells.keys))
+        yield _Release(place, plan, whole, way, measured.family, way.keys)

@@ -576,7 +576,8 @@ class DrillDown:
     ``statistics`` are the families of its statistics over these rows, by name. ``cells`` lists the combinations of its
     keys, the first so ``many``, and of the columns of the conditions that the other release has not, on which these
     conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
-    families that they have over these rows. ``whole`` is the plan of the release of all cells, where that is known to
+    families that they have over these rows. ``coarse`` are the places of those that are only computed of the others,
+    and are no keys of the other release. ``whole`` is the plan of the release of all cells, where that is known to
     measure what its parts do.
     """
 
@@ -584,6 +585,16 @@ class DrillDown:
     many: int
     cells: Plan
     whole: Callable[[], Plan | None] = field(default=lambda: None, repr=False, compare=False)
+    coarse: frozenset[int] = frozenset()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The families of the keys of the other release."""
+        return tuple(key.family for at, key in enumerate(self.cells.keys) if at not in self.coarse)
+
+    def cell(self, listed: Sequence[Scalar | None]) -> tuple[Scalar | None, ...]:
+        """The cell of the other release, of one that is listed."""
+        return tuple(value for at, value in enumerate(listed) if at not in self.coarse)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from dpsql.policy import Policy, Written, yaml_tree
 
 LEDGER_NAME = "spent.ledger"
-_DROPPED = ("ledger", "analysts", "owners", "releases", "refresh", "data_version")
+_DROPPED = ("ledger", "analysts", "owners", "releases", "refresh", "data_version", "workloads")
 
 
 def scratch_policy(policy: Policy, database: str, epsilon: Fraction, folder: Path) -> Path:

@@ -40,6 +40,7 @@ from dpsql.ledger import Ledger
 from dpsql.policy import Policy
 from dpsql.price_text import part_left, percent
 from dpsql.releases import bar
+from dpsql.reply import STALE
 from dpsql.server.wire import Verifier
 
 _LOG = logging.getLogger("dpsql.server")
@@ -219,11 +220,19 @@ class Pages:
         except Error as problem:
             return self._page("problem.html", None, problem=problem, near=_near(form.get("sql", ""), problem))
         paid = [one for one in result.notices if one.startswith(("Paid:", "Free."))]
-        told = [one for one in result.notices if one not in paid]
+        stale = [one for one in result.notices if one.startswith(STALE)]
+        told = [one for one in result.notices if one not in (*paid, *stale)]
         drawn = [Markup(one) for one in charts(result)]  # noqa: S704  # charts() escapes every text
         budget = await run_in_threadpool(_budget, analyst)
         return self._page(
-            "answered.html", None, result=result, paid=paid or ["Free."], told=told, charts=drawn, budget=budget
+            "answered.html",
+            None,
+            result=result,
+            paid=paid or ["Free."],
+            stale=stale,
+            told=told,
+            charts=drawn,
+            budget=budget,
         )
 
     async def _history(self, request: Request, session: SignedIn) -> Response:

@@ -7,7 +7,15 @@ from dpsql.policy.first_database import database_to_write
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import Agreement
 from dpsql.policy.owner_answers import EACH_ROW, OwnerAnswers, asked_bounds, asked_unit
-from dpsql.policy.policy import BOUNDS, AnalystSection, LimitsSection, Policy, StatementSection, TableSection
+from dpsql.policy.policy import (
+    BOUNDS,
+    AnalystSection,
+    LimitsSection,
+    Policy,
+    StatementSection,
+    TableSection,
+    WorkloadSection,
+)
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import first_policy, named_like_keys, people_tables, units
 from dpsql.policy.secrets import DATABASE, LEDGER, METRICS, secret, with_secret
@@ -36,6 +44,7 @@ __all__ = [
     "Problem",
     "StatementSection",
     "TableSection",
+    "WorkloadSection",
     "Written",
     "ahead",
     "asked_bounds",

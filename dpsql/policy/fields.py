@@ -387,6 +387,28 @@ def files(value: object, info: ValidationInfo) -> tuple[str, ...]:
     return tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
 
 
+@dataclass(frozen=True, slots=True)
+class StatementsFile:
+    """A file of SQL statements, as it was when the policy was read."""
+
+    path: Path
+    text: str
+
+
+def statements(value: object, info: ValidationInfo) -> StatementsFile:
+    """The file of statements, by its path from the policy's folder."""
+    path = Path(os.path.abspath(((info.context or {}).get("folder") or Path()) / Path(text(value)).expanduser()))
+    try:
+        return StatementsFile(path, path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise wrong(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'not a UTF-8 text'}") from None
+
+
+def names(value: object) -> tuple[str, ...]:
+    """Names, one or several."""
+    return tuple(text(item) for item in (value if isinstance(value, list | tuple) else [value]))
+
+
 _TYPES = {str(one): one for one in (BOOLEAN, INTEGER, BIGINT, DOUBLE, TEXT, DATE, TIMESTAMP)}
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 

@@ -45,6 +45,7 @@ SELECTIONS = 1000
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
 Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
+Stale = Annotated[Literal["refuse", "allow"], BeforeValidator(fields.choice(("refuse", "allow")))]
 MinMax = Annotated[Literal["picked", "declared"], BeforeValidator(fields.min_max)]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
@@ -67,6 +68,8 @@ Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Odds = Annotated[Fraction, BeforeValidator(fields.probability)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
+Statements = Annotated[fields.StatementsFile, BeforeValidator(fields.statements)]
+Names = Annotated[tuple[str, ...], BeforeValidator(fields.names)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
 Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
@@ -175,6 +178,9 @@ class StatementSection(_Section):
     bounds: Part | None = None
     """The part of its price that the first statement over columns and tables without bounds pays to learn them. Without
     it such statements are refused."""
+    stale: Stale = "refuse"
+    """What becomes of a statement that the budget does not admit: `refuse`; or `allow`, which answers it with the
+    numbers that were last released for it, and a notice of their age. `SET dpsql.stale` changes it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> StatementSection:
@@ -191,6 +197,20 @@ class ProfileSection(_Section):
     """The price of the profile of one table, and of one mean. `dpsql profile` buys them, once for all analysts."""
     means: References = ()
     """Columns, as `visit.cost`, whose means are told to be bent where `max_rows` cuts people with other values."""
+
+
+class WorkloadSection(_Section):
+    """Statements that are bought as one: the first of them that is asked buys all, and all are free from then on."""
+
+    statements: Statements
+    """The file of the statements, with `;` between them."""
+    epsilon: Epsilon
+    """The price of all of them together. It may be above `statement.max_epsilon`."""
+    refresh: Refreshed = Field(default=None)
+    """How long they stand, in the place of what the `refresh` of their tables says; then they are bought as a whole
+    again. Without it, as long as any answer about their tables."""
+    analysts: Names | None = None
+    """Whose questions buy it. Without it, everybody's. What was bought is free for all analysts."""
 
 
 class ShareLifetimeSection(_Section):
@@ -428,6 +448,8 @@ class Policy(_Section):
     """Who may ask. Without it, anybody on the proxy's own machine."""
     owners: ByName[OwnerOfData] | None = None
     """Who may see in the console what was spent, by whom and on what. They ask nothing."""
+    workloads: ByName[WorkloadSection] | None = None
+    """Statements that are bought as one, such as those of a dashboard, by a name for each."""
     tables: ByName[TableSection]
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
@@ -462,6 +484,11 @@ class Policy(_Section):
         named = self._said_of(table)
         found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
         return None if found is None else replace(found, zone=self.clock.zone)
+
+    def standing(self, refresh: Refresh) -> Policy:
+        """The same policy, of which every answer stands so long."""
+        tables = {name: one.model_copy(update={"refresh": refresh}) for name, one in self.tables.items()}
+        return self.model_copy(update={"refresh": refresh, "tables": _freeze(tables)})
 
     def _said_of(self, table: str) -> TableSection | None:
         """What is declared of a table, by the database's name of it: ``analytics.visit`` may be said as ``visit``."""
@@ -525,6 +552,16 @@ class Policy(_Section):
             if table.files is not None
         }
 
+    @field_validator("workloads", mode="after")
+    @classmethod
+    def _have_analysts(cls, value: Mapping[str, WorkloadSection] | None, info: ValidationInfo) -> object:
+        known = info.data.get("analysts") or {}
+        for name, one in (value or {}).items():
+            unknown = [analyst for analyst in one.analysts or () if analyst not in known]
+            if unknown:
+                raise wrong(f"{name} names {unknown[0]}, who is none of the analysts: write {unknown[0]}: {{}} there")
+        return value
+
     @field_validator("statement", mode="before")
     @classmethod
     def _prices(cls, value: object, info: ValidationInfo) -> object:
@@ -567,6 +604,7 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "profile"): (ProfileSection, False),
     (Policy, "analysts"): (Analyst, True),
     (Policy, "owners"): (OwnerOfData, True),
+    (Policy, "workloads"): (WorkloadSection, True),
     (Policy, "tables"): (TableSection, True),
     (BudgetSection, "lifetime"): (LifetimeSection, False),
     (Analyst, "budget"): (AnalystSection, False),

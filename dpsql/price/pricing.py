@@ -135,7 +135,7 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        before = self._reuse.bought_at(prepared.program.plans) if self._is_usual(settings) else None
+        before = self._reuse.bought_at(prepared.program.plans) if self.is_usual(settings) else None
         whole = self._whole_price(prepared, epsilon, settings.stages) if before is None else before
         whole = whole.of_noise * part + whole.of_failure
         calibrations = self.calibrations(prepared, whole, kept=settings.reuse and before is None)
@@ -171,20 +171,22 @@ class Pricing:
     ) -> Mapping[str, Tile]:
         """The releases that are made of what was bought as one with them. Who asks for more than the usual accuracy
         buys it, and measurements that are to agree with others of the same statement are made to agree with these."""
-        if not self._is_usual(settings):
+        if not self.is_usual(settings):
             return {}
         alone = {family.measurements[0] for family in prepared.program.families if len(family.measurements) == 1}
         some = [one for place, one in enumerate(calibrations) if place in alone]
         found = {one.plan.identity: self._reuse.tile(one, turn, alone=shows_groups_alone(prepared)) for one in some}
         return {name: one for name, one in found.items() if one is not None}
 
-    def _is_usual(self, settings: Settings) -> bool:
+    def is_usual(self, settings: Settings) -> bool:
         """Whether nobody asks for more than the usual accuracy, nor for a fresh measurement."""
         usual = settings.epsilon <= self._opened.policy.statement.epsilon and settings.target_error is None
         return settings.reuse and settings.stages == 1 and usual
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
+        if self._opened.past:
+            return ()
         now, policy = self._opened.clock.read(), self._opened.policy
         standing = [plan for plan in again if not self._opened.closed(plan, now)]
         found = {table: policy.refresh_of(table) for plan in standing for table in plan.tables}

@@ -6,7 +6,7 @@ from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import UNKNOWN, Cell, bar, cell, down, items_of, list_cell, places, up
 from dpsql.releases.rank_columns import RankColumns
-from dpsql.releases.store import BOUGHT_TOGETHER, BoughtTogether, Entry, ReleaseFacts, ReleaseStore
+from dpsql.releases.store import BOUGHT_TOGETHER, BoughtTogether, Entry, PastReleases, ReleaseFacts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable, ReportDraws
 from dpsql.releases.value_column import (
     ColumnarRows,
@@ -31,6 +31,7 @@ __all__ = [
     "Key",
     "Noise",
     "NoisyTable",
+    "PastReleases",
     "Rank",
     "RankColumns",
     "ReleaseFacts",

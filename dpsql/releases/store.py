@@ -144,6 +144,16 @@ class Entry:
     table: NoisyTable
 
 
+@dataclass(frozen=True, slots=True)
+class PastReleases:
+    """What releases stand under until another state of the data took its place: its latest release, and how many
+    charges the ledger had at its first and at its last one."""
+
+    number: int
+    first: int
+    last: int
+
+
 class RowsRead(Protocol):
     """Rows of a ``table`` that are in a release: those with times from ``begin`` to before ``end``, where these are
     known."""
@@ -221,6 +231,14 @@ class ReleaseStore:
     def together(self, data_version: str, scope: str) -> tuple[Entry, ...]:
         """What was bought as one under these declarations, the latest first."""
         return self._safely(lambda: self._together(data_version, scope)) or ()
+
+    def past(self, most: int) -> tuple[PastReleases, ...]:
+        """The latest states of the data under which there are releases, the latest first."""
+        return self._safely(lambda: self._past(most)) or ()
+
+    def version_at(self, tables: Collection[str], number: int) -> str | None:
+        """What releases that read just these tables stood under when a release was made."""
+        return self._safely(lambda: self._version_at(tables, number))
 
     def put(
         self,
@@ -335,6 +353,25 @@ class ReleaseStore:
         return tuple(
             Entry(number, facts, self._table(number)) for number, facts in known if facts and facts.scope == scope
         )
+
+    def _past(self, most: int) -> tuple[PastReleases, ...]:
+        rows = self._connection.execute(
+            "SELECT max(number), min(charges), max(charges) FROM release WHERE identity <> ?"
+            f" AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES}"
+            " GROUP BY data_version ORDER BY 1 DESC LIMIT ?",
+            (BOUGHT_TOGETHER, most),
+        )
+        return tuple(PastReleases(*row) for row in rows)
+
+    def _version_at(self, tables: Collection[str], number: int) -> str | None:
+        rows = self._connection.execute(
+            "SELECT data_version, (SELECT json_group_array(name) FROM"
+            " (SELECT name FROM reads WHERE reads.number = release.number ORDER BY name)) AS names"
+            f" FROM release WHERE number <= ? AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES}"
+            " AND names = json(?) ORDER BY number DESC LIMIT 1",
+            (number, json.dumps(sorted(tables), ensure_ascii=False)),
+        )
+        return next((version for version, _ in rows), None)
 
     def _insert(
         self,

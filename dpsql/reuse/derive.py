@@ -54,6 +54,8 @@ def drilled(entry: Entry, way: DrillDown, plan: Plan, cells: Collection[Key]) ->
     """The entry as a release of fewer rows: those of its cells that are among ``cells``, under the names that it would
     have as a release of what ``plan`` measures. None where a row of the wanted groups may be in none of its cells."""
     known, wanted = entry.facts.keys, [column.family for column in way.cells.keys]
+    if way.coarse:
+        return None
     added_up = set(known) - set(wanted)
     if not set(wanted) <= set(known) or not (entry.facts.exhaustive or added_up <= set(entry.facts.closed)):
         return None

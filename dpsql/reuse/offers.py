@@ -27,6 +27,9 @@ from rewriter.plan import DrillDown, Plan, Statistic
 MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
 
+MOST_WIDER = 3
+"""What was bought together is given for nothing while its error is at most so many times what the usual price buys."""
+
 _REMEMBERED = 64
 
 
@@ -55,8 +58,8 @@ class Reuse:
     def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Tile | None:
         """The release, made of those that were bought as one with it; None where none were.
 
-        Who bought them asked for this one as well, at the accuracy that it has; of others, only what is as accurate as
-        wanted is made of them. ``alone``: no number of the answer is made of several groups.
+        Who bought them asked for this one as well, at the accuracy that it has; of others, what is not much less
+        accurate than wanted is made of them. ``alone``: no number of the answer is made of several groups.
         """
         plan, opened = wanted.plan, self._opened
         statistic = only_statistic(plan)
@@ -101,8 +104,8 @@ class Reuse:
             found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
             if found is not None:
                 asked = {frozenset(keys) for keys in together.asked}
-                families = frozenset(one.family for one in (plan if way is None else way.cells).keys)
-                if families in asked or _variance(found.wanted) <= _variance(wanted):
+                families = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
+                if families in asked or _variance(found.wanted) <= MOST_WIDER**2 * _variance(wanted):
                     return found
         return None
 

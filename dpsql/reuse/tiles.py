@@ -113,7 +113,8 @@ class Lattice:
         return any(set(keys) <= set(one.keys) for one in self.members)
 
     @cached_property
-    def _measured(self) -> list[MeasuredMarginal]:
+    def measured(self) -> list[MeasuredMarginal]:
+        """All that was measured, cell by cell, with the variance of its noise."""
         found = []
         for one in self.members:
             attributes = tuple(sorted(self.places(one.keys)))
@@ -134,7 +135,7 @@ class Lattice:
         """The estimate of a marginal within a measured one."""
         attributes = tuple(sorted(self.places(keys)))
         if attributes not in self._known:
-            [self._known[attributes]] = combined(self.sizes, self._measured, [attributes])
+            [self._known[attributes]] = combined(self.sizes, self.measured, [attributes])
         return self._known[attributes]
 
     def law(self) -> type[Mechanism]:
@@ -213,10 +214,10 @@ def sums_of_cells(
     lattice: Lattice, plan: Plan, groups: Sequence[Key], way: DrillDown | None, cells: Sequence[Key]
 ) -> CellSums | None:
     """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
-    keys = tuple(one.family for one in (plan if way is None else way.cells).keys)
+    keys = tuple(one.family for one in plan.keys) if way is None else way.keys
     if not lattice.covers(keys) or len(set(keys)) != len(keys):
         return None
-    places = lattice.numbered(keys, groups if way is None else cells)
+    places = lattice.numbered(keys, groups if way is None else [way.cell(one) for one in cells])
     if places is None:
         return None
     of_groups: dict[Key, list[int]] = {key: [] for key in groups}

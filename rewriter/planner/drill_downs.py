@@ -13,7 +13,9 @@ may be left out of the rows, and asked of the cells instead, where
 What varies within a person, such as the department of a visit, is not left out: who is clipped over all departments
 counts with less in each of them than who is clipped in one.
 
-A FILTER that all aggregates share is such a condition, too.
+A FILTER that all aggregates share is such a condition, too. And a key that is computed of such columns
+(``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups is the sum of the cells whose columns
+give its value, where a unit has one row.
 """
 
 from __future__ import annotations
@@ -45,18 +47,20 @@ def may_be_drilled(query: Query) -> bool:
     """Whether it may have ways at all. A plan that has none need not keep its query alive for them."""
     aggregates = [one.within or one for one in query.aggregates]
     filtered = bool(aggregates) and all(one.condition is not None for one in aggregates)
-    return filtered or any(_separable(condition, query) for condition in query.filters)
+    return filtered or bool(_computed(query)) or any(_separable(condition, query) for condition in query.filters)
 
 
 def drill_downs(query: Query, named: Named, dialect: Dialect, planned: Named) -> Iterator[DrillDown]:
     """The ways to have a release from one over more rows; ``planned`` is the plan of another query."""
     known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
     sizes = range(len(known), 0, -1) if len(known) <= _MOST else (len(known), 1)
-    for size in sizes:
+    computed = _computed(query)
+    for size in (*sizes, 0) if computed else sizes:
         for places in combinations(known, size):
-            found = _drill_down(query, places, named, dialect, planned)
-            if found is not None:
-                yield found
+            for coarse in (computed, {}) if computed and size else (computed,):
+                found = _drill_down(query, places, coarse, named, dialect, planned)
+                if found is not None:
+                    yield found
 
 
 def without_filter(query: Query) -> Query | None:
@@ -110,6 +114,15 @@ def _separable(condition: Value, query: Query) -> bool:
     return set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
 
 
+def _computed(query: Query) -> dict[int, Mapping[Variable, exp.Expr]]:
+    """The places of keys that are computed of declared columns alone, with these, where a unit has one row."""
+    if not query.bound.unique:
+        return {}
+    found = {place: _columns(key.value.sql) for place, key in enumerate(query.keys)}
+    plain = {place for place, key in enumerate(query.keys) if isinstance(BEHIND.of(key.value.sql), Variable)}
+    return {place: columns for place, columns in found.items() if columns and place not in plain}
+
+
 def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:
     """The declared columns that a condition reads; none where it reads anything else."""
     found: dict[Variable, exp.Expr] = {}
@@ -127,34 +140,47 @@ def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:
 
 
 def _drill_down(
-    query: Query, places: Sequence[int], named: Named, dialect: Dialect, planned: Named
+    query: Query,
+    places: Sequence[int],
+    coarse: Mapping[int, Mapping[Variable, exp.Expr]],
+    named: Named,
+    dialect: Dialect,
+    planned: Named,
 ) -> DrillDown | None:
     left_out = [query.filters[place] for place in places]
     columns: dict[Variable, exp.Expr] = {}
-    for condition in left_out:
-        columns |= _columns(condition.sql)
-    keys = (*query.keys, *(_key(variable, node) for variable, node in columns.items()))
+    for behind in (*(_columns(condition.sql) for condition in left_out), *coarse.values()):
+        columns |= behind
+    plain = [key for place, key in enumerate(query.keys) if place not in coarse]
+    keys = (*plain, *(_key(variable, node) for variable, node in columns.items()))
     try:
         public = key_set(keys, query.filters, dialect).public
     except Refused:
         return None
-    of_conditions = slice(len(query.keys), None)
-    if public is None or not all(public.closed[of_conditions]):
+    if public is None or not all(public.closed[len(plain) :]):
         return None
     kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
     wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
     plan = named(wider)
-    families = key_families(replace(wider, keys=keys), dialect)
+    every = (*query.keys, *keys[len(plain) :])
+    families = key_families(replace(wider, keys=every), dialect)
     listed = [
-        KeyColumn(key_name(place), key.value.type, key.text, family)
-        for place, (key, family) in enumerate(zip(keys, families, strict=True))
+        KeyColumn(f"c{place}", key.value.type, key.text, family)
+        for place, (key, family) in enumerate(zip(every, families, strict=True))
     ]
-    at = {variable: key_name(len(query.keys) + place) for place, variable in enumerate(columns)}
+    at = {variable: key_name(len(plain) + place) for place, variable in enumerate(columns)}
+    own = iter(map(key_name, range(len(keys))))
+    shown = [
+        _over_keys(dialect.spelt(key.value.sql), at) if place in coarse else exp.column(next(own))
+        for place, key in enumerate(every)
+    ]
     tests = [_over_keys(dialect.spelt(one.sql), at) for one in left_out]
-    cells = exp.Select(expressions=[exp.column(one.name) for one in listed]).from_(
+    named_columns = [exp.alias_(one, column.name) for one, column in zip(shown, listed, strict=True)]
+    cells = exp.Select(expressions=named_columns).from_(
         exp.Subquery(this=public.sql.copy(), alias=exp.TableAlias(this=exp.to_identifier("cells"))), copy=False
     )
-    cells.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    if tests:
+        cells.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
     statistics = {one.name: one.family for one in plan.statistics if one.family}
     listing = Plan(dialect.sql(cells), dialect.name, tuple(listed), (), (), None, public.cells)
 
@@ -167,7 +193,7 @@ def _drill_down(
         except Refused:
             return None
 
-    return DrillDown(statistics, len(query.keys), listing, whole)
+    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse))
 
 
 def _key(variable: Variable, node: exp.Expr) -> Key:
@@ -197,6 +223,8 @@ def _over_keys(node: exp.Expr, at: Mapping[Variable, str]) -> exp.Expr:
 
 def _without(rows: exp.Select, left_out: Sequence[Value]) -> exp.Select:
     """The rows, without conditions of their WHERE."""
+    if not left_out:
+        return rows
     wider, gone = rows.copy(), {part for one in left_out for part in conjuncts(one.sql)}
     tests = [part.copy() for part in conjuncts(rows.args["where"].this) if part not in gone]
     wider.set("where", exp.Where(this=exp.and_(*tests, copy=False)) if tests else None)

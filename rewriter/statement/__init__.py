@@ -14,6 +14,7 @@ from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.interval_columns import Shown, without_ends
+from rewriter.statement.lexer import Lexeme, lexemes, pieces
 from rewriter.statement.literal_logic import decided, known
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
@@ -53,6 +54,7 @@ __all__ = [
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
+    "Lexeme",
     "Parameters",
     "Select",
     "SetSetting",
@@ -78,12 +80,14 @@ __all__ = [
     "is_star",
     "is_window_function",
     "known",
+    "lexemes",
     "listed_items",
     "nodes_of",
     "number_of",
     "only",
     "output_name",
     "parse",
+    "pieces",
     "plain_blocks",
     "plain_buckets",
     "plain_conditions",

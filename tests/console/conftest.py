@@ -55,7 +55,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     text = text.replace(
         "# A table or", f"owners:\n  {OWNER[0]}: {{password: '{make_verifier(OWNER[1])}'}}\n# A table or"
     )
-    path.write_text(text)
+    path.write_text(text.replace("max_epsilon: 1}", "max_epsilon: 1, stale: allow}"))
     shutil.rmtree(folder / "nothing", ignore_errors=True)
     command = [
         sys.executable,

@@ -333,3 +333,13 @@ def test_the_guide_shows_its_pictures(console: Watched) -> None:
         reply = browser.get(picture)
     assert reply.headers["content-type"] == "image/png"
     assert reply.content.startswith(b"\x89PNG")
+
+
+def test_an_answer_of_older_numbers_is_marked(console: Watched) -> None:
+    """What is released for a small price, where the share does not reach for the larger one that is asked."""
+    smokers = "SELECT smoker, COUNT(*) AS n FROM patient WHERE birth_year > 1950 GROUP BY smoker"
+    with console.signed_in(("guest", "")) as browser:
+        assert 'class="stale"' not in asked(browser, "/answer", smokers, "0.05")
+        told = asked(browser, "/answer", smokers, "1")
+        assert re.search(r'<p class="stale" role="status">Stale: [^<]* released at \d{4}-', told)
+        assert "Free." in told

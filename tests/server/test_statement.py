@@ -22,8 +22,8 @@ from dpsql.server.session.statements import (
     TransactionStatement,
     statements,
 )
-from dpsql.server.wire.lexer import lexemes, pieces
 from rewriter.refused import Refused
+from rewriter.statement.lexer import lexemes, pieces
 
 
 def kinds(text: str) -> list[object]:

@@ -111,12 +111,17 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
 
-    workload = commands.add_parser("workload", help="plan the statements of a file as one, and buy them")
+    workload = commands.add_parser("workload", help="plan statements of a file or of the policy as one, and buy them")
     _policy(workload)
-    workload.add_argument("file", type=Path, metavar="FILE.sql", help="SELECTs, with ; between them")
+    workload.add_argument(
+        "file", type=Path, metavar="FILE", help="SELECTs, with ; between them; or a name of workloads"
+    )
     workload.add_argument("--analyst", metavar="NAME", help="who buys, where the policy names several")
     workload.add_argument("--epsilon", metavar="E", help="the price of all of it; by itself that of one statement")
     workload.add_argument("--buy", action="store_true", help="charge for it, measure it, and keep it")
+    workload.add_argument(
+        "--marginals", type=Path, metavar="OUT.parquet", help="write the tables that were measured together"
+    )
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)
@@ -252,6 +257,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "workload": (
         "dpsql workload policy.yaml overview.sql --epsilon 0.5",
         "dpsql workload policy.yaml overview.sql --epsilon 0.5 --buy",
+        "dpsql workload policy.yaml overview",
     ),
     "serve": (
         "dpsql serve policy.yaml --console-port 8080",

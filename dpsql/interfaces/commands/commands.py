@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dpsql import __version__
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpsql.engines import Schema
-    from dpsql.policy import OwnerAnswers
+    from dpsql.policy import OwnerAnswers, Policy, Problem
     from dpsql.server.certificate import Certificate
     from dpsql.server.start import Beside, Listening
 
@@ -158,6 +159,8 @@ def _check(options: argparse.Namespace) -> int:
         finally:
             engine.close()
         found = [*ledger_problems(policy), *found]
+        if policy.workloads and not any(problem.severity == "error" for problem in found):
+            found += _workload_problems(policy)
     for problem in found:
         print(f"{problem.severity}: {problem}")
     errors = sum(problem.severity == "error" for problem in found)
@@ -170,6 +173,19 @@ def _check(options: argparse.Namespace) -> int:
     elif options.questions is not None and not options.data:
         raise DataError("questions are tried on the rows that are there", sqlstate="22023", hint="add --data")
     return FAILED if errors else DONE
+
+
+def _workload_problems(policy: Policy) -> list[Problem]:
+    """What is wrong with workloads, found without the policy's ledger, which may not be there yet."""
+    from dpsql.opened import compared, open_here
+    from dpsql.policy import Place
+    from dpsql.proxy import Proxy
+
+    with TemporaryDirectory(prefix="dpsql-check-") as folder:
+        ledger = Place.of("sqlite:check.ledger", Path(folder))
+        unpaid = policy.model_copy(update={"ledger": ledger, "releases": None})
+        with closing(Proxy.of(open_here(compared(unpaid)))) as proxy:
+            return list(proxy.declared.problems())
 
 
 def _audit(options: argparse.Namespace) -> int:
@@ -235,7 +251,8 @@ def _explain(options: argparse.Namespace) -> int:
 def _workload(options: argparse.Namespace) -> int:
     from dpsql.interfaces.commands.workload_command import workload
 
-    workload(options.policy, options.file, options.analyst, options.epsilon, _console(), buy=options.buy)
+    asked = (options.policy, options.file, options.analyst, options.epsilon, _console())
+    workload(*asked, buy=options.buy, marginals=options.marginals)
     return DONE
 
 

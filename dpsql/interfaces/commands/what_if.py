@@ -29,8 +29,8 @@ from dpsql.policy import BOUNDS, MostRows, Place, Policy, TableSection, Written,
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
 from dpsql.reply import Answer
-from dpsql.server.wire import pieces
 from rewriter.declared import Catalog
+from rewriter.front_door import pieces
 
 _EXACT = 10**7
 """A price at which the noise is far below the figures that are shown."""

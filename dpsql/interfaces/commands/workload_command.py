@@ -5,32 +5,39 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from rich.console import Console
 
+from dpsql.declared_workloads import DeclaredWorkload
 from dpsql.display import grid
 from dpsql.errors import DataError
 from dpsql.price_text import left_over, loss
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
-from dpsql.server.wire import pieces
 from dpsql.workload import WorkloadStatement
+from rewriter.front_door import pieces
 
 _LONGEST = 70
 
 
 def workload(
-    policy: Path, file: Path, analyst: str | None, epsilon: str | None, console: Console, *, buy: bool
+    policy: Path,
+    file: Path,
+    analyst: str | None,
+    epsilon: str | None,
+    console: Console,
+    *,
+    buy: bool,
+    marginals: Path | None = None,
 ) -> None:
-    """Plan the statements of a file, print what each is worth alone and together, and buy them if asked to."""
+    """Plan the statements of a file, or of a workload of the policy, print what each is worth alone and together, and
+    buy them if asked to."""
     price = None if epsilon is None else _price(epsilon)
-    try:
-        statements = [piece for _, piece, _ in pieces(file.read_text(encoding="utf-8"))]
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not UTF-8 text", sqlstate="22021") from None
     proxy = Proxy.open(policy)
     try:
         session = proxy.session(analyst)
-        plan, charged = session.buy(statements, price) if buy else (session.workload(statements, price), None)
+        wanted = _wanted(proxy, file, price)
+        plan, charged = session.buy(wanted, price) if buy else (session.workload(wanted, price), None)
         show(plan.statements, console)
         if charged is not None:
             told = f"Bought: {loss(charged)} was charged" if charged else "Bought before: nothing was charged"
@@ -39,10 +46,27 @@ def workload(
             console.print(f"The price of all: {loss(plan.loss)}. Nothing was charged: --buy buys it.", highlight=False)
         else:
             console.print("Bought before: every statement is free.", highlight=False)
+        if marginals is not None:
+            pq.write_table(proxy.marginals(wanted, plan), marginals)
+            console.print(f"What was measured together is in {marginals}.", highlight=False)
         left = session.budget() if buy else session.budget_after(plan.loss)
         console.print(f"Left{'' if buy else ' after it'}: {left_over(left)}", highlight=False)
     finally:
         proxy.close()
+
+
+def _wanted(proxy: Proxy, file: Path, price: Fraction | None) -> list[str] | DeclaredWorkload:
+    declared = proxy.declared.named(str(file))
+    if declared is not None:
+        if price is not None:
+            raise DataError(
+                f"{declared.what} has its price in the policy", sqlstate="22023", hint="leave --epsilon out"
+            )
+        return declared
+    try:
+        return [piece for _, piece, _ in pieces(file.read_text(encoding="utf-8"))]
+    except UnicodeDecodeError:
+        raise DataError(f"{file} is not UTF-8 text", sqlstate="22021") from None
 
 
 def show(statements: tuple[WorkloadStatement, ...], console: Console) -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Protocol
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.server.wire import Lexeme, lexemes
+from rewriter.front_door import Lexeme, lexemes
 
 _LEXEMES = 5_000
 """Of a text that are looked at to recognise it again."""

@@ -17,9 +17,8 @@ from dpsql.proxy import Proxy
 from dpsql.server.session.plain_columns import plain_columns
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
-from dpsql.server.wire import lexemes
 from rewriter.declared import Column, Scalar
-from rewriter.front_door import Select, parse
+from rewriter.front_door import Select, lexemes, parse
 from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
 
 MAX_PARAMETERS = 1000

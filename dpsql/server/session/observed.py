@@ -32,7 +32,8 @@ from dpsql.server.session.outcome import Outcome as Reply
 from dpsql.server.session.portals import Portal, PreparedStatement, spread
 from dpsql.server.session.route import Route
 from dpsql.server.session.session import WireSession
-from dpsql.server.wire import Field, pieces
+from dpsql.server.wire import Field
+from rewriter.front_door import pieces
 
 _QUICK = (sql.TransactionStatement, sql.Deallocate, sql.CloseCursor, sql.Discard, sql.Nothing, NoneType)
 """What a client says to tidy up; it needs no turn."""

@@ -13,9 +13,8 @@ from enum import Enum, StrEnum
 
 from sqlglot import exp
 
-from dpsql.server.wire import lexemes
 from rewriter.declared import Catalog
-from rewriter.front_door import MAX_BYTES, folded
+from rewriter.front_door import MAX_BYTES, folded, lexemes
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, Refused
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from dpsql.server.wire import Lexeme, pieces
-from rewriter.front_door import MAX_BYTES
+from rewriter.front_door import MAX_BYTES, Lexeme, pieces
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, SYNTAX, TOO_COMPLEX, Refused
 
 MAX_STATEMENTS = 100

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dpsql.errors import error
-from dpsql.server.wire import lexemes
 from dpsql.settings import Settings
 from rewriter.declared import DEFAULT_SCHEMAS, Catalog
+from rewriter.front_door import lexemes
 
 STATUS: Mapping[str, str] = {
     "server_encoding": "UTF8",

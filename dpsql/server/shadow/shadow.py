@@ -22,8 +22,8 @@ from dpsql.server.shadow.pool import ALL, Pool, ShadowConnection, ShadowDeadline
 from dpsql.server.shadow.rights import SERVER_SETTINGS, check_role, harden, verify
 from dpsql.server.shadow.shadow_rows import ShadowAnswer, ShadowDescription, columns_of, merged
 from dpsql.server.shadow.shadow_schema import quoted, schemas, statements, tables
-from dpsql.server.wire import lexemes
 from rewriter.declared import Catalog
+from rewriter.front_door import lexemes
 
 LONGEST = 10.0
 """Seconds that a catalog query may take."""

@@ -1,7 +1,6 @@
 """PostgreSQL's messages, types and encodings: bytes, no sockets."""
 
 from dpsql.server.wire.copy import options
-from dpsql.server.wire.lexer import Lexeme, lexemes, pieces
 from dpsql.server.wire.messages import Field, error
 from dpsql.server.wire.row_encoding import AnswerRows, Formats, ReleasedRows, ShadowRows
 from dpsql.server.wire.scram import ITERATIONS, ScramServer, Verifier, make_verifier
@@ -12,7 +11,6 @@ __all__ = [
     "AnswerRows",
     "Field",
     "Formats",
-    "Lexeme",
     "ReleasedRows",
     "ScramServer",
     "ShadowRows",
@@ -23,9 +21,7 @@ __all__ = [
     "decode_parameter",
     "error",
     "field",
-    "lexemes",
     "make_verifier",
     "options",
-    "pieces",
     "wire_type",
 ]

@@ -1,4 +1,4 @@
-"""A client's text, cut into lexemes as PostgreSQL's scanner cuts it: enough to find where statements end.
+"""A text, cut into lexemes as PostgreSQL's scanner cuts it: enough to find where statements end.
 
 Guarantee: total. What is not closed reaches to the end of the text; what the parser then makes of a piece is its own
 affair, and it refuses a piece that it takes for two statements.
