@@ -62,7 +62,7 @@ def explained(
         unseen=tuple(dict.fromkeys(chain.from_iterable(one.unseen for one in (*before, last)))),
         render=_rendered,
         draw=_drawn,
-        advise=partial(_better, answering, prepared, settings, price, planned),
+        advise=cache(partial(_better, answering, prepared, settings, price, planned)),
     )
 
 

@@ -112,7 +112,8 @@ class Better:
     """What would make an answer more accurate: a line to write, and the errors that the columns would have then.
 
     ``less`` is the part of each column's error that goes: what a bound takes away is what comes from it. With coarser
-    groups one of them has ``larger`` times as many rows, and what goes is of the error beside a number.
+    groups one of them has ``larger`` times as many rows, and what goes is of the error beside a number. A change of
+    ``all_keys`` bounds people in the groups of every statement: the error of one says nothing of what others lose.
     """
 
     change: str
@@ -121,6 +122,7 @@ class Better:
     price: Fraction = Fraction(1)
     less: tuple[float | None, ...] = ()
     larger: float = 1.0
+    all_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,12 @@ class Explanation:
     @property
     def better(self) -> tuple[Better, ...]:
         """What would make the answer more accurate: by the analyst first, then by the owner."""
-        return self.advise()
+        return tuple(one for one in self.advise() if not one.all_keys)
+
+    @property
+    def to_weigh(self) -> tuple[Better, ...]:
+        """What would make this answer more accurate and is no advice: other questions may lose more by it."""
+        return tuple(one for one in self.advise() if one.all_keys)
 
     @property
     def errors(self) -> tuple[float | tuple[float | None, ...] | None, ...]:

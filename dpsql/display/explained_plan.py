@@ -34,6 +34,7 @@ def explanation(told: Explanation, *, sql: bool = True) -> Group:
     if told.better:
         parts += [*_better(told), Text("")]
     parts += [Text(f"Note: {notice}.") for notice in told.notices]
+    parts += [Text(f"Note: {_to_weigh(one)}.") for one in told.to_weigh]
     if sql:
         parts += [Text(""), *_computed(told)]
     return Group(*parts)
@@ -92,6 +93,11 @@ def _better(told: Explanation) -> Iterator[RenderableType]:
         yield Text("Larger groups count more: what they take away is of the error beside a number.")
     if any(one.by_owner for one in told.better):
         yield Text("A tighter bound cuts more off: it is for people whose rows or values are beyond it seldom.")
+
+
+def _to_weigh(one: Better) -> str:
+    """A bound whose gain is told to the owner beside what it does to all keys, and nowhere else."""
+    return f"whether {one.change} is worth it hangs on questions by other keys: see dpsql check POLICY --data"
 
 
 def _at_price(one: Better) -> str:

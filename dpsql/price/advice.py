@@ -30,6 +30,7 @@ _NODES, _FEWEST = 1_500, 75
 """Nodes of syntax trees that are planned for the sake of suggestions, and as how many the shortest statement counts."""
 _CHARACTERS = 15_000
 """Characters of SQL that are planned for the sake of suggestions."""
+_OF_ALL_KEYS = "max_rows_per_group"
 
 
 def trials(planned: int, tree: Callable[[], exp.Query]) -> int:
@@ -53,14 +54,17 @@ def suggestions(
     errors_under: Callable[[Catalog], Errors],
     most: int,
 ) -> tuple[Better, ...]:
-    """What the owner could change in the policy's ``tables``, the best first; of the ``most`` that are tried."""
+    """What the owner could change in the policy's ``tables``, the best first; of the ``most`` that are tried.
+
+    A bound on rows in a group comes last. It is one for all keys, and whether others lose by it follows from rows.
+    """
     found = []
     for change, changed in islice(_changes(statement, catalog, tables), most):
         errors = errors_under(changed)
         if _gain(now, errors) <= _WORTH:
-            found.append(Better(change, errors, by_owner=True))
+            found.append(Better(change, errors, by_owner=True, all_keys=_OF_ALL_KEYS in change))
     found.sort(key=lambda one: _gain(now, one.errors))
-    return tuple(found[:MOST])
+    return (*[one for one in found if not one.all_keys][:MOST], *(one for one in found if one.all_keys))
 
 
 def coarser(
@@ -163,7 +167,7 @@ def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
         fewer = (table.max_rows + 1) // 2
         yield f"max_rows: {fewer}, not {table.max_rows}", replace(table, max_rows=fewer)
         if table.max_rows > 2 and (table.max_rows_per_group or table.max_rows) > 2:
-            yield "max_rows_per_group: 2", replace(table, max_rows_per_group=2)
+            yield f"{_OF_ALL_KEYS}: 2", replace(table, max_rows_per_group=2)
 
 
 def _of_column(column: Column) -> Iterator[tuple[str, Column]]:

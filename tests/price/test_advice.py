@@ -44,7 +44,8 @@ def by_change(better: tuple[Better, ...]) -> dict[str, Better]:
 
 
 def test_what_is_suggested_comes_out_when_it_is_done(folder: Path, proxy: Proxy) -> None:
-    told = by_change(proxy.session("ana").explain(SUM).better)
+    explained = proxy.session("ana").explain(SUM)
+    told = by_change((*explained.better, *explained.to_weigh))
     policy = (folder / "policy.yaml").read_text()
     for change, old, new in (
         ("visit: max_rows: 12, not 24", "max_rows: 24", "max_rows: 12"),
@@ -56,6 +57,20 @@ def test_what_is_suggested_comes_out_when_it_is_done(folder: Path, proxy: Proxy)
         assert other.session("ana").explain(SUM).expected == told[change].errors
         assert told[change].by_owner
         other.close()
+
+
+def test_a_bound_that_other_keys_may_lose_by_is_no_advice(proxy: Proxy) -> None:
+    """What it does to them follows from rows, which no explanation reads: the owner sees it in check --data."""
+    for sql in (SUM, "SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit GROUP BY 1"):
+        told = proxy.session("ana").explain(sql)
+        assert any(one.by_owner for one in told.better)
+        assert not any("per_group" in one.change for one in told.better)
+        assert [one.change for one in told.to_weigh] == ["visit: max_rows_per_group: 2"]
+        (line,) = [line for line in str(told).splitlines() if "per_group" in line]
+        assert line.startswith(
+            "Note: whether visit: max_rows_per_group: 2 is worth it hangs on questions by other keys"
+        )
+        assert "per_group" not in told.json
 
 
 def test_an_analyst_may_pay_more(proxy: Proxy) -> None:

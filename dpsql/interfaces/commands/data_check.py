@@ -177,7 +177,7 @@ class _Checked:
                 told = self._session().explain(grouped.sql)
             except Error:
                 continue
-            for one in told.better:
+            for one in (*told.better, *told.to_weigh):
                 pairs = zip(told.expected, one.errors, strict=True)
                 times = [now / then for now, then in pairs if now is not None and then]
                 if one.by_owner and times:
