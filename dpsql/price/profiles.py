@@ -62,12 +62,13 @@ class Profiles:
 
     def lacking(self) -> list[TableProfile]:
         """The profiles that are not bought, or not since the data changed."""
-        return [self._profile(name) for name in self.tables if self.find(name) is None]
+        return [self._profile(name) for name in self.tables if self._released(name) is None]
 
     def find(self, table: str) -> RowsProfile | None:
         """The released profile of a table, or None: a matter of what was released, and free."""
-        if table not in self.tables:
-            return None
+        return self._released(table) if table in self.tables else None
+
+    def _released(self, table: str) -> RowsProfile | None:
         profile = self._profile(table)
         found = [
             self._opened.store.get(one.plan.identity, self._opened.version(one.plan), one.hidden_by)

@@ -26,8 +26,9 @@ from tests.audit import marks
 from tests.audit.open_tables import declared
 from tests.audit.planted import BUGS, Planted, planting
 from tests.audit.policies import LEDGERS
+from tests.audit.profile_purchases import PURCHASES, ProfilePurchase
 from tests.audit.report import show, tell
-from tests.audit.scenario import Scenario, ask
+from tests.audit.scenario import Asked, Scenario, ask
 from tests.audit.scenarios import SCENARIOS
 from tests.audit.shapes import shapes
 from tests.audit.worlds import CELLS, Worlds, write_duckdb, write_postgres
@@ -36,6 +37,8 @@ ERROR = 0.001
 SAMPLES = 8000
 QUICK = 3000
 CHOSEN_ON = 0.3
+OF_PURCHASES = 5
+"""A purchase of a profile reads a table for each sample: so many times fewer are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,11 @@ class Result:
 def audited(scenario: Scenario, served: Served, worlds: Worlds, samples: int, error: float) -> Result:
     """The bound that one scenario shows, beside what the ledger was charged."""
     start = time.perf_counter()
-    asked = ask(scenario, served, worlds, -(-samples // CELLS))
+    return judged(scenario.name, ask(scenario, served, worlds, -(-samples // CELLS)), error, start)
+
+
+def judged(name: str, asked: Asked, error: float, start: float) -> Result:
+    """The bound that samples show, of an event that was chosen on a part of them and is tested on the others."""
     size = len(asked.samples)
     order = np.array(random.SystemRandom().sample(range(size), size))
     train, test = order[: int(CHOSEN_ON * size)], order[int(CHOSEN_ON * size) :]
@@ -65,9 +72,7 @@ def audited(scenario: Scenario, served: Served, worlds: Worlds, samples: int, er
     bound = event.bound(asked.samples[test], error)
     what = str(event) if asked.alike else "worlds are charged differently"
     passed = bound <= event.at[0] and asked.alike and asked.claim != ChargedLoss()
-    return Result(
-        scenario.name, "scenario", str(asked.claim), *event.at, bound, size, passed, time.perf_counter() - start, what
-    )
+    return Result(name, "scenario", str(asked.claim), *event.at, bound, size, passed, time.perf_counter() - start, what)
 
 
 def marked(name: str, check: Callable[[], Iterator[str]]) -> Result:
@@ -108,6 +113,23 @@ class Programme:
             if name.endswith(" 0"):
                 for mark in self.marks if ledger in ("pure", "zcdp") else ():
                     tell(self.mark(mark, served, f"{mark}, {ledger}"))
+
+    def purchase(self, purchase: ProfilePurchase, samples: int, bug: str = "") -> Result:
+        """What an owner buys, in this process; a bug that is planted in it and seen passes."""
+        start = time.perf_counter()
+        result = judged(purchase.name, purchase.ask(self.folder, samples, bug), self.error, start)
+        if not bug:
+            return result
+        what = f"{purchase.name}: {result.what}"
+        return replace(result, name=bug, kind="bug", passed=not result.passed, what=what)
+
+    def purchases(self, chosen: Sequence[ProfilePurchase], bugs: Sequence[str], tell: Callable[[Result], None]) -> None:
+        """One after the other: a bug is planted in all of this process, in which nothing else is served."""
+        for one in chosen:
+            tell(self.purchase(one, self.samples // OF_PURCHASES))
+        for bug in bugs:
+            seen_by = next(one for one in PURCHASES if one.name == BUGS[bug].seen_by)
+            tell(self.purchase(seen_by, self.bug_samples * BUGS[bug].times // OF_PURCHASES, bug))
 
     def marks_of(self, scenario: Scenario, served: Served) -> Iterator[str]:
         selected = scenario.one_by_one or not scenario.ordered or scenario.chosen_groups
@@ -176,7 +198,7 @@ def programme(
     with tempfile.TemporaryDirectory(dir=memory) as name:
         folder = Path(name)
         database = write_duckdb(worlds, folder / "worlds.duckdb") if engine == "duckdb" else write_postgres(worlds)
-        each = ERROR / max(len(chosen) + len(bugs), 1) if error is None else error
+        each = ERROR / max(len(chosen) + len(PURCHASES) + len(bugs), 1) if error is None else error
         yield Programme(folder, worlds, database, samples, each, marks, bug_samples)
 
 
@@ -191,8 +213,10 @@ def run(
     error: float | None = None,
     marks: Sequence[str] | None = None,
     bug_samples: int | None = None,
+    purchases: Sequence[ProfilePurchase] = (),
 ) -> list[Result]:
-    """Audit scenarios, and look for planted bugs. ``error`` is that of one bound; ``marks`` are all unless given."""
+    """Audit scenarios and ``purchases``, and look for planted bugs. ``error`` is that of one bound; ``marks`` are all
+    unless given."""
     results: list[Result] = []
 
     def keep(result: Result) -> None:
@@ -209,8 +233,11 @@ def run(
             parts = min(jobs, len(mine)) if ledger == "pure" else min(1, len(mine))
             for part in range(parts):
                 tasks.append(pool.submit(one.scenarios, ledger, mine[part::parts], f"{ledger} {part}", keep))
-        if bugs:
-            tasks.append(pool.submit(one.bugs, bugs, keep))
+        of_purchases = [bug for bug in bugs if BUGS[bug].seen_by in {each.name for each in PURCHASES}]
+        if served := [bug for bug in bugs if bug not in of_purchases]:
+            tasks.append(pool.submit(one.bugs, served, keep))
+        if purchases or of_purchases:
+            tasks.append(pool.submit(one.purchases, purchases, of_purchases, keep))
         for task in tasks:
             task.result()
     return results
@@ -228,6 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Result]:
     given = parser.parse_args(arguments)
     wanted = given.scenarios
     chosen = [one for one in SCENARIOS if not wanted or any(word in one.name for word in wanted)]
+    purchases = [one for one in PURCHASES if not wanted or any(word in one.name for word in wanted)]
     bugs = [name for name in BUGS if not wanted or any(word in name for word in wanted)]
     if given.quick and not wanted:
         bugs = [name for name in BUGS if name in QUICK_BUGS]
@@ -241,8 +269,18 @@ def main(arguments: Sequence[str] | None = None) -> list[Result]:
         if engine == "postgres" and given.engine == "both" and not wanted:
             few = [] if given.quick else [one for one in chosen if one.name in ON_POSTGRES]
         planted = bugs if engine == "duckdb" else []
-        if few or planted:
-            found = run(few, planted, samples=samples, engine=engine, tell=tell, jobs=given.jobs, bug_samples=most)
+        bought = purchases if engine == "duckdb" else []
+        if few or planted or bought:
+            found = run(
+                few,
+                planted,
+                samples=samples,
+                engine=engine,
+                tell=tell,
+                jobs=given.jobs,
+                bug_samples=most,
+                purchases=bought,
+            )
             results += (
                 [replace(one, name=f"{one.name}, PostgreSQL") for one in found] if engine == "postgres" else found
             )

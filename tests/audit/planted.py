@@ -34,6 +34,7 @@ from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Quantile
 from dpsql.mechanisms.sampling.sampler import Sampler
 from dpsql.mechanisms.threshold import Threshold
+from dpsql.price.profiles import TableProfile
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from dpsql.server.door import Door
@@ -113,6 +114,11 @@ def _half_is_charged(patch: Patch) -> None:
         return honest(self, analyst, half, *more)
 
     patch.setattr(Ledger, "charge", charge)
+
+
+def _half_a_profile_is_charged(patch: Patch) -> None:
+    """The people in bins are paid for, and the rows beyond are not."""
+    patch.setattr(TableProfile, "loss", property(lambda self: self.calibrations[0].loss))
 
 
 def _one_draw_for_all(patch: Patch) -> None:
@@ -218,6 +224,8 @@ BUGS = {
     "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
     "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common", times=4),
     "half of the price is charged": Bug(_half_is_charged, "people"),
+    "half of a profile is charged": Bug(_half_a_profile_is_charged, "the profile of a table"),
+    "half of a profile is charged, ρ": Bug(_half_a_profile_is_charged, "the profile of a table, ρ"),
     "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
     "empty groups left out": Bug(_only_people_with_rows, "people, alone"),
     "one draw for all groups": Bug(_one_draw_for_all, "noise"),

@@ -12,6 +12,7 @@ from dpsql.audit.lower_bounds import ChargedLoss, guessed, lower_chance, told_ap
 from dpsql.audit.telling_events import Samples, choose
 from tests.audit.audit import audited, main, programme
 from tests.audit.planted import planting
+from tests.audit.profile_purchases import PURCHASES
 from tests.audit.scenario import Scenario
 from tests.audit.scenarios import SCENARIOS
 
@@ -39,6 +40,15 @@ def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not(tmp_
                 assert list(one.marks_of(scenario, served)) == []
             assert one.mark("noise", served, "noise").passed
         found = one.bug(planted, bug, "bug")
+        assert found.passed
+        assert found.bound > 1
+
+
+@pytest.mark.campaign
+def test_a_profile_stays_below_its_claim_and_half_a_charge_for_it_does_not() -> None:
+    with programme((), [], 800, "duckdb", _ERROR, (), 800) as one:
+        assert one.purchase(PURCHASES[0], 400).passed
+        found = one.purchase(PURCHASES[0], 1200, "half of a profile is charged")
         assert found.passed
         assert found.bound > 1
 
