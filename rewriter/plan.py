@@ -466,7 +466,8 @@ class Plan:
     rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks``
     are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
-    person count; "" where nothing is cut, or something else says so.
+    person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
+    tables, whose means are among the outputs.
     """
 
     sql: str
@@ -494,6 +495,7 @@ class Plan:
     until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
+    averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

@@ -163,6 +163,7 @@ FACTS: Sequence[ProvedFact] = (
             "rewriter.per_person.person_rows:of_units",
             "rewriter.planner.bound_histogram:bin_of",
             "rewriter.planner.bound_histogram:histograms",
+            "rewriter.planner.rows_profile:means_query",
             "rewriter.planner.rows_profile:profile_queries",
             "rewriter.planner.rows_profile:profile_queries.over_people",
             "rewriter.bound.ranks:_once_in_each_group",

@@ -49,6 +49,7 @@ def problems(
         *_database(policy, concerns, found),
         *_budget(policy, people),
         *_statement(policy),
+        *_means(policy, found.catalog),
         *_analysts(policy),
         *_tables(policy, schema, found),
         *hints(policy, schema, found, referring),
@@ -126,6 +127,22 @@ def _statement(policy: Policy) -> Iterator[Problem]:
     elif not budget.delta:
         text = f"{budget.accounting} accounting has no delta: GROUP BY without declared values is refused"
         yield Problem("budget.delta", text, "info")
+
+
+def _means(policy: Policy, catalog: Catalog) -> Iterator[Problem]:
+    """Means of a profile that are told of nothing: of what is not there, has no range, or is cut by no max_rows."""
+    for name, column in () if policy.profile is None else policy.profile.means:
+        table = next((one for key, one in catalog.tables.items() if key.lower() == name.lower()), None)
+        known = {} if table is None else {key.lower(): one for key, one in table.columns.items()}
+        found = known.get(column.lower())
+        if table is None or found is None:
+            yield Problem("profile.means", f"there is no column {name}.{column}", "error")
+        elif table.public or table.max_rows is None or table.spans is not None:
+            yield Problem(
+                "profile.means", f"{name} has no max_rows for all rows of a person: no mean is told", "warning"
+            )
+        elif found.range is None or not found.type.numeric:
+            yield Problem("profile.means", f"{name}.{column} is no number with a range: no mean is told", "warning")
 
 
 _FEW_STATEMENTS = 10

@@ -500,6 +500,16 @@ def reference(value: object) -> tuple[str, str]:
     return table, column
 
 
+def references(value: object) -> tuple[tuple[str, str], ...]:
+    """Columns of tables, each once.
+
+    >>> references(["visit.cost"])
+    (('visit', 'cost'),)
+    """
+    items = value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(reference(item) for item in items))
+
+
 def unit(value: object) -> tuple[str, str] | None:
     """The privacy unit: the key column of the people, or None for ``row``."""
     if isinstance(value, str) and value.strip() == "row":

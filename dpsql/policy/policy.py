@@ -72,6 +72,7 @@ Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
+References = Annotated[tuple[tuple[str, str], ...], BeforeValidator(fields.references)]
 Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
 Database = Annotated[Place, BeforeValidator(fields.place(*(kind.address for kind in ENGINES.values())))]
 Releases = Annotated[Place, BeforeValidator(fields.place(SQLITE))]
@@ -187,7 +188,9 @@ class ProfileSection(_Section):
     """The profile of each table with a `max_rows`: how many rows people have, so that notices say what is cut off."""
 
     epsilon: Epsilon
-    """The price of the profile of one table. `dpsql profile` buys it, once for all analysts."""
+    """The price of the profile of one table, and of one mean. `dpsql profile` buys them, once for all analysts."""
+    means: References = ()
+    """Columns, as `visit.cost`, whose means are told to be bent where `max_rows` cuts people with other values."""
 
 
 class ShareLifetimeSection(_Section):

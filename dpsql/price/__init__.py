@@ -4,7 +4,7 @@ from dpsql.price.advice import beside_now, coarser, suggestions, trials
 from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices, shows_groups_alone
-from dpsql.price.profiles import BUYER, Profiles, TableProfile, loss_of
+from dpsql.price.profiles import BUYER, Profiles, WantedProfile, loss_of
 
 __all__ = [
     "BUYER",
@@ -13,7 +13,7 @@ __all__ = [
     "Pricing",
     "Profiles",
     "Settled",
-    "TableProfile",
+    "WantedProfile",
     "beside_now",
     "coarser",
     "error_notes",

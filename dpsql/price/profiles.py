@@ -1,8 +1,9 @@
-"""The profiles of tables: what they cost, whether they are bought, and what they tell.
+"""The profiles of tables and of means: what they cost, whether they are bought, and what they tell.
 
-A profile is two releases like any other, planned by :mod:`rewriter.planner.rows_profile`, calibrated, charged, and kept
-in the store, beside the ledger that paid for them, under the data version and the period of ``refresh`` that they were
-read in. The owner buys it with ``dpsql profile``; a statement of an analyst reads it where it is, and never buys it.
+A profile is one or two releases like any other, planned by :mod:`rewriter.planner.rows_profile`, calibrated, charged,
+and kept in the store, beside the ledger that paid for them, under the data version and the period of ``refresh`` that
+they were read in. The owner buys it with ``dpsql profile``; a statement of an analyst reads it where it is, and never
+buys it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
-from dpsql.inference.estimates import RowsProfile
+from dpsql.inference.estimates import MeansProfile, RowsProfile
 from dpsql.ledger import Due
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.price.learn_bounds import rounded_down
-from rewriter.front_door import ProfilePlans, profile_plans, profiled_tables
+from dpsql.releases import NoisyTable
+from rewriter.front_door import (
+    MeansPlan,
+    ProfilePlans,
+    means_plan,
+    profile_plans,
+    profiled_columns,
+    profiled_tables,
+)
 from rewriter.plan import Plan
 
 BUYER = "(owner)"
@@ -26,11 +36,11 @@ BUYER = "(owner)"
 
 
 @dataclass(frozen=True, slots=True)
-class TableProfile:
-    """The profile of a table as it is bought: the plans, and how each is measured."""
+class WantedProfile:
+    """A profile as it is bought: the plans, and how each is measured."""
 
-    plans: ProfilePlans
-    calibrations: tuple[Calibration, Calibration]
+    plans: ProfilePlans | MeansPlan
+    calibrations: tuple[Calibration, ...]
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -38,7 +48,7 @@ class TableProfile:
 
     @property
     def due(self) -> Due:
-        return Due(self.loss, f"profile of {self.plans.table}", (self.plans.table,))
+        return Due(self.loss, f"profile of {self.plans.name}", (self.plans.table,))
 
 
 class Profiles:
@@ -46,11 +56,11 @@ class Profiles:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._known: Memory[tuple[str, int], TableProfile] = opened.memories.memory("profiles of tables", 1024)
+        self._known: Memory[tuple[str, str, int], WantedProfile] = opened.memories.memory("profiles of tables", 1024)
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The price of each table's profile; None: the policy asks for none."""
+        """The price of each profile; None: the policy asks for none."""
         section = self._opened.policy.profile
         return None if section is None else section.epsilon
 
@@ -60,42 +70,72 @@ class Profiles:
         opened = self._opened
         return () if self.epsilon is None else profiled_tables(opened.catalog, opened.engine.dialect)
 
-    def lacking(self) -> list[TableProfile]:
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns whose means have a profile, with their tables, bought or not."""
+        opened, section = self._opened, self._opened.policy.profile
+        if section is None or not section.means:
+            return ()
+        asked = {(table.lower(), column.lower()) for table, column in section.means}
+        known = profiled_columns(opened.catalog, opened.engine.dialect)
+        return tuple(one for one in known if (one[0].lower(), one[1].lower()) in asked)
+
+    def lacking(self) -> list[WantedProfile]:
         """The profiles that are not bought, or not since the data changed."""
-        return [self._profile(name) for name in self.tables if self._released(name) is None]
+        every = [*map(self._profile, self.tables), *(self._profile(*column) for column in self.columns)]
+        return [one for one in every if self._released(one) is None]
 
     def find(self, table: str) -> RowsProfile | None:
         """The released profile of a table, or None: a matter of what was released, and free."""
-        return self._released(table) if table in self.tables else None
-
-    def _released(self, table: str) -> RowsProfile | None:
+        if table not in self.tables:
+            return None
         profile = self._profile(table)
-        found = [
-            self._opened.store.get(one.plan.identity, self._opened.version(one.plan), one.hidden_by)
-            for one in profile.calibrations
-        ]
-        people, beyond = found
-        return None if people is None or beyond is None else RowsProfile.of(profile.plans, people, beyond)
+        found = self._released(profile)
+        return None if found is None else RowsProfile.of(cast("ProfilePlans", profile.plans), *found)
+
+    def find_means(self, table: str, column: str) -> MeansProfile | None:
+        """The released profile of a column's means, or None."""
+        if (table, column) not in self.columns:
+            return None
+        profile = self._profile(table, column)
+        found = self._released(profile)
+        return None if found is None else MeansProfile.of(cast("MeansPlan", profile.plans), *found)
 
     def notes(self, plans: Iterable[Plan]) -> tuple[str, ...]:
         """For notices: what the ``max_rows`` of these plans cut off, by the released profiles of their tables."""
-        names = dict.fromkeys(one.bounded_by for one in plans if one.bounded_by) if self.epsilon is not None else ()
-        found = (self.find(name) for name in names)
-        return tuple(said for one in found if one is not None and (said := one.notice))
+        if self.epsilon is None:
+            return ()
+        cut = [one for one in plans if one.bounded_by]
+        tables = {name: self.find(name) for name in dict.fromkeys(one.bounded_by for one in cut)}
+        means = dict.fromkeys(column for one in cut for column in one.averaged if column[0] == one.bounded_by)
+        said = [rows.notice for rows in tables.values() if rows is not None]
+        for table, column in means:
+            rows, found = tables[table], self.find_means(table, column)
+            said += [found.notice(rows)] if rows is not None and found is not None else []
+        return tuple(one for one in said if one)
 
-    def _profile(self, table: str) -> TableProfile:
-        most = self._opened.catalog.tables[table].max_rows or 0
-        return self._known.get((table, most), lambda: self._made(table))
-
-    def _made(self, table: str) -> TableProfile:
+    def _released(self, profile: WantedProfile) -> tuple[NoisyTable, ...] | None:
+        """The released tables of a profile, where all of them are there."""
         opened = self._opened
-        plans = profile_plans(table, opened.catalog, opened.engine.dialect)
-        # No δ: no group is selected, and the noise needs none. Each half is one number of a person, in one bin.
-        price = rounded_down(opened.accountant.price(self.epsilon or Fraction(0), Fraction(0)) / 2)
-        people, beyond = (calibrate(one, opened.accountant.accounting, price) for one in (plans.people, plans.beyond))
-        return TableProfile(plans, (people, beyond))
+        found = [
+            opened.store.get(one.plan.identity, opened.version(one.plan), one.hidden_by) for one in profile.calibrations
+        ]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) else None
+
+    def _profile(self, table: str, column: str = "") -> WantedProfile:
+        most = self._opened.catalog.tables[table].max_rows or 0
+        return self._known.get((table, column, most), lambda: self._made(table, column))
+
+    def _made(self, table: str, column: str) -> WantedProfile:
+        catalog, dialect = self._opened.catalog, self._opened.engine.dialect
+        plans = means_plan(table, column, catalog, dialect) if column else profile_plans(table, catalog, dialect)
+        # No δ: no group is selected, and the noise needs none. Of each release a person is one number, in one group.
+        accountant, parts = self._opened.accountant, len(plans.plans)
+        price = rounded_down(accountant.price(self.epsilon or Fraction(0), Fraction(0)) / parts)
+        return WantedProfile(plans, tuple(calibrate(one, accountant.accounting, price) for one in plans.plans))
 
 
-def loss_of(profiles: Sequence[TableProfile]) -> PrivacyLoss:
+def loss_of(profiles: Sequence[WantedProfile]) -> PrivacyLoss:
     """What these cost together."""
     return sum((one.loss for one in profiles), PrivacyLoss())

@@ -10,13 +10,23 @@ from rewriter.planner.period_series import series_of
 from rewriter.planner.picks_or_sorts import only_sorts
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
-from rewriter.planner.rows_profile import FURTHEST, ProfilePlans, bin_ends, profile_plans, profiled_tables
+from rewriter.planner.rows_profile import (
+    FURTHEST,
+    MeansPlan,
+    ProfilePlans,
+    bin_ends,
+    means_plan,
+    profile_plans,
+    profiled_columns,
+    profiled_tables,
+)
 from rewriter.planner.touched_spans import in_touched_spans
 
 __all__ = [
     "FURTHEST",
     "SMALLER",
     "Family",
+    "MeansPlan",
     "OneScan",
     "ProfilePlans",
     "Shape",
@@ -27,11 +37,13 @@ __all__ = [
     "greatest",
     "histogram_plans",
     "in_touched_spans",
+    "means_plan",
     "one_scans",
     "only_sorts",
     "plan",
     "plan_top",
     "profile_plans",
+    "profiled_columns",
     "profiled_tables",
     "rows_until",
     "series_of",

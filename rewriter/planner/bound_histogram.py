@@ -148,12 +148,14 @@ def rows_of_people(name: str, catalog: Catalog, dialect: Dialect) -> SelectRows:
     return block
 
 
-def of_each_person(block: SelectRows, size: exp.Expr) -> exp.Subquery:
-    """One row of each person who has rows, as ``p``: the person as ``u``, and a ``size`` of all their rows as ``m``."""
+def of_each_person(block: SelectRows, size: exp.Expr, value: exp.Expr | None = None) -> exp.Subquery:
+    """One row of each person who has rows, as ``p``: the person as ``u``, and a ``size`` of all their rows as ``m``;
+    with a ``value`` of them, which is ``x``."""
     if block.unit is None:
         raise AssertionError("a table of people has owners")
     rows = block.rows.copy()
-    rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT, copy=False), exp.alias_(size, "m")])
+    values = [] if value is None else [exp.alias_(value, "x")]
+    rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT, copy=False), exp.alias_(size, "m"), *values])
     rows.set("group", exp.Group(expressions=[block.unit.copy()]))
     return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
 

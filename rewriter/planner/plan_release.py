@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rewriter.aggregates import AVG
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
-from rewriter.columns import tables_read
+from rewriter.columns import tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
@@ -122,6 +123,7 @@ def plan(
         groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
+        averaged=_averaged(query),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
         until=query.until,
@@ -159,6 +161,13 @@ def _counts_people(aggregate: Aggregate) -> bool:
     unit = aggregate.argument is not None and aggregate.argument.unit and not aggregate.argument.nullable
     rows = aggregate.argument is None and not aggregate.row
     return aggregate.kind.counts and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
+
+
+def _averaged(query: Query) -> tuple[tuple[str, str], ...]:
+    """The declared columns whose own means are asked for, with their tables."""
+    arguments = (one.argument for one in query.aggregates if one.kind is AVG and not one.distinct)
+    behind = (variable_behind(one.sql) for one in arguments if one is not None)
+    return tuple(dict.fromkeys((one.table.name, one.name) for one in behind if one is not None))
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:

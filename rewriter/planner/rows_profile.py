@@ -1,4 +1,5 @@
-"""The profile of a table of people: how many rows people have, and how many of them are beyond ``max_rows``.
+"""The profile of a table of people: how many rows people have, how many of them are beyond ``max_rows``, and the mean
+of a column's values among people who have more and among the others.
 
 Guarantee: no bound is needed, since a person counts once whatever their rows. They are in one bin of a histogram, and
 add a whole number from 0 to 3·max_rows to a sum: the rows that they have beyond max_rows, up to 4·max_rows. So they
@@ -8,16 +9,19 @@ Why two numbers: how many people are beyond the bound follows from the histogram
 not. At the prices of a profile a tail of bins is noise, and each would be weighed with its many rows
 (:mod:`dpsql.inference.estimates.told_profile` reads both). Why ends in eighths of the bound: what people below it have
 is summed bin by bin, each between its ends, so that these have to be close; a bin more costs noise in nobody's bin.
+
+A mean is of one number of each person, the mean of their values, clipped into the declared range: each person is in one
+of two groups with a weight of 1, whatever their rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates import COUNT_OF_ROWS, SUM
+from rewriter.aggregates import AVG, COUNT_OF_ROWS, SUM
 from rewriter.columns import base_table
 from rewriter.declared import BIGINT, ONE, Catalog, Interval, Norm
 from rewriter.dialects import Dialect, number
@@ -42,6 +46,33 @@ class ProfilePlans:
     max_rows: int
     people: Plan
     beyond: Plan
+
+    @property
+    def name(self) -> str:
+        return self.table
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        return self.people, self.beyond
+
+
+@dataclass(frozen=True, slots=True)
+class MeansPlan:
+    """What is measured of a column: the mean of people's own means, of those with at most ``max_rows`` rows (0), and of
+    those with more (1)."""
+
+    table: str
+    column: str
+    max_rows: int
+    means: Plan
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}.{self.column}"
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        return (self.means,)
 
 
 def profiled_tables(catalog: Catalog, dialect: Dialect) -> tuple[str, ...]:
@@ -71,6 +102,40 @@ def profile_plans(name: str, catalog: Catalog, dialect: Dialect) -> ProfilePlans
     """The two releases of a table's profile. A person has one row in each, so nobody is clipped, in either norm."""
     people, beyond = (plan(query, Norm.L1, dialect) for query in profile_queries(name, catalog, dialect))
     return ProfilePlans(name, _bound_of(name, catalog), people, beyond)
+
+
+def profiled_columns(catalog: Catalog, dialect: Dialect) -> tuple[tuple[str, str], ...]:
+    """The columns whose means can have a profile: numbers with a declared range, of tables that have one."""
+    return tuple(
+        (name, column.name)
+        for name in profiled_tables(catalog, dialect)
+        for column in catalog.tables[name].columns.values()
+        if column.range is not None and column.type.numeric and column.randomized is None
+    )
+
+
+def means_plan(name: str, column: str, catalog: Catalog, dialect: Dialect) -> MeansPlan:
+    """The release of a column's means."""
+    query = means_query(name, column, catalog, dialect)
+    return MeansPlan(name, column, _bound_of(name, catalog), plan(query, Norm.L1, dialect))
+
+
+def means_query(name: str, column: str, catalog: Catalog, dialect: Dialect) -> Query:
+    """The mean of people's own means, by whether they have more than max_rows rows."""
+    block, most = rows_of_people(name, catalog, dialect), _bound_of(name, catalog)
+    said = f"a person's {column}"
+    asked = Aggregate(AVG, block.scope.sources[0].reference(column), None, False, Wording(f"AVG({column})", (column,)))
+    own = asked.of_one_person(block.bound, dialect)
+    people = of_each_person(block, exp.Count(this=exp.Star()), own.sql)
+    mean = replace(own, sql=exp.column("x", "p"), constant=True, domain=None)
+    return Query(
+        exp.Select().from_(people, copy=False),
+        exp.column(UNIT, "p"),
+        ONE,
+        (),
+        (Key(bin_of([Fraction(most), Fraction(2 * most)], BIGINT), f"more than {most} rows of {name}"),),
+        (Aggregate(AVG, mean, None, False, Wording(f"AVG({said})", (said,))),),
+    )
 
 
 def profile_queries(name: str, catalog: Catalog, dialect: Dialect) -> tuple[Query, Query]:

@@ -34,7 +34,7 @@ from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Quantile
 from dpsql.mechanisms.sampling.sampler import Sampler
 from dpsql.mechanisms.threshold import Threshold
-from dpsql.price.profiles import TableProfile
+from dpsql.price.profiles import WantedProfile
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from dpsql.server.door import Door
@@ -118,7 +118,7 @@ def _half_is_charged(patch: Patch) -> None:
 
 def _half_a_profile_is_charged(patch: Patch) -> None:
     """The people in bins are paid for, and the rows beyond are not."""
-    patch.setattr(TableProfile, "loss", property(lambda self: self.calibrations[0].loss))
+    patch.setattr(WantedProfile, "loss", property(lambda self: self.calibrations[0].loss))
 
 
 def _one_draw_for_all(patch: Patch) -> None:

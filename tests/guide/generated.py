@@ -49,6 +49,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.flag: "`true` or `false`",
     fields.text: "text",
     fields.password: "verifier `SCRAM-SHA-256$…`",
+    fields.references: "`[table.column, …]`",
     fields.keys: "`[column, …]`, or a list of such lists",
     fields.ways: "`column -> table.column` or `(a, b) -> table(a, b)`, a list of such steps, or a list of such lists",
     fields.domain: "list of values",

@@ -15,7 +15,15 @@ from rewriter.declared.contribution import Norm
 from rewriter.declared.types import INTEGER
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
-from rewriter.planner.rows_profile import bin_ends, profile_plans, profile_queries, profiled_tables
+from rewriter.planner.rows_profile import (
+    bin_ends,
+    means_plan,
+    means_query,
+    profile_plans,
+    profile_queries,
+    profiled_columns,
+    profiled_tables,
+)
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Neighbourhood, check
 from tests.properties.postgres_databases import PostgresDatabases
@@ -44,6 +52,13 @@ def check_profiles(databases: Neighbourhood, random: Random) -> Iterator[tuple[s
             assert [(b.sensitivity.l1, b.sensitivity.l2_squared) for b in one.blocks] == [(reach, reach**2)]
             for share in check(one, databases, random):
                 yield what, share
+    for name, column in profiled_columns(catalog, databases.dialect):
+        query = means_query(name, column, catalog, databases.dialect)
+        one = plan(query, Norm.L1, databases.dialect)
+        assert one == plan(query, Norm.L2, databases.dialect), "a person is in one of two groups"
+        assert one.selection is None
+        for share in check(one, databases, random):
+            yield "means", share
 
 
 def test_one_more_person_moves_a_profile_by_its_claim_at_most() -> None:
@@ -56,7 +71,7 @@ def test_one_more_person_moves_a_profile_by_its_claim_at_most() -> None:
             shares += check_profiles(databases, random)
         finally:
             databases.close()
-    for what in ("people", "beyond"):
+    for what in ("people", "beyond", "means"):
         reached = [share for kind, share in shares if kind == what]
         assert len(reached) > 5
         assert max(reached) == 1, f"nobody moved {what} as far as is claimed"
@@ -102,6 +117,29 @@ def test_a_profile_says_how_many_rows_people_have(most: int) -> None:
     assert most in ends
     assert 2 * most in ends
     assert 4 * most in ends
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_profile_of_a_mean_is_of_people_and_not_of_rows(most: int) -> None:
+    catalog = clinic(most)
+    row = catalog.tables["row"]
+    x = Column("x", INTEGER, range=(0, 100))
+    known = replace(catalog, tables={**catalog.tables, "row": replace(row, columns={**row.columns, "x": x})})
+    assert profiled_columns(known, DUCKDB) == (("row", "x"),)
+    found = means_plan("row", "x", known, DUCKDB)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE person AS SELECT range AS id FROM range(5)")
+        connection.execute("CREATE TABLE row (person INTEGER, x INTEGER)")
+        # Two people with one row each, of 10 and 20; one with fifty, whose mean is 60; one without any value.
+        connection.execute("INSERT INTO row VALUES (0, 10), (1, 20), (3, NULL)")
+        connection.execute("INSERT INTO row SELECT 2, CASE WHEN range % 2 = 0 THEN 20 ELSE 100 END FROM range(50)")
+        rows = sorted(connection.execute(found.means.sql).fetchall())
+    (block,) = found.means.blocks
+    steps = {one.name: one.granularity for one in block.statistics}
+    totals = [[float(number * step) for number, step in zip(row[1:], steps.values(), strict=True)] for row in rows]
+    assert [row[0] for row in rows] == [0, 1]
+    # Above the low end, and below the high one.
+    assert totals == [[30.0, 170.0], [60.0, 40.0]]
 
 
 @pytest.mark.quick

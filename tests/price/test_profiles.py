@@ -167,6 +167,19 @@ def test_the_command_says_the_price_buys_once_and_shows_error_bars(
     assert "costs" not in third.err
 
 
+def test_a_mean_that_nothing_can_be_told_of_is_a_problem(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = "visit.cost, visit.patient_id, patient.id, visit.nothing"
+    assert main(["check", str(write(folder, more=f"profile: {{epsilon: 1, means: [{names}]}}"))]) == 1
+    said = capsys.readouterr().out
+    assert "visit.cost" not in said
+    for text in (
+        "visit.patient_id is no number with a range: no mean is told",
+        "patient.id is no number with a range: no mean is told",
+        "there is no column visit.nothing",
+    ):
+        assert text in said
+
+
 def test_a_policy_that_asks_for_none_is_told_how(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", str(write(folder, more=""))]) == 1
     assert "profile: {epsilon: 0.05}" in capsys.readouterr().err
@@ -209,6 +222,40 @@ def test_beside_a_clipped_number_stands_what_is_cut_off(folder: Path) -> None:
     ):
         assert not any("profile" in one for one in notices(proxy, uncut)), uncut
     proxy.close()
+
+
+def test_a_mean_that_is_bent_is_told_to_be_so_by_a_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """People with more than MOST rows have a cost of 9 and all others of 2, so that the mean is too low."""
+    many = " ".join(f"WHEN {n} THEN 9" for n in np.flatnonzero(ROWS > MOST))
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.execute(f"UPDATE visit SET cost = CASE patient_id {many} ELSE 2 END")
+    policy = write(folder, more="profile: {epsilon: 1, means: [visit.cost]}")
+    proxy = Proxy.open(policy)
+    assert [one.plans.name for one in proxy.answering.profiles.lacking()] == ["visit", "visit.cost"]
+    loss = buy(proxy)
+    assert proxy.ledger.spent() == loss
+    assert loss.rho == 2 * Fraction(1, 2)
+    assert {one.statement for one in proxy.ledger.charges()} == {"profile of visit", "profile of visit.cost"}
+    mean = "SELECT AVG(cost) FROM visit"
+    (told,) = [one for one in notices(proxy, mean) if "visit.cost" in one]
+    found = re.fullmatch(
+        r"by the profile of visit\.cost, its mean over all rows is at least ([\d.]+) too low: people with more than 20"
+        r" rows have larger values, and count with less",
+        told,
+    )
+    assert found is not None
+    weights, costs = np.minimum(ROWS, MOST), np.where(ROWS > MOST, 9, 2)
+    true = (ROWS * costs).sum() / ROWS.sum() - (weights * costs).sum() / weights.sum()
+    assert 0.3 * true < float(found[1]) <= true
+    for other in (COUNT, "SELECT SUM(cost) FROM visit", "SELECT COUNT(DISTINCT patient_id) FROM visit"):
+        assert not any("visit.cost" in one for one in notices(proxy, other)), other
+    proxy.close()
+    assert main(["profile", str(policy)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(
+        r"Mean cost of a person with at most 20 rows: [\d.]+ to [\d.]+; with more: [\d.]+ to [\d.]+", shown
+    )
+    assert told in " ".join(shown.split())
 
 
 def test_another_bound_that_cuts_is_named(folder: Path) -> None:

@@ -10,6 +10,7 @@ from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
+from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
 from dpsql.inference.estimates.weighted_sums import sum_half_width, terms_of
 
@@ -18,6 +19,7 @@ __all__ = [
     "BeyondShare",
     "Column",
     "Groups",
+    "MeansProfile",
     "RowsProfile",
     "completed",
     "decoded",

@@ -141,6 +141,17 @@ class RowsProfile:
     def _bins_below(self) -> int:
         return self.ends.index(self.max_rows) + 1
 
+    @property
+    def kept_of_fewer(self) -> float:
+        """At least so large a part of the rows that count are of people with at most max_rows rows."""
+        bins = self._bins_below
+        weights = [1, *(end + 1 for end in self.ends[: bins - 1])]
+        few = sum(weight * count for weight, count in zip(weights, self.people, strict=False))
+        least = few - _half_width(self.people_noise, math.sqrt(sum(weight * weight for weight in weights)))
+        margin = _half_width(self.people_noise, math.sqrt(len(self.people) - bins))
+        most = self.max_rows * max(0.0, sum(self.people[bins:]) + margin)
+        return least / (least + most) if least > 0 else 0.0
+
     def _kept(self, *, upper: bool) -> float:
         """The rows that count in full, Σ min(r, max_rows), from above or from below."""
         bins, ends = self._bins_below, self.ends

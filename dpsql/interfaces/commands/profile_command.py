@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -37,7 +38,7 @@ def profile(policy: Path, console: Console, tell: Callable[[str], None], *, pric
             )
         lacking = profiles.lacking()
         if lacking:
-            tell(_price(proxy, [one.plans.table for one in lacking]))
+            tell(_price(proxy, [one.plans.name for one in lacking]))
         if lacking and not price_only:
             proxy.answering.buy_profiles(Patience.of(proxy.policy.limits.seconds), Receipt())
             tell(f"Left: {_left(proxy)}.")
@@ -69,7 +70,23 @@ def _show(profiles: Profiles, console: Console) -> None:
         console.print(profile_grid(found), highlight=False)
         for line in told(found):
             console.print(Text(line))
+        for line in chain.from_iterable(_told_means(profiles, found, one) for one in profiles.columns):
+            console.print(Text(line))
         console.print()
+
+
+def _told_means(profiles: Profiles, rows: RowsProfile, column: tuple[str, str]) -> Iterator[str]:
+    """What bends the mean of a column of the table."""
+    if column[0] != rows.table:
+        return
+    found = profiles.find_means(*column)
+    if found is None:
+        yield f"Mean of {column[1]}: not bought"
+        return
+    fewer, more = (f"{low:,.4g} to {high:,.4g}" for low, high in (found.fewer, found.more))
+    most = f"{rows.max_rows} rows"
+    yield f"Mean {column[1]} of a person with at most {most}: {fewer}; with more: {more}"
+    yield f"A mean of all rows: {found.notice(rows) or 'how far it is bent cannot be told from noise'}"
 
 
 def profile_grid(found: RowsProfile) -> object:
