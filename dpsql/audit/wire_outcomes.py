@@ -15,13 +15,15 @@ Outcome = dict[str, float | None]
 
 
 def numbers(value: object) -> Iterator[tuple[str, float | None]]:
-    """A value that came over the wire as numbers: of a list, each.
+    """A value that came over the wire as numbers: of an array, each.
 
-    >>> list(numbers("{1,NULL}")), list(numbers(True))
-    ([('[0]', 1.0), ('[1]', None)], [('', 1.0)])
+    >>> list(numbers("{1,NULL}")), list(numbers([1, None])), list(numbers(True))
+    ([('[0]', 1.0), ('[1]', None)], [('[0]', 1.0), ('[1]', None)], [('', 1.0)])
     """
     if isinstance(value, str) and value[:1] == "{":
-        for place, part in enumerate(value.strip("{}").split(",")):
+        value = value.strip("{}").split(",")
+    if isinstance(value, list):
+        for place, part in enumerate(value):
             yield f"[{place}]", _number(part)
     else:
         yield "", _number(value)

@@ -31,6 +31,7 @@ from tests.audit.report import show, tell
 from tests.audit.scenario import Asked, Scenario, ask
 from tests.audit.scenarios import SCENARIOS
 from tests.audit.shapes import shapes
+from tests.audit.surroundings import CHANGING, Surroundings, on_its_clock
 from tests.audit.worlds import CELLS, Worlds, write_duckdb, write_postgres
 
 ERROR = 0.001
@@ -95,15 +96,22 @@ class Programme:
     marks: Sequence[str]
     bug_samples: int
 
-    def policy(self, ledger: str, name: str) -> Path:
+    def around(self, ledger: str, name: str) -> Surroundings:
+        """What scenarios of a ledger are served in, in a folder of their own."""
         folder = self.folder / name
         folder.mkdir()
         more = declared(self.worlds.tables, CELLS) if ledger == "learned" else ""
-        return LEDGERS[ledger].write(folder, self.database, more)
+        if ledger in CHANGING:
+            database = CHANGING[ledger](self.worlds, folder)
+            return Surroundings(LEDGERS[ledger].write(folder, database.name, more), database.change)
+        policy = LEDGERS[ledger].write(folder, self.database, more)
+        return on_its_clock(policy) if ledger == "daily" else Surroundings(policy)
 
     def scenarios(self, ledger: str, chosen: Sequence[Scenario], name: str, tell: Callable[[Result], None]) -> None:
         """Scenarios of one ledger, one after the other, over a server of their own; and its marks."""
-        with serving(self.policy(ledger, name)) as served:
+        around = self.around(ledger, name)
+        with serving(around.policy, around.program) as served:
+            around.opened()
             for scenario in chosen:
                 result = audited(scenario, served, self.worlds, self.samples, self.error)
                 seen = list(self.marks_of(scenario, served))
@@ -153,8 +161,9 @@ class Programme:
         start = time.perf_counter()
         seen_by = BUGS[name].seen_by
         scenario = next((one for one in SCENARIOS if one.name == seen_by), None)
-        policy = self.policy(scenario.ledger if scenario else "pure", folder)
-        with planted.serving(name, policy) as served:
+        around = self.around(scenario.ledger if scenario else "pure", folder)
+        with planted.serving(name, around.policy) as served:
+            around.opened()
             if scenario is None:
                 result = self.mark(seen_by, served, name)
             else:

@@ -24,6 +24,7 @@ _WIDTH = rf"({_NUMBER}|\?)"
 _COLUMN = rf"[^±]+ ± {_WIDTH}( to {_WIDTH})?"
 _WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( \(SET dpsql\.intervals = on for columns\))?")
 _PROGRESS = re.compile(r"step \d+ of \d+ begins; all of them were paid for before the first")
+_PRICE = re.compile(r"at this price, .* released before(: .*)?")
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")
 _LATTICE = (
     "SELECT cell, COUNT(*) FROM member WHERE world = {w} GROUP BY cell",
@@ -162,7 +163,7 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             handlers = []
             for connection in client.connections.values():
                 connection.execute("SET dpsql.notices = on")
-                handler = _hearing(said, str(number), learned=scenario.ledger == "learned", widths=scenario.estimated)
+                handler = _hearing(said, str(number), learned=scenario.ledger == "learned")
                 connection.add_notice_handler(handler)
                 handlers.append((connection, handler))
             for ask in scenario.asks:
@@ -182,15 +183,18 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             yield f"world {world} is told from the empty one by the number of notices"
 
 
-def _hearing(said: list[object], number: str, *, learned: bool, widths: bool):  # type: ignore[no-untyped-def]
-    """What is said, but for what is left of the budget, for a range that was bought, and for ``widths`` of error bars
-    that are estimated, which are told where they are known: these follow from released numbers. Which step begins is
-    told after so many seconds."""
-    dropped = r"Left: .*|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]" if learned else r"Left: .*"
+def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore[no-untyped-def]
+    """What is said, but for what follows from released numbers: what is left of the budget, numbers that were released
+    first, a range that was bought, widths of error bars, whether they tell anything, and until when a watch is free.
+    That nothing else decides these is seen where released numbers are held still (:mod:`tests.properties.replayed_wire`).
+    Which step begins is told after so many seconds."""
+    dropped = r"Left: .*|^watch .*|(?<=was released first, as )[^;]*"
+    if learned:
+        dropped += r"|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]"
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
         heard = re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W"))
-        if not (_PROGRESS.fullmatch(heard) or (widths and _WIDTHS.fullmatch(heard))):
+        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE)):
             said.append(heard)
 
     return hear

@@ -25,6 +25,8 @@ from sqlglot import exp
 from dpsql import answer, perturb
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.audit.audited_server import PORT, Served, listening, running
+from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.postgres import PostgresEngine
 from dpsql.finish.remembered import Finished
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms.gaussian import Gaussian
@@ -43,10 +45,13 @@ from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts, database_name
 from rewriter.bound.ball import Ball
+from rewriter.declared import ContributionBound
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.nodes import number
 from rewriter.expressions import value_lattice as clipping
 from rewriter.measure import summand as summed
+from rewriter.split import earlier_answers
+from tests.audit.surroundings import clock_beside
 from tests.properties.mutants import PLANTS as STABILITY
 
 Patch = pytest.MonkeyPatch
@@ -213,6 +218,23 @@ def _only_people_with_rows(patch: Patch) -> None:
     patch.setattr(answer, "perturb", careless)
 
 
+def _one_row_of_answers(patch: Patch) -> None:
+    """An earlier answer is believed to have one row, whatever stands beside it."""
+    honest = earlier_answers._relation
+    patch.setattr(earlier_answers, "_relation", lambda *given: replace(honest(*given), bound=ContributionBound(1)))
+
+
+def _public_rows_for_ever(patch: Patch) -> None:
+    """What public rows are at opening, they are believed to be as long as the policy is open."""
+    for engine in (DuckDBEngine, PostgresEngine):
+        patch.setattr(engine, "lasting", lambda self, table: True)
+
+
+def _paid_in_another_window(patch: Patch) -> None:
+    """A watch that was paid for once answers in later windows."""
+    patch.setattr(Ledger, "pays_now", lambda self, charges, analyst: True)
+
+
 BUGS = {
     "a noise scale halved": Bug(_halved_noise, "people"),
     "a noise scale halved, ρ": Bug(_halved_noise, "people, ρ"),
@@ -233,6 +255,10 @@ BUGS = {
     "noise that follows from the question": Bug(_noise_by_the_question, "noise"),
     "the order of rows tells counts": Bug(_order_of_counts, "order"),
     "numbers beside their lattice": Bug(_off_the_lattice, "lattice"),
+    "an earlier answer has one row": Bug(_one_row_of_answers, "people beside the rows of an earlier answer"),
+    "a public table has the rows of opening": Bug(_public_rows_for_ever, "a public table that grows"),
+    "a public view has the rows of opening": Bug(_public_rows_for_ever, "a public view that follows the clock"),
+    "a watch is paid in its first window alone": Bug(_paid_in_another_window, "a watch on its second day"),
 }
 """By what is wrong."""
 
@@ -280,6 +306,8 @@ def main() -> None:
         patch.undo()
         if name in BUGS:
             BUGS[name].plant(patch)
+        if (clock := clock_beside(Path(policy))).path.exists():
+            clock.install(patch)
         proxy = Proxy.open(policy)
         shadow = shadow or Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
         door = Door("127.0.0.1", 0, proxy.policy.limits)

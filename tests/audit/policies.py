@@ -48,6 +48,7 @@ tables:
       amount: {{range: [0, 20]}}
   place: {{public: true}}
 """
+_TARIFF = "  tariff: {public: true}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,14 @@ class Ledger:
     budget: str
     statement: str
     unit: str = "member.id"
+    tables: str = ""
 
     def write(self, folder: Path, database: str, more: str = "") -> Path:
         """A policy in a folder; ``more`` tables end it."""
         path = folder / "policy.yaml"
         unit = f"privacy_unit: {self.unit}\nanalysts: {{ana: {{}}, bob: {{}}}}\n"
         heads = f"database: {database}\nledger: sqlite:{folder}/spent.ledger\n{unit}"
-        path.write_text(f"{heads}budget: {self.budget}\nstatement: {self.statement}\n{_TABLES}{more}")
+        path.write_text(f"{heads}budget: {self.budget}\nstatement: {self.statement}\n{_TABLES}{self.tables}{more}")
         return path
 
 
@@ -72,5 +74,8 @@ LEDGERS = {
     "zcdp": Ledger("{epsilon: 1e6, delta: 0.9, accounting: zcdp}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
     "rdp": Ledger("{epsilon: 1e6, delta: 0.9, accounting: rdp}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
     "learned": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 4, max_epsilon: 16, bounds: 0.5}"),
+    "growing": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 1, max_epsilon: 16}", tables=_TARIFF),
+    "clocked": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 1, max_epsilon: 16}", tables=_TARIFF),
+    "daily": Ledger("{epsilon: 1e6, delta: 0, per: day}", "{epsilon: 1, max_epsilon: 16}\nrefresh: 1 day"),
     "approx": Ledger("{epsilon: 1e6, delta: 0.99, accounting: approx}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
 }

@@ -13,6 +13,7 @@ from dpsql.audit.audited_server import Served
 from dpsql.audit.lower_bounds import ChargedLoss
 from dpsql.audit.telling_events import Samples
 from dpsql.audit.wire_outcomes import Outcome, numbers, samples_of
+from tests.audit.surroundings import DAY, clock_beside
 from tests.audit.worlds import CELLS, FIRST, Worlds
 
 Row = Sequence[object]
@@ -23,7 +24,7 @@ class Ask:
     """One statement over the world ``{w}``. Its first column is the group, and ``keys`` more tell a group's rows apart;
     or it names a group itself, as ``{c}``, and is asked once for each of them, and all its rows are that group's.
 
-    ``way`` is how it goes over the wire: the ``simple`` or the ``extended`` protocol, ``prepared`` once with the world
+    ``settings`` may name the world and the group, too. ``way`` is how it goes over the wire: the ``simple`` or the ``extended`` protocol, ``prepared`` once with the world
     as a parameter, with ``binary`` results, or out of ``copy``.
     """
 
@@ -40,7 +41,8 @@ class Scenario:
 
     ``ordered``: the order of the rows is a function of the groups' names alone, since nothing else is asked for.
     ``empty_groups``: declared groups are all shown, or hidden where the released numbers do not speak for them; what is
-    shown tells at least as much as what is hidden by it. Statements are over these ``groups`` of a world.
+    shown tells at least as much as what is hidden by it. Statements are over these ``groups`` of a world. All of it is
+    asked on each of so many ``days``, and what is answered and charged on the last one is looked at.
     """
 
     name: str
@@ -54,17 +56,12 @@ class Scenario:
     ordered: bool = True
     empty_groups: str = "show"
     groups: range = range(CELLS)
+    days: int = 1
 
     @property
     def chosen_groups(self) -> bool:
         """Whether groups may be missing: because hardly anybody is in them, or by what was released."""
         return self.empty_groups == "hide" or any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
-
-    @property
-    def estimated(self) -> bool:
-        """Whether error bars hold the variance of people's own reports, of blocks or of a regression's residuals, which is
-        estimated from what is released."""
-        return any(word in ask.sql for ask in self.asks for word in ("said", "REGR", "over_blocks"))
 
     @property
     def one_by_one(self) -> bool:
@@ -112,10 +109,11 @@ class Client:
 
     def reply(self, ask: Ask, world: int, cell: int = 0) -> Reply:
         connection = self.connections[ask.user]
-        if self._settings.get(ask.user, ()) != ask.settings:
-            for setting in (f"dpsql.epsilon = {self.scenario.epsilon}", "dpsql.intervals = off", *ask.settings):
+        settings = tuple(one.format(w=world, c=cell) for one in ask.settings)
+        if self._settings.get(ask.user, ()) != settings:
+            for setting in (f"dpsql.epsilon = {self.scenario.epsilon}", "dpsql.intervals = off", *settings):
                 connection.execute(f"SET {setting}".encode())
-            self._settings[ask.user] = ask.settings
+            self._settings[ask.user] = settings
         try:
             return _asked(connection, ask, world, cell)
         except psycopg.Error as error:
@@ -196,9 +194,14 @@ def ask(scenario: Scenario, served: Served, worlds: Worlds, count: int) -> Asked
     outcomes: list[Outcome] = []
     with Client(served, scenario) as client:
         prices = []
-        for world in range(FIRST, last):
+        numbers = [worlds.number(scenario.shape, world) for world in range(FIRST, last)]
+        for _ in range(1, scenario.days):
+            for number in numbers:
+                client.outcomes(number)
+            clock_beside(served.ledger).wait(DAY)
+        for number in numbers:
             before = served.spent()
-            outcomes += client.outcomes(worlds.number(scenario.shape, world))
+            outcomes += client.outcomes(number)
             prices.append(served.spent().since(before, CELLS if scenario.one_by_one else 1))
     bits = np.concatenate([one[scenario.groups.start : scenario.groups.stop] for one in coins[FIRST:last]])
     return Asked(samples_of(outcomes, bits), prices[-1], len(set(prices)) == 1)

@@ -37,6 +37,17 @@ _LOGISTIC = (
     " WHERE world = {w} AND cell BETWEEN 50 AND 149 GROUP BY cell"
 )
 _TOP = "SELECT {} FROM event WHERE world = {{w}} AND cell = {{c}} GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1"
+_BESIDE = (
+    "SELECT cell, COUNT(*) FROM member, (SELECT z.n FROM (SELECT COUNT(*) AS n FROM member WHERE world = {w}) AS z,"
+    " generate_series(1, 100) AS s(i)) AS q WHERE world = {w} AND q.n > -1e9 GROUP BY cell"
+)
+_REPEATED = (
+    "SELECT cell, COUNT(*) FROM member,"
+    " (SELECT COUNT(*) AS n, generate_series(1, 100) AS i FROM member WHERE world = {w}) AS q"
+    " WHERE world = {w} AND q.n > -1e9 GROUP BY cell"
+)
+_TARIFF = "SELECT m.cell, COUNT(*) FROM member m JOIN tariff t ON t.kind = m.kind WHERE m.world = {w} GROUP BY m.cell"
+_BORN = "SELECT COUNT(*) > 8 AS many FROM member WHERE world = {w} AND cell = {c} AND born <= CURRENT_DATE"
 
 
 def _one(name: str, shape: str, sql: str, keys: int = 0, **more: object) -> Scenario:
@@ -112,7 +123,13 @@ SCENARIOS = (
     _one("running sums, ρ", "heap", _SERIES, 1, ledger="zcdp", epsilon="2"),
     # What the policy leaves open
     _one("a range that is learned", "open", "SELECT SUM(c{c}), AVG(c{c}) FROM open{w}", ledger="learned", epsilon="4", most_worlds=MOST_TABLES),
+    # What stands on earlier answers, and on public rows that change
+    _one("people beside an earlier answer", "plain", _BESIDE),
+    _one("people beside the rows of an earlier answer", "plain", _REPEATED),
+    _one("a public table that grows", "grown", _TARIFF, ledger="growing"),
+    _one("a public view that follows the clock", "grown", _TARIFF, ledger="clocked"),
     # Over several statements
+    Scenario("a watch on its second day", "born", (Ask(_BORN, settings=("dpsql.watch = 'w{w} {c}'",)),), ledger="daily", epsilon="8", days=2, most_worlds=3),
     Scenario("asked twice, paid once", "plain 2", (Ask(_COUNT), Ask(_COUNT)), reuse=True),
     Scenario("derived and topped up", "heap 2", (Ask(_sub(), 1), Ask(_event("COUNT(*)")), Ask(_event("COUNT(*)"), settings=("dpsql.epsilon = 2",))), reuse=True),
     Scenario("derived and topped up, ρ", "heap 2", (Ask(_sub(), 1), Ask(_event("COUNT(*)"))), ledger="zcdp", reuse=True),

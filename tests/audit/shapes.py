@@ -70,6 +70,8 @@ SHAPES = (
     Shape("fined", Somebody(member(), [event(), event()], [{"event": place % 2, "amount": 20} for place in range(20)]),
           [Somebody(member(), [event()], [{"event": 0, "amount": 5}])] * 2),
     Shape("extreme", Somebody(member(x=100, y=50, born="2019-12-31", n=10, d=500, said="yes")), [Somebody(member(x=0, y=-50, n=-20, d=0))] * 4),
+    # Nobody is born before the last day.
+    Shape("born", Somebody(member(born="2019-12-31")), [Somebody(member(born="2019-12-31"))] * 8),
     # Nobody else says yes, nor has such an x.
     Shape("outlier", Somebody(member(x=100, flag=True)), [Somebody(member(x=0, flag=False))] * 6),
     # The person adds to a value that is seldom the most common one.
@@ -81,6 +83,8 @@ SHAPES = (
     Shape("middle", Somebody(member(n=-5)), [Somebody(member(n=-20)), Somebody(member(n=-20)), Somebody(member(n=10))]),
     Shape("alone", Somebody(member(tag="one"), [event(tag="one")])),
     Shape("crowd", Somebody(member(tag="one"), [event(tag="one")]), [Somebody(member(tag="one"), [event(tag="one")])] * 4),
+    # Its worlds are in databases whose public rows change.
+    Shape("grown", ORDINARY, THREE),
     # Its worlds are tables of their own.
     Shape("open", Somebody()),
     Shape("many", Somebody(member(), [event(tag=f"k{place:02}") for place in range(40)])),

@@ -33,7 +33,7 @@ def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not(tmp_
     """
     chosen, bug = _named("people", "rows spread over groups"), "a noise scale halved"
     with programme(chosen, [bug], 1600, "duckdb", _ERROR, (), 1600) as one, planting(tmp_path) as planted:
-        with planted.serving("nothing", one.policy("pure", "honest")) as served:
+        with planted.serving("nothing", one.around("pure", "honest").policy) as served:
             for scenario in chosen:
                 result = audited(scenario, served, one.worlds, one.samples, _ERROR)
                 assert result.passed

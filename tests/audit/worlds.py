@@ -85,6 +85,10 @@ class Worlds:
 
         return cls(shapes, {shape.name: tuple(coins()) for shape in shapes})
 
+    def only(self, shape: str) -> Worlds:
+        """The worlds of one shape, under the numbers that they have here."""
+        return Worlds(self.shapes, {shape: self.coins[shape]})
+
     @property
     def tables(self) -> Mapping[int, Bits]:
         """The worlds that are tables of their own, by their numbers, with their coins."""
@@ -103,7 +107,7 @@ class Worlds:
         targets = [
             (place, self.number(shape.name, world), cell, bool(bit))
             for place, shape in enumerate(self.shapes)
-            for world, coins in enumerate(self.coins[shape.name])
+            for world, coins in enumerate(self.coins.get(shape.name, ()))
             for cell, bit in enumerate(coins)
         ]
         _insert(connection, "target", targets)
@@ -194,8 +198,8 @@ def write_duckdb(worlds: Worlds, path: Path) -> str:
     return f"duckdb:{path}"
 
 
-def write_postgres(worlds: Worlds) -> str:
-    """The same rows in a PostgreSQL database of their own, as a policy names it."""
+def write_postgres(worlds: Worlds, more: str = "") -> str:
+    """The same rows in a PostgreSQL database of their own, as a policy names it, with ``more`` that SQL makes."""
     server = shared_server()
     name = server.database()
     with duckdb.connect() as source, server.owner(name) as connection:
@@ -210,6 +214,7 @@ def write_postgres(worlds: Worlds) -> str:
             "CREATE INDEX ON fine (world)",
         ):
             connection.execute(statement)
+        connection.execute(more)  # type: ignore[arg-type]
         connection.execute("ANALYZE")
         server.grant(connection)
     return server.url(name)

@@ -57,7 +57,7 @@ PARTS = (
         "neighbours",
         4,
         tests=(_NEIGHBOURS, "tests/planner/test_histograms.py", "tests/strategies/test_cumulative.py"),
-        quick_tests=(f"{_ONE_MORE}[0]",),
+        quick_tests=(_ONE_MORE,),
     ),
     Part("wire fuzz", 6, module="tests.fuzz", lanes=2),
     Part("mutation", 14, module="tests.mutation", lanes=2),
