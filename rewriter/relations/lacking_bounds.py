@@ -67,13 +67,18 @@ def _found(node: exp.Expr, *, learned: bool) -> frozenset[Missing]:
     return frozenset(found)
 
 
-def _leaves(node: exp.Expr) -> Iterator[tuple[Variable | None, frozenset[Missing]]]:
-    """The numeric columns of tables of people that an expression reads, through subqueries; and what lacks there."""
+def _leaves(node: exp.Expr, followed: set[int] | None = None) -> Iterator[tuple[Variable | None, frozenset[Missing]]]:
+    """The numeric columns of tables of people that an expression reads, through subqueries; and what lacks there.
+
+    An origin is followed once: many columns of a subquery may have the same, and so on at each level below.
+    """
+    followed = set() if followed is None else followed
     for part in node.walk():
         behind = BEHIND.of(part)
         if isinstance(behind, Variable) and not behind.table.public and behind.column.type.numeric:
             yield behind, frozenset()
-        elif isinstance(behind, Origin):
-            yield from _leaves(behind.sql)
+        elif isinstance(behind, Origin) and id(behind.sql) not in followed:
+            followed.add(id(behind.sql))
+            yield from _leaves(behind.sql, followed)
         elif isinstance(behind, Computed):
             yield None, behind.lacks

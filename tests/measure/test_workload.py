@@ -115,7 +115,10 @@ def place(random: Random) -> tuple[duckdb.DuckDBPyConnection, Catalog]:
     columns = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
     connection.execute(f"CREATE TABLE r (id INTEGER PRIMARY KEY, {columns})")
     rows = [[number, *(random.choice(VALUES[name]) for name in COLUMNS)] for number in range(400)]
-    connection.executemany(f"INSERT INTO r VALUES ({', '.join('?' * (len(COLUMNS) + 1))})", rows)
+    marks = f"({', '.join('?' * (len(COLUMNS) + 1))})"
+    connection.execute(
+        f"INSERT INTO r VALUES {', '.join([marks] * len(rows))}", [value for row in rows for value in row]
+    )
     # What is declared is broken by the rows: it must not be believed.
     policy = Policy.parse(
         "database: duckdb:x.duckdb\nledger: sqlite:x.ledger\nprivacy_unit: r.id\nbudget: {epsilon: 1}\n"
