@@ -24,7 +24,7 @@ class KeyColumn:
     ``family`` is a name that two keys over the same rows share only when they are the same expression.
     ``closed``: by proof, every row of people has one of the key's public values, whatever the database holds.
     ``listed``: the owner listed the values one by one, and no condition left any of them out; ``lists_null``: NULL is
-    one of these.
+    one of these. ``sorts``: it is texts that sort as the times do that they are printed of.
     """
 
     name: str
@@ -34,11 +34,12 @@ class KeyColumn:
     closed: bool = field(default=False, repr=False, compare=False)
     listed: bool = field(default=False, repr=False, compare=False)
     lists_null: bool = field(default=False, repr=False, compare=False)
+    sorts: bool = field(default=False, repr=False, compare=False)
 
     @property
     def ordered(self) -> bool:
         """Whether the values lie along an axis, so that neighbouring groups tell of each other."""
-        return self.type.on_axis and not self.listed
+        return (self.type.on_axis or self.sorts) and not self.listed
 
 
 @dataclass(frozen=True, slots=True)

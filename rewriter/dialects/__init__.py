@@ -22,7 +22,7 @@ from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.spark import SPARK
 from rewriter.dialects.strftime import printed
-from rewriter.dialects.time_format import is_of_clock, letters_of, most_texts, pattern_of
+from rewriter.dialects.time_format import is_in_order, is_of_clock, letters_of, most_texts, pattern_of
 from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "field_of",
     "format_of",
     "is_fact",
+    "is_in_order",
     "is_of_clock",
     "letters_of",
     "most_texts",

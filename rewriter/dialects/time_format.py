@@ -109,6 +109,22 @@ def is_of_clock(pattern: str) -> bool:
     return letters_of(pattern) <= set("HIMSLfp")
 
 
+_CALENDARS = ("YmdHMSL", "YmdHMSf", "YjHMSL", "YjHMSf", "Yq", "YW", "GVu")
+"""Units from the longest on, each within the one before."""
+
+
+def is_in_order(pattern: str) -> bool:
+    """Whether texts of years 1 to 9999 sort as the times do that they are printed of: all fields have one length each,
+    and the longest unit is first.
+
+    >>> is_in_order("%Y-%m"), is_in_order("%G-W%V"), is_in_order("%m/%Y"), is_in_order("%Y-%-m"), is_in_order("%b")
+    (True, True, False, False, False)
+    """
+    printed = [one for one in fields(pattern) if one.letter]
+    units = "".join(one.letter for one in printed)
+    return bool(units) and not any(one.flags for one in printed) and any(one.startswith(units) for one in _CALENDARS)
+
+
 def letters_of(pattern: str) -> frozenset[str]:
     """The fields that a pattern prints.
 

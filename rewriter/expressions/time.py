@@ -36,6 +36,7 @@ from rewriter.dialects import (
     Period,
     duplicate,
     field_of,
+    is_in_order,
     is_of_clock,
     most_texts,
     number,
@@ -548,6 +549,9 @@ CYCLES = {
 """Days after which every value of a part of a time has been there."""
 TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
+SORTED: Fact[bool] = Fact("sorted")
+"""Whether texts sort as the times do that they are printed of."""
+_SORTED_YEARS = Interval.of(datetime.date(1, 1, 2), datetime.date(9999, 12, 30))
 
 
 _NUMERALS = {
@@ -588,6 +592,8 @@ def to_char(node: exp.Expr, context: Context) -> Value:
     printed = print_of(pattern, value.sql)
     if value.interval is not None:
         TEXTS.on(printed, most_texts(pattern, value.interval.width))
+        if is_in_order(pattern) and value.interval.low in _SORTED_YEARS and value.interval.high in _SORTED_YEARS:
+            SORTED.on(printed, True)
         if (numeral := _numeral(spelt.upper(), value.interval)) is not None:
             NUMERAL.on(printed, numeral)
     most = Length(plus=9 * len(written.this) + 2, checked=True) if written is not None else Length()

@@ -18,7 +18,7 @@ from sqlglot import exp
 from rewriter.columns import Facts, nodes_behind, variable_behind
 from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
-from rewriter.expressions import DOMAIN, Value, Values
+from rewriter.expressions import DOMAIN, SORTED, Value, Values
 from rewriter.keys.declared_lists import MAX_CELLS, DeclaredLists
 from rewriter.keys.enumeration import Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
@@ -35,8 +35,8 @@ class PublicKeys:
     ``closed`` says of each key whether every row of people has one of its values, NULL too, by proof: the owner's list
     of values proves nothing, since rows may have others. ``listed`` says of each whether its values are listed one by
     one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether NULL is a group of it: the owner
-    named it, CASE can make it or a boolean may be it, and no condition forbids it. ``notes`` tell an
-    analyst which rows are in no group.
+    named it, CASE can make it or a boolean may be it, and no condition forbids it. ``sorts`` says of each whether it is
+    texts that sort as times do. ``notes`` tell an analyst which rows are in no group.
     """
 
     sql: exp.Select
@@ -45,12 +45,14 @@ class PublicKeys:
     closed: tuple[bool, ...]
     listed: tuple[bool, ...] = ()
     lists_null: tuple[bool, ...] = ()
+    sorts: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def ordered(self) -> tuple[bool, ...]:
         """Of each key, whether its values lie along an axis, so that neighbouring groups tell of each other."""
-        return tuple(kind.on_axis and not listed for kind, listed in zip(self.types, self.listed, strict=True))
+        known = zip(self.types, self.listed, self.sorts, strict=True)
+        return tuple((kind.on_axis or sorts) and not listed for kind, listed, sorts in known)
 
     @property
     def exhaustive(self) -> bool:
@@ -106,6 +108,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         closed=tuple(undeclared.is_closed(expression, key) for expression, key in zip(expressions, keys, strict=True)),
         listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
         lists_null=tuple(key.value.nullable and _lists_null(key.value) for key in keys),
+        sorts=tuple(SORTED.is_on(key.value.sql) for key in keys),
         notes=undeclared.notes(expressions, keys),
     )
     return KeySet(found)

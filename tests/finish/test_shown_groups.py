@@ -91,6 +91,20 @@ def test_empty_ends_are_left_out_and_told(visits: Session) -> None:
     assert abs(int(total.replace(",", "")) - left_out) <= 2 * int(bar.replace(",", ""))
 
 
+@pytest.mark.parametrize(
+    ("form", "months", "all_months"),
+    [("YYYY-MM", 12, 96), ('IYYY-"W"IW', 53, 418), ("MM/YYYY", 96, 96)],
+)
+def test_ends_of_texts_that_sort_as_times_are_left_out(
+    visits: Session, form: str, months: int, all_months: int
+) -> None:
+    """Months as texts have neighbours where their order is that of time, and none where it is not."""
+    answer = visits.execute(f"SELECT TO_CHAR(late, '{form}') AS m, COUNT(*) AS n FROM visit GROUP BY 1 ORDER BY 1")
+    texts = [row[0] for row in answer.rows]
+    assert months - 1 <= len(texts) <= min(months + 12, all_months)
+    assert any("at its ends are left out" in note for note in answer.notices) == (len(texts) < all_months)
+
+
 def test_sessions_may_ask_for_all_groups_or_for_none_without_rows(visits: Session) -> None:
     try:
         visits.execute("SET dpsql.empty_groups = show")
