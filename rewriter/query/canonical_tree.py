@@ -19,12 +19,12 @@ from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.spread_joins import spread
-from rewriter.statement import plain_names
+from rewriter.statement import plain_blocks, plain_names
 
 
 def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """``tree`` in one spelling. It is the caller's own copy; a statement that cannot be bound is returned as it is."""
-    tree = plain_names(tree, None, catalog.schemas)
+    tree = plain_names(plain_blocks(tree), catalog.schemas)
     if not bind(tree, catalog):
         return tree
     selects = list(tree.find_all(exp.Select))

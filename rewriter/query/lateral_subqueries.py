@@ -61,7 +61,7 @@ def reads_outside(query: exp.Expr, part: exp.Expr) -> bool:
 
 
 def _has_one_row(body: exp.Select) -> bool:
-    parts = ("group", "having", "limit", "offset", "distinct", "with_", "windows")
+    parts = ("group", "having", "qualify", "limit", "offset", "distinct", "with_", "windows")
     return not any(body.args.get(part) for part in parts) and all(has_aggregate(one) for one in body.expressions)
 
 

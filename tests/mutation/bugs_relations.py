@@ -351,9 +351,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the merged column of a FULL JOIN is that of its left side",
-        "rewriter.statement.spell_joins:_of_either",
-        "exp.Coalesce(this=one, expressions=[other])",
-        "one",
+        "rewriter.query.names_in_reach:JoinedItems.merge",
+        '"FULL": (*left, *right)',
+        '"FULL": left',
         MEANS,
     ),
     bug(
