@@ -346,8 +346,12 @@ class _Binder:
             columns = self._renamed(node.this, alias, reach, parent)
             if name is None:
                 name = _new_alias(taken)
-                self._changes.append(lambda: node.set("alias", exp.TableAlias(this=name.copy())))
+                self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
             return FromItem(name, _unique(columns))
+        if name is None and _is_series(node):
+            # PostgreSQL calls the item, and its column, by the function's name.
+            name = exp.to_identifier("generate_series")
+            self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
         if name is None:
             raise NoRule
         # A copy of the list: items to the right are not seen.
@@ -362,9 +366,7 @@ class _Binder:
         if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
             _only(node, frozenset({"expressions", "alias"}))
             arguments: Sequence[exp.Expr] = node.expressions
-        elif isinstance(node, exp.Table | exp.Lateral) and isinstance(
-            node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries
-        ):
+        elif _is_series(node):
             _only(node, frozenset({"this", "alias"}))
             arguments = [node.this]
         else:
@@ -451,6 +453,12 @@ def _bare(node: exp.Expr) -> exp.Expr:
 def _is_name(node: exp.Expr) -> bool:
     """Whether this is a name without a table."""
     return isinstance(node, exp.Column) and node.args.get("table") is None and not is_star(node)
+
+
+def _is_series(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Table | exp.Lateral) and isinstance(
+        item.this, exp.GenerateSeries | exp.ExplodingGenerateSeries
+    )
 
 
 def _nodes(part: object) -> list[exp.Expr]:
