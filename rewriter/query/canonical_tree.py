@@ -19,6 +19,7 @@ from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.spread_joins import spread
+from rewriter.query.unread_columns import drop_unread
 from rewriter.statement import plain_blocks, plain_names
 
 
@@ -35,6 +36,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     for select in reversed(list(tree.find_all(exp.Select))):
         while _changed(select, labels):
             pass
+    drop_unread(tree, catalog)
     number_anew(tree, labels)
     return tree
 

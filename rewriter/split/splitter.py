@@ -63,7 +63,6 @@ from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unproved_groups import check_groups
-from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
@@ -101,10 +100,12 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
-    tree = canonical(tree.copy(), catalog)
-    catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
+    asked, tree = tree, canonical(tree.copy(), catalog)
+    catalog = catalog.reading(
+        {identifier.name.lower() for one in (asked, tree) for identifier in one.find_all(exp.Identifier)}
+    )
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
-    timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
+    timed = plain_buckets(plain_series(plain_sums(tree), dialect))
     worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
     plain, notes = plain_ranks(plain_every(plain_constants(worded)))
 
