@@ -18,6 +18,7 @@ from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
+from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.unread_columns import drop_unread
 from rewriter.statement import plain_blocks, plain_names
@@ -47,6 +48,7 @@ def _changed(select: exp.Select, labels: Labels) -> bool:
         spread(select)
         or merge(select, labels)
         or without_lateral(select, labels)
+        or without_one_row(select)
         or as_membership(select)
         or semijoin(select)
     )

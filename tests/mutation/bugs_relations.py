@@ -217,6 +217,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/split/test_bi.py::test_what_a_person_has_once_is_missing_beside_rows_without_a_match",
     ),
     bug(
+        "a key is dropped though it is the only one",
+        "rewriter.query.one_row_items:_drop_keys",
+        "if not kept or sets or",
+        "if sets or",
+        "tests/query/test_one_row_items.py",
+    ),
+    bug(
         "columns of distinct rows are left out",
         "rewriter.query.unread_columns:_may_lack",
         'if select.args.get("distinct") or any(',
