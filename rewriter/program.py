@@ -40,7 +40,6 @@ from rewriter.planner import (
     series_of,
     shapes,
 )
-from rewriter.query import canonical
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import (
     COUNTED_GROUPS,
@@ -123,7 +122,7 @@ def rewrite(
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
         with remembering():
-            found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
+            found = _program(plain, known, dialect, norms, others=others, empty=empty)
         found = replace(found, shown=ends) if ends else found
         if timed is None or instant is None:
             return found
@@ -187,7 +186,7 @@ def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unboun
 def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
-    parted = split(canonical(tree, catalog), catalog, dialect, with_others=others, norms=norms, empty=empty)
+    parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
     parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
     of_all_spans = parted.groupings
     parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))

@@ -42,7 +42,9 @@ def series_in(node: object) -> exp.GenerateSeries | None:
         bare = item.this if isinstance(item, exp.Alias) else item
         return bare if isinstance(bare, exp.GenerateSeries) else None
     made = source.this.this if isinstance(source.this, exp.Table) else None
-    return made if isinstance(item, exp.Star) and isinstance(made, exp.GenerateSeries) else None
+    column = item.unalias()
+    own = isinstance(column, exp.Column) and column.text("table") == source.this.alias
+    return made if (own or isinstance(item, exp.Star)) and isinstance(made, exp.GenerateSeries) else None
 
 
 def series(call: exp.GenerateSeries, context: Context) -> Value:

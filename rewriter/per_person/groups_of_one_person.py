@@ -29,7 +29,8 @@ def groups_of_one_person(
 
 
 def _rows_behind(keys: Sequence[Key], catalog: Catalog) -> int | None:
-    """The ``max_rows`` of the table that all keys are columns of, or that the one key refers to."""
+    """The ``max_rows`` of the table that all keys are columns of, or that the one key refers to; and one more for rows
+    without a match, where an outer join has them."""
     variables = [variable_behind(key.value.sql) for key in keys]
     known = [variable for variable in variables if variable is not None and not variable.table.public]
     if not known or len(known) < len(keys) or len({variable.alias for variable in known}) > 1:
@@ -38,4 +39,4 @@ def _rows_behind(keys: Sequence[Key], catalog: Catalog) -> int | None:
     found = table.max_rows
     if len(known) == 1 and table.path and known[0].name == table.path[0].column:
         found = least([found, catalog.tables[table.path[0].parent].max_rows])
-    return found
+    return found + 1 if found is not None and any(variable.optional for variable in known) else found

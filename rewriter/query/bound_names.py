@@ -5,10 +5,11 @@ Guarantee: the rows, names and types are those of the statement as written. Afte
 - each column says its item of FROM, by the analyst's own word for it; a name alone is an output, in ORDER BY;
 - GROUP BY has expressions: a name is an input column first, then an output; a position is what stands there;
 - ``*`` is written out, USING and NATURAL are conditions, and a column that FULL JOIN merges is a COALESCE;
-- lists of column names after an alias are names in the select list, and default names are pinned.
+- lists of column names after an alias are names in the select list, and default names are pinned;
+- no WITH query hides a table: its name is another one, and the item of FROM that reads it is called as it was.
 
 Why nothing is refused here: a name without a single meaning, and a form that there is no rule for (functions in FROM
-without a name, joins in parentheses, QUALIFY), leave the whole statement as it was written. What is wrong with it is
+without a name, joins in parentheses), leave the whole statement as it was written. What is wrong with it is
 said where it is read, at its place.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -24,12 +26,9 @@ from rewriter.query.names_in_reach import FromItem, InReach, JoinedItems, NoRule
 from rewriter.release import RESERVED
 from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
 
-Reach = Mapping[str, "Sequence[str]"]
-"""The WITH queries in reach, by folded name, with the names of their columns."""
-
 _SELECT = frozenset(
     ("with_", "expressions", "from_", "joins", "where", "group", "having", "windows", "order", "limit", "offset")
-) | {"distinct"}
+) | {"distinct", "qualify"}
 _SET = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
 _JOIN = frozenset({"this", "on", "using", "side", "kind", "method"})
 _NESTED = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
@@ -50,13 +49,25 @@ def bind(tree: exp.Query, catalog: Catalog) -> bool:
     >>> bind(sqlglot.parse_one("SELECT x FROM patient"), catalog)
     False
     """
-    binder = _Binder(catalog)
+    binder = _Binder(tree, catalog)
     try:
         binder.query(tree, {}, None, named=True)
     except NoRule:
         return False
     binder.apply()
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _With:
+    """A WITH query: the names of its ``columns``, and another name for it where it would hide a table."""
+
+    columns: Sequence[str]
+    name: exp.Identifier | None
+
+
+Reach = Mapping[str, _With]
+"""The WITH queries in reach, by folded name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +87,11 @@ class _Output:
 class _Binder:
     """One reading of a statement. Nothing is changed before all of it has been read."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, tree: exp.Query, catalog: Catalog) -> None:
+        self._tree = tree
         self._catalog = catalog
+        self._names: set[str] = set()
+        """Names that WITH queries were given."""
         self._columns: list[tuple[exp.Column, Reference]] = []
         self._changes: list[Callable[[], None]] = []
         """Changes of whole clauses, in order; columns have been spelt by then."""
@@ -133,8 +147,22 @@ class _Binder:
         for cte in with_.expressions:
             _only(cte, frozenset({"this", "alias", "materialized"}))
             alias = cte.args["alias"]
-            known[folded(alias.this)] = self._renamed(cte.this, alias, known, parent)
+            known[folded(alias.this)] = _With(self._renamed(cte.this, alias, known, parent), self._apart(alias))
         return known
+
+    def _apart(self, alias: exp.Expr) -> exp.Identifier | None:
+        """The new name of a WITH query that hides a table."""
+        name = folded(alias.this)
+        if self._catalog.find(alias.this.name) is None:
+            return None
+        taken = {one.name.lower() for one in self._tree.find_all(exp.Identifier)} | self._names
+        number = 1
+        while (new := f"{name}_{number}") in taken or self._catalog.find(new) is not None:
+            number += 1
+        self._names.add(new)
+        identifier = exp.to_identifier(new)
+        self._changes.append(partial(alias.set, "this", identifier.copy()))
+        return identifier
 
     def _renamed(self, query: exp.Expr, alias: exp.Expr | None, reach: Reach, parent: InReach | None) -> list[str]:
         """A query in FROM or WITH, whose alias may rename its columns: a SELECT then has these names itself."""
@@ -176,7 +204,7 @@ class _Binder:
             raise NoRule
         names = [*renamed, *(item.name for item in items[len(renamed) :])]
         self._lists.append(lambda: _write_list(select, items, names, named))
-        for part in ("where", "having"):
+        for part in ("where", "having", "qualify"):
             if (clause := select.args.get(part)) is not None:
                 self._expression(clause.this, scope, reach)
         for part in ("limit", "offset", *(("windows",) if select.args.get("windows") else ())):
@@ -318,8 +346,12 @@ class _Binder:
             columns = self._renamed(node.this, alias, reach, parent)
             if name is None:
                 name = _new_alias(taken)
-                self._changes.append(lambda: node.set("alias", exp.TableAlias(this=name.copy())))
+                self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
             return FromItem(name, _unique(columns))
+        if name is None and _is_series(node):
+            # PostgreSQL calls the item, and its column, by the function's name.
+            name = exp.to_identifier("generate_series")
+            self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
         if name is None:
             raise NoRule
         # A copy of the list: items to the right are not seen.
@@ -334,7 +366,7 @@ class _Binder:
         if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
             _only(node, frozenset({"expressions", "alias"}))
             arguments: Sequence[exp.Expr] = node.expressions
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries):
+        elif _is_series(node):
             _only(node, frozenset({"this", "alias"}))
             arguments = [node.this]
         else:
@@ -355,7 +387,10 @@ class _Binder:
         if not schema and (known := reach.get(folded(node.this))) is not None:
             if names:
                 raise NoRule
-            return FromItem(identifier, _unique(known))
+            if known.name is not None:
+                self._changes.append(partial(node.set, "alias", exp.TableAlias(this=identifier.copy())))
+                self._changes.append(partial(node.set, "this", known.name.copy()))
+            return FromItem(identifier, _unique(known.columns))
         if schema == "dpsql":
             virtual = VIRTUAL_COLUMNS.get(RESERVED + node.name.lower())
             if virtual is None or names:
@@ -418,6 +453,12 @@ def _bare(node: exp.Expr) -> exp.Expr:
 def _is_name(node: exp.Expr) -> bool:
     """Whether this is a name without a table."""
     return isinstance(node, exp.Column) and node.args.get("table") is None and not is_star(node)
+
+
+def _is_series(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Table | exp.Lateral) and isinstance(
+        item.this, exp.GenerateSeries | exp.ExplodingGenerateSeries
+    )
 
 
 def _nodes(part: object) -> list[exp.Expr]:

@@ -20,14 +20,16 @@ from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
+from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
-from rewriter.statement import plain_names
+from rewriter.query.unread_columns import drop_unread
+from rewriter.statement import plain_blocks, plain_names
 
 
 def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """``tree`` in one spelling. It is the caller's own copy; a statement that cannot be bound is returned as it is."""
-    tree = plain_names(tree, None, catalog.schemas)
+    tree = plain_names(plain_blocks(tree), catalog.schemas)
     if not bind(tree, catalog):
         return tree
     selects = list(tree.find_all(exp.Select))
@@ -39,6 +41,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     for select in reversed(list(tree.find_all(exp.Select))):
         while _changed(select, labels, persons):
             pass
+    drop_unread(tree, catalog)
     number_anew(tree, labels)
     return tree
 
@@ -49,6 +52,7 @@ def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
         spread(select)
         or merge(select, labels)
         or without_lateral(select, labels)
+        or without_one_row(select)
         or as_membership(select)
         or semijoin(select)
         or total_of_groups(select, persons)

@@ -42,7 +42,7 @@ def without_lateral(select: exp.Select, labels: Labels) -> bool:
         on = join.args.get("on")
         if join.side and not (isinstance(on, exp.Boolean) and on.this):
             continue
-        if _has_one_row(body):
+        if has_one_row(body):
             if _as_values(select, join, body):
                 return True
         elif (numbered := _numbered(item, body, labels)) is not None:
@@ -60,8 +60,8 @@ def reads_outside(query: exp.Expr, part: exp.Expr) -> bool:
     return any(column.table and column.table not in own for column in part.find_all(exp.Column))
 
 
-def _has_one_row(body: exp.Select) -> bool:
-    parts = ("group", "having", "limit", "offset", "distinct", "with_", "windows")
+def has_one_row(body: exp.Select) -> bool:
+    parts = ("group", "having", "qualify", "limit", "offset", "distinct", "with_", "windows")
     return not any(body.args.get(part) for part in parts) and all(has_aggregate(one) for one in body.expressions)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, COUNT, SUM, function_of
-from rewriter.statement import grouped_item, is_grouped, output_name, star_of, unaliased, unparenthesised, walk
+from rewriter.statement import grouped_item, is_grouped, output_name, star_of, unaliased, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -29,7 +29,7 @@ def needs_totals(select: exp.Select, tests: Sequence[exp.Expr]) -> bool:
     group = select.args.get("group")
     if group is None or group.find(*_SETS) is not None:
         return True
-    keys = [grouped_item(unparenthesised(key), select) for key in group.expressions]
+    keys = [grouped_item(key, select) for key in group.expressions]
     return any(_of(part, keys, select) is None for test in tests for part in _compared(test))
 
 
@@ -126,7 +126,7 @@ class _Levels:
             for element in node.expressions:
                 self._add_keys(element)
         else:
-            self._key(grouped_item(unparenthesised(node), self._select))
+            self._key(grouped_item(node, self._select))
 
     def _key(self, node: exp.Expr) -> exp.Column:
         place = _of(node, self._keys, self._select)
@@ -140,7 +140,7 @@ class _Levels:
             copy: exp.Expr = node.copy()
             copy.set("expressions", [self._grouping(element) for element in node.expressions])
             return copy
-        return self._key(grouped_item(unparenthesised(node), self._select))
+        return self._key(grouped_item(node, self._select))
 
     def _above(self, node: exp.Expr, *, names: bool = False) -> exp.Expr:
         """An expression over the groups: keys are columns, and aggregates are sums of what groups have."""

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import COUNT, function_of
 from rewriter.declared import Catalog
-from rewriter.statement import folded, output_name, star_of, walk
+from rewriter.statement import folded, grouped_item, output_name, star_of, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -128,17 +128,10 @@ def lists_groups(query: exp.Expr, persons: Persons) -> bool:
         return not distinct.args.get("on") and group is None and not any(item.find(exp.AggFunc) for item in bare)
     if group is None or any(value for part, value in group.args.items() if part != "expressions"):
         return False
-    keys = [_key(key, query, bare) for key in group.expressions]
+    keys = [grouped_item(key, query) for key in group.expressions]
     # What GROUP BY has and the select list has not would be counted as well.
-    named = all(key is not None and key in bare and key.find(exp.AggFunc) is None for key in keys)
+    named = all(key in bare and key.find(exp.AggFunc) is None for key in keys)
     return named and all(item in keys or item.find(exp.AggFunc) is not None for item in bare)
-
-
-def _key(node: exp.Expr, query: exp.Select, bare: list[exp.Expr]) -> exp.Expr | None:
-    if isinstance(node, exp.Literal):
-        return bare[int(node.name) - 1] if node.is_int and 1 <= int(node.name) <= len(bare) else None
-    named = [one for item, one in zip(query.expressions, bare, strict=True) if output_name(item) == output_name(node)]
-    return named[0] if isinstance(node, exp.Column) and not node.table and len(named) == 1 else node
 
 
 def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
@@ -161,11 +154,8 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
         return None
     copy: exp.Select = select.copy()
     outputs = {output_name(one) for one in select.expressions}
-    for part in list(_parts(copy)):
-        # GROUP BY means a column of the groups first, ORDER BY one of the select list.
-        known = outputs - {*names} if isinstance(part, exp.Group) else outputs
-        if not _substituted(part, values, item.alias_or_name.lower(), known):
-            return None
+    if not all(_substituted(part, values, item.alias_or_name.lower(), outputs) for part in _parts(copy)):
+        return None
     for call in [node for part in _parts(copy) for node in walk(part) if isinstance(node, exp.AggFunc)]:
         _distinct(call, list(values.values()))
     tests = [one.args["where"].this for one in (inner, copy) if one.args.get("where") is not None]
@@ -194,13 +184,13 @@ def _counts(select: exp.Select) -> bool:
 def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, outputs: set[str]) -> bool:
     """Put expressions over rows of people in the place of the names that their groups had; False for another name.
 
-    ``outputs`` are names of the select list, which ORDER BY and GROUP BY may mean where they have nothing else.
+    ``outputs`` are names of the select list, which ORDER BY may mean.
     """
     for column in list(part.find_all(exp.Column)):
         name = folded(column)
         if column.table.lower() not in ("", alias):
             return False
-        if not column.table and name in outputs and isinstance(column.parent, exp.Ordered | exp.Group):
+        if not column.table and name in outputs and isinstance(column.parent, exp.Ordered):
             continue
         if name in values:
             value = values[name]

@@ -42,9 +42,9 @@ from rewriter.split.numbered_rows import (
 from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
 from rewriter.statement import (
     folded,
+    grouped_item,
     has_aggregate,
     output_name,
-    unaliased,
     unparenthesised,
     walk,
 )
@@ -366,9 +366,7 @@ def _keys(select: exp.Select, ranked: NumberedRows, named: WithQueries) -> list[
     group = select.args.get("group")
     found: list[str] = []
     for node in group.expressions if group is not None else ():
-        key: exp.Expr = unparenthesised(node)
-        if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(select.expressions):
-            key = unparenthesised(unaliased(select.expressions[int(key.name) - 1]))
+        key = unparenthesised(grouped_item(node, select))
         if not isinstance(key, exp.Column) or folded_table(key) not in ("", ranked.alias):
             return None
         if not ranked.is_one_value(folded(key), named):

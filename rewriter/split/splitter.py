@@ -31,6 +31,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
+from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
 from rewriter.release import Query, Split, release_name
@@ -48,7 +49,6 @@ from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
-from rewriter.split.own_names import with_own_names
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimited
@@ -63,7 +63,6 @@ from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unproved_groups import check_groups
-from rewriter.split.unread_columns import without_unread_columns
 from rewriter.split.unread_queries import without_unread
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
@@ -71,13 +70,10 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
-    plain_blocks,
     plain_buckets,
     plain_conditions,
     plain_constants,
-    plain_full_joins,
     plain_functions,
-    plain_names,
     plain_quantiles,
     plain_ranges,
     plain_regressions,
@@ -92,7 +88,6 @@ def split(
     tree: exp.Query,
     catalog: Catalog,
     dialect: Dialect,
-    database: str | None = None,
     *,
     with_others: bool = False,
     norms: Sequence[Norm] = tuple(Norm),
@@ -100,19 +95,19 @@ def split(
 ) -> Split:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
-    ``database`` is the name that a table's catalog may have, as in ``clinic.public.patient``; None lets any name pass.
+    The tree is as it was parsed: equal questions are put in one spelling here (:mod:`rewriter.query`).
     ``norms`` are the norms in which people may be clipped: the choice of statistics depends on them. ``with_others``:
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
-    catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
+    asked, tree = tree, canonical(tree.copy(), catalog)
+    catalog = catalog.reading(
+        {identifier.name.lower() for one in (asked, tree) for identifier in one.find_all(exp.Identifier)}
+    )
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
-    tree = plain_full_joins(tree)
-    timed = plain_buckets(plain_series(without_unread_columns(plain_sums(tree), catalog), dialect))
-    named = plain_names(plain_blocks(timed), database, catalog.schemas)
-    worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(named)))))
-    plain = plain_every(plain_constants(worded))
-    plain, notes = plain_ranks(with_own_names(plain, catalog))
+    timed = plain_buckets(plain_series(plain_sums(tree), dialect))
+    worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
+    plain, notes = plain_ranks(plain_every(plain_constants(worded)))
 
     persons = persons_of(catalog)
     asked = counted_groups(counted_sets(plain, partial(lists_groups, persons=persons)), persons)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.split.values_beside_groups import key_names
-from rewriter.statement import from_items, output_name
+from rewriter.statement import from_items, grouped_item, output_name
 
 _SCALE = "1000000"
 
@@ -119,7 +119,7 @@ def _over_keys(select: exp.Select, sums: Sequence[_Sum]) -> exp.Select | None:
         return None
     if any(True for _ in _own(select, exp.Window, exp.Query)):
         return None
-    keys = [_key(select, node) for node in (group.expressions if group is not None else ())]
+    keys = [grouped_item(key, select) for key in (group.expressions if group is not None else ())]
     written = _Written(select, keys)
     replaced: dict[int, exp.Expr] = {}
     for one in sums:
@@ -128,17 +128,6 @@ def _over_keys(select: exp.Select, sums: Sequence[_Sum]) -> exp.Select | None:
     for node in others:
         replaced[id(node)] = written.other(node)
     return written.over(replaced)
-
-
-def _key(select: exp.Select, node: exp.Expr) -> exp.Expr:
-    """What a key of GROUP BY means: a projection by its place or its name, or itself."""
-    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
-        place = int(node.name) - 1
-        return select.expressions[place].unalias() if 0 <= place < len(select.expressions) else node
-    if isinstance(node, exp.Column) and not node.table:
-        named = [one for one in select.expressions if isinstance(one, exp.Alias) and one.alias == node.name]
-        return named[0].unalias() if named else node
-    return node
 
 
 def _outermost(select: exp.Select) -> list[exp.Expr]:

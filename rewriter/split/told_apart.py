@@ -14,7 +14,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.expressions import makes_rows
-from rewriter.statement import folded, from_items, has_aggregate, output_name, star_of, unaliased, walk
+from rewriter.statement import folded, from_items, grouped_item, has_aggregate, output_name, star_of, unaliased, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,8 @@ def told_apart(query: exp.Expr, around: Mapping[str, _Reading] = MappingProxyTyp
     if any(star_of(item)[0] for item in query.expressions):
         return None
     items = [unaliased(item) for item in query.expressions]
-    places = [_place(key, items) for key in group.expressions]
-    known = [place for place in places if place is not None]
-    return frozenset(known) if len(known) == len(places) else None
+    keys = [grouped_item(key, query) for key in group.expressions]
+    return frozenset(map(items.index, keys)) if all(key in items for key in keys) else None
 
 
 def _kept(select: exp.Select, reach: Mapping[str, _Reading]) -> frozenset[int] | None:
@@ -101,14 +100,3 @@ def _reading(item: exp.Expr, reach: Mapping[str, _Reading]) -> _Reading | None:
             return replace(found, renamed=True)
         return found
     return None
-
-
-def _place(key: exp.Expr, items: list[exp.Expr]) -> int | None:
-    """The column of a select list that a key is: by its position, by the expression, or by its name."""
-    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return int(key.name) - 1
-    if key in items:
-        return items.index(key)
-    # A name that a column of FROM could have as well means that column, unless the item is that column.
-    named = [place for place, item in enumerate(items) if isinstance(item, exp.Column) and item.name == key.name]
-    return named[0] if isinstance(key, exp.Column) and not key.table and len(named) == 1 else None

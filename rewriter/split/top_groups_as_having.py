@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.split.chosen_groups import needs_totals, over_chosen
-from rewriter.statement import conjuncts, folded, is_grouped, output_name, tested_for_null
+from rewriter.statement import conjuncts, folded, grouped_item, is_grouped, output_name, tested_for_null
 
 
 def joins_as_having(
@@ -170,13 +170,4 @@ def is_unique(query: exp.Expr, columns: set[str]) -> bool:
     if any(value for part, value in group.args.items() if part != "expressions"):
         return False
     shown = [outputs[name] for name in columns if name in outputs]
-    named = {name for name in columns if name in outputs}
-    return all(_is_shown(key, query, shown, named) for key in group.expressions)
-
-
-def _is_shown(key: exp.Expr, query: exp.Select, shown: list[exp.Expr], named: set[str]) -> bool:
-    """A key by its position, by the expression itself, or by an output's name that no column of FROM could have."""
-    if isinstance(key, exp.Literal):
-        place = int(key.name) if key.is_int else 0
-        return 1 <= place <= len(query.expressions) and output_name(query.expressions[place - 1]) in named
-    return any(key == item for item in shown)
+    return all(grouped_item(key, query) in shown for key in group.expressions)

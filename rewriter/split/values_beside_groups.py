@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.split.top_groups_as_having import equated, is_unique
-from rewriter.statement import conjuncts, is_grouped, output_name
+from rewriter.statement import conjuncts, grouped_item, is_grouped, output_name
 
 _ITSELF = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 _ROWS = "rows_of_people"
@@ -37,7 +37,7 @@ def values_beside_groups(
         return None
     joined = [join for join in select.args.get("joins") or () if id(join.this) in answers]
     aliases = {join.this.alias_or_name.lower() for join in joined}
-    keys = [key for key in (_meant(select, node) for node in group.expressions) if not _reads(key, aliases)]
+    keys = [key for key in (grouped_item(key, select) for key in group.expressions) if not _reads(key, aliases)]
     pairs: list[list[tuple[int, exp.Column, bool]]] = []
     for join in joined:
         found = _pairs(join, queries[id(join.this)], keys)
@@ -52,13 +52,6 @@ def values_beside_groups(
 
 def _parts(select: exp.Select) -> list[exp.Expr]:
     return [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
-
-
-def _meant(select: exp.Select, node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
-        place = int(node.name) - 1
-        return select.expressions[place].unalias() if 0 <= place < len(select.expressions) else node
-    return node
 
 
 def _reads(node: exp.Expr, aliases: Set[str]) -> bool:

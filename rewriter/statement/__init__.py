@@ -40,7 +40,6 @@ from rewriter.statement.select_shape import (
 from rewriter.statement.spell_blocks import plain_blocks
 from rewriter.statement.spell_conditions import plain_conditions, values_of_row
 from rewriter.statement.spell_functions import plain_functions
-from rewriter.statement.spell_joins import plain_full_joins
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_ranges import plain_ranges
 from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
@@ -92,7 +91,6 @@ __all__ = [
     "plain_buckets",
     "plain_conditions",
     "plain_constants",
-    "plain_full_joins",
     "plain_functions",
     "plain_names",
     "plain_quantiles",

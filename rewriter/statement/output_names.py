@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from rewriter.expressions import word_of
+from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import folded, unaliased
 
@@ -93,7 +94,7 @@ def _of_function(node: exp.Expr) -> str:
 
 
 def grouped_item(key: exp.Expr, select: exp.Select) -> exp.Expr:
-    """The expression that GROUP BY means by a position, or by the name of an output.
+    """The select item that GROUP BY means by a position, or the expression itself. Its names have been resolved.
 
     >>> import sqlglot
     >>> select = sqlglot.parse_one("SELECT a + 1 AS b, COUNT(*) FROM t GROUP BY 1")
@@ -101,9 +102,7 @@ def grouped_item(key: exp.Expr, select: exp.Select) -> exp.Expr:
     'a + 1'
     """
     items: list[exp.Expr] = select.expressions
+    key = unparenthesised(key)
     if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
         return unaliased(items[int(key.name) - 1])
-    if isinstance(key, exp.Column) and not key.table:
-        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
-        return unaliased(named[0]) if named else key
     return key

@@ -20,34 +20,30 @@ OWN = "dpsql"
 """The schema of what dpsql tells of itself."""
 
 
-def plain_names(tree: exp.Query, database: str | None, schemas: Container[str] = SCHEMAS) -> exp.Query:
-    """``tree`` with tables named without their database, and columns by table and column at most.
+def plain_names(tree: exp.Query, schemas: Container[str] = SCHEMAS) -> exp.Query:
+    """``tree`` with tables named without their database, whatever its name, and columns by table and column at most.
 
     >>> import sqlglot
     >>> tree = sqlglot.parse_one('SELECT "c"."public"."t"."x", public.u.y FROM "c"."public"."t"', read="postgres")
-    >>> plain_names(tree, "c").sql("postgres")
+    >>> plain_names(tree).sql("postgres")
     'SELECT "t"."x", public.u.y FROM "public"."t"'
-    >>> plain_names(tree, "d") is tree
-    True
     """
-    if not any(_is_long(node, database, schemas) for node in tree.find_all(exp.Table, exp.Column)):
+    if not any(_is_long(node, schemas) for node in tree.find_all(exp.Table, exp.Column)):
         return tree
     copy: exp.Query = tree.copy()
     for node in list(copy.find_all(exp.Column)):
-        if _is_long(node, database, schemas):
+        if _is_long(node, schemas):
             node.set("catalog", None)
             node.set("db", None)
     for table in list(copy.find_all(exp.Table)):
-        if _is_long(table, database, schemas):
+        if _is_long(table, schemas):
             table.set("catalog", None)
     return copy
 
 
-def _is_long(node: exp.Expr, database: str | None, schemas: Container[str]) -> bool:
+def _is_long(node: exp.Expr, schemas: Container[str]) -> bool:
     """Whether parts of a name can be left out."""
     catalog, schema = node.args.get("catalog"), node.args.get("db")
-    if catalog is not None and not (database is None or _same(catalog, database)):
-        return False
     if isinstance(node, exp.Table):
         return catalog is not None and schema is not None
     return schema is not None and _in_schema(schema, schemas) and _names_table(node, schema, schemas)
@@ -85,10 +81,6 @@ def _name_of(item: exp.Expr) -> str:
 
 def _in_schema(schema: exp.Expr, schemas: Container[str]) -> bool:
     return folded(schema).lower() in schemas or folded(schema) == OWN
-
-
-def _same(identifier: exp.Expr, name: str) -> bool:
-    return identifier.name == name if identifier.args.get("quoted") else identifier.name.lower() == name.lower()
 
 
 def written(node: exp.Expr) -> str:

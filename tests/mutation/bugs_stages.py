@@ -154,8 +154,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "rows that differ by nothing are told apart",
         "rewriter.split.told_apart:told_apart",
-        "return frozenset(known) if len(known) == len(places) else None",
-        "return frozenset(known)",
+        "return frozenset(map(items.index, keys)) if all(key in items for key in keys) else None",
+        "return frozenset(items.index(key) for key in keys if key in items)",
         "rewriter/split/told_apart.py",
     ),
     bug(

@@ -68,6 +68,7 @@ TRAPS = (
     "SELECT id AS v FROM a UNION SELECT x FROM b ORDER BY v DESC",
     "SELECT id, x FROM a EXCEPT SELECT id, x FROM b ORDER BY 1, 2",
     "SELECT string_agg(name, ',' ORDER BY x, id) AS x FROM a",
+    "SELECT generate_series FROM generate_series(1, 3)",
     # default names
     "SELECT count FROM (SELECT COUNT(*) FROM a) t",
     "SELECT sum, max FROM (SELECT SUM(x), MAX(id) FROM a) t",
@@ -175,7 +176,6 @@ LEFT_ALONE = (
     "SELECT * FROM (SELECT id, id FROM a) t",
     "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT n FROM t",
     "SELECT a FROM a",
-    "SELECT generate_series FROM generate_series(1, 3)",
 )
 
 

@@ -12,30 +12,9 @@ import pytest
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
-from tests.query.spellings import QUESTIONS
+from tests.query.spellings import POLICY, QUESTIONS, SETUP
+from tests.tape.questions import questions, report
 
-SETUP = """
-CREATE TABLE patient (id INTEGER PRIMARY KEY, region TEXT NOT NULL, birth INTEGER NOT NULL);
-CREATE TABLE visit (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id), day DATE NOT NULL,
-    region TEXT NOT NULL, cost INTEGER NOT NULL);
-INSERT INTO patient SELECT i, 'r' || CASE WHEN i % 10 < 4 THEN 1 WHEN i % 10 < 7 THEN 2 ELSE i % 10 - 4 END, 1940 + i % 60
-    FROM generate_series(0, 599) AS t (i);
-INSERT INTO visit SELECT i, i % 600, DATE '2024-01-01' + CAST((i * 7 + CASE WHEN i < 600 THEN 0 WHEN i < 1200 THEN 40 ELSE 80 END) % 300 AS INTEGER),
-    'r' || CASE WHEN i % 11 < 5 THEN 1 WHEN i % 11 < 8 THEN 2 ELSE i % 11 - 5 END, i * 13 % 50 FROM generate_series(0, 1499) AS t (i);
-"""
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:spellings.ledger
-privacy_unit: patient.id
-budget: {epsilon: 1e6, delta: 1e-3}
-statement: {epsilon: 100, max_epsilon: 1000}
-tables:
-  patient: {columns: {id: {}, region: {values: [r1, r2, r3, r4, r5]}, birth: {range: [1940, 2000]}}}
-  visit:
-    unit: patient_id -> patient.id
-    max_rows: 3
-    columns: {id: {}, patient_id: {}, day: {range: [2024-01-01, 2024-12-31]}, region: {values: [r1, r2, r3, r4, r5]}, cost: {range: [0, 50]}}
-"""
 WRONG_BEFORE = {
     "SELECT COUNT(*) FROM (SELECT CASE WHEN region < 'r2' THEN 'A' ELSE 'B' END AS region FROM patient GROUP BY region) x": [
         (5,)
@@ -91,3 +70,21 @@ def test_each_spelling_is_answered_as_postgres_answers_it(
         assert comparable(exact.execute(sql).rows) == [
             tuple(one if isinstance(one, str | bool) else pytest.approx(one, rel=1e-3) for one in row) for row in rows
         ], sql
+
+
+def test_equal_questions_share_plans() -> None:
+    """The numbers only fall: each is what is left of spellings that are other plans."""
+    found = questions(jobs=1)
+    assert all(one.answered == one.asked and len(one.prices) == 1 for one in found.values())
+    assert {name: len(one.plans) for name, one in found.items()} == {
+        "the mean in the two largest groups": 1,
+        "the whole beside its groups": 3,
+        "the first of each person": 6,
+        "how many rows": 4,
+        "people who have such a row": 6,
+        "the mean of sums per person": 5,
+        "a value of the person by a value of the row": 2,
+        "by a computed key": 1,
+        "rows above the mean": 1,
+    }
+    assert any(line.split()[:3] == ["all", "84", "84"] for line in report(found))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tests.tape.collected_sources import collected, corpora, golden
 from tests.tape.comparing import KINDS, compared
+from tests.tape.questions import questions
+from tests.tape.questions import report as report_questions
 from tests.tape.recording import Tape, recorded
 from tests.tape.respell import report, respelt
 
@@ -41,7 +43,11 @@ def main(arguments: list[str] | None = None) -> int:
     again.add_argument("--every", type=int, default=1, help="take each so-many-th statement of a world alone")
     again.add_argument("--examples", type=int, default=2)
     again.add_argument("--jobs", type=int, default=2)
+    commands.add_parser("questions", help="plans per question over its spellings, and lines of code")
     told = parser.parse_args(arguments)
+    if told.command == "questions":
+        print("\n".join(report_questions(questions())))
+        return 0
     if told.command == "respell":
         return _respell(told)
     if told.command == "collect":

@@ -46,7 +46,7 @@ WITH released AS (
       END AS g0
     FROM "public"."survey" AS t1
     JOIN "public"."patient" AS t2
-      ON t2."id" = t1."patient_id"
+      ON t1."patient_id" = t2."id"
     OFFSET 0
   ) AS r
 )

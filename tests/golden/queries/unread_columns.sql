@@ -20,11 +20,10 @@ WITH released AS (
   FROM (
     SELECT
       t4.u AS u,
-      CASE WHEN t4.c1 < 1 THEN 1 WHEN t4.c1 > 40 THEN 40 ELSE CAST(t4.c1 AS BIGINT) END AS v0
+      CASE WHEN t4.c0 < 1 THEN 1 WHEN t4.c0 > 40 THEN 40 ELSE CAST(t4.c0 AS BIGINT) END AS v0
     FROM (
       SELECT
-        t3.c0 AS c0,
-        t3.c1 AS c1,
+        t3.c1 AS c0,
         t3.u AS u
       FROM (
         SELECT

@@ -41,8 +41,8 @@ WITH partial AS (
       t5.u AS u,
       CASE
         WHEN NOT t5.c1 IS NULL
-        THEN CASE WHEN NOT t6.c2 IS NULL THEN 0 ELSE 1 END
-        WHEN NOT t6.c2 IS NULL
+        THEN CASE WHEN NOT t6.c1 IS NULL THEN 0 ELSE 1 END
+        WHEN NOT t6.c1 IS NULL
         THEN 2
         ELSE 3
       END AS g0
@@ -69,8 +69,7 @@ WITH partial AS (
     JOIN (
       SELECT
         t4.c0 AS c0,
-        t4.c1 AS c1,
-        t4.c3 AS c2,
+        t4.c3 AS c1,
         t4.u AS u
       FROM (
         SELECT

@@ -20,17 +20,16 @@ WITH released AS (
   FROM (
     SELECT
       t3.u AS u,
-      t3.c1 AS k0
+      t3.c0 AS k0
     FROM (
       SELECT
         t2.c0 AS c0,
-        t2.c1 AS c1,
-        t2.c4 AS c2,
+        t2.c4 AS c1,
         t2.u AS u
       FROM (
         SELECT
-          t1."patient_id" AS c0,
-          t1."reason" AS c1,
+          t1."reason" AS c0,
+          t1."patient_id" AS c1,
           CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS c2,
           t1."id" AS c3,
           ROW_NUMBER() OVER (
@@ -42,7 +41,7 @@ WITH released AS (
       ) AS t2
     ) AS t3
     WHERE
-      t3.c2 = CAST(1 AS BIGINT)
+      t3.c1 = CAST(1 AS BIGINT)
   ) AS r
   GROUP BY
     k0
