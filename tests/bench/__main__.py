@@ -2,7 +2,7 @@
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
 ``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
 ``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
-``… subsampling`` for what samples of people would change; ``… workload`` for dashboards that are bought as one;
+``… large`` for how large data have to be; ``… subsampling`` for what samples of people would change; ``… workload`` for dashboards that are bought as one;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
 ``… spark`` for what Spark has to show."""
 
@@ -23,6 +23,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "local",
     "mechanisms",
     "subsampling",
+    "large",
     "workload",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
