@@ -101,6 +101,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.inference.estimates.moment_figures": "_known:1",
         "dpsql.inference.estimates.picked_quantiles": "ReleasedJoint.ends:1",
         "dpsql.inference.estimates.rounding": "quotients:1",
+        "dpsql.inference.estimates.told_means": "MeansProfile.of:1",
         "dpsql.inference.numeric.arrays": "checked_parents:4 checked_slack:1 measurements:4",
         "dpsql.inference.numeric.groupings": "checked_groupings:3",
         "dpsql.inference.numeric.largest_remainder": "apportion:2 round_lattice:2 round_tree:1",
