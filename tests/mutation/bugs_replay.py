@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-REPLAY = "tests/properties/test_replay.py::test_stages_watches_and_learned_bounds_follow_nobody"
+_TESTS = "tests/properties/test_replay.py"
+REPLAY = f"{_TESTS}::test_stages_watches_and_learned_bounds_follow_nobody"
+WINDOWS = f"{_TESTS}::test_nothing_in_several_windows_of_a_budget_follows_a_person"
 
 _MEASURED = "dpsql.answer:Answering._measured"
 _PERTURBED = "noisy = noisy.beside(perturb(read(now.read), now, self._sampler))"
@@ -91,5 +93,24 @@ BUGS: tuple[Bug, ...] = (
         "        places = np.array(there, dtype=np.int64)\n"
         "    keys = groups if places is None else _taken(groups, places)",
         REPLAY,
+    ),
+    bug(
+        "a watch that is far from its number pays nothing in a later window",
+        "dpsql.watched:Watching.answer",
+        "state = self._paid(asked, watched, key, state, mechanism)",
+        "counts = opened.engine.run(plan, None, None, turn).statistics.values()\n"
+        "                    far = 16 * int(next(iter(counts))[0]) < watched.least\n"
+        "                    state = state if state is not None and far else self._paid(asked, watched, key, state, mechanism)",
+        WINDOWS,
+    ),
+    bug(
+        "empty groups are free in a later window",
+        "dpsql.answer:Answering.bought",
+        "            dues = [Due(priced.loss, asked.prepared.sql, tables)]\n",
+        "            later = opened.ledger.spent() != opened.ledger.standings()[0].spent\n"
+        "            empty = sum(list(column).count(0) for one in fresh if one is not None and later for column in\n"
+        "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
+        "            dues = [Due(priced.loss / (1 + empty), asked.prepared.sql, tables)]\n",
+        WINDOWS,
     ),
 )

@@ -24,9 +24,7 @@ from tests.operations.conftest import LIMITS
 from tests.operations.operated import Operated, eventually, operated
 from tests.operations.test_audit import full_disk
 from tests.operations.test_logs import LITERAL, stumble, tell_all
-from tests.operations.test_overload import ALL, EACH, PROMISE, ask, held
-
-COUNT = "SELECT COUNT(*) FROM member WHERE code < "
+from tests.operations.test_overload import ALL, COUNT, PROMISE, ask, filling, held
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +59,10 @@ def crowded(server: Operated) -> Iterator[Figure]:
         refused = [pool.submit(ask, server, ("ana", "bob")[at % 2], "SELECT card FROM member") for at in range(40)]
         base = max(one.result(60)[1] for one in refused)
     with pytest.MonkeyPatch.context() as patch, held(server, patch) as standing, ThreadPoolExecutor(60) as pool:
-        users = ("ana", "bob")
-        running = [pool.submit(ask, server, user, f"{COUNT}{900 + at}") for user in users for at in range(EACH)]
+        running = filling(server, pool, 900)
         eventually(lambda: len(standing.entered) == ALL)
         spent = server.proxy.ledger.spent()
-        beyond = [pool.submit(ask, server, users[at % 2], f"{COUNT}{1000 + at}") for at in range(40)]
+        beyond = [pool.submit(ask, server, ("ana", "bob")[at % 2], f"{COUNT}{1000 + at}") for at in range(40)]
         told = [one.result(60) for one in beyond]
         free = server.proxy.ledger.spent() == spent
         standing.go.set()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +54,10 @@ def held(server: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
             held_.go.set()
 
 
-def ask(server: Operated, user: str, sql: str) -> tuple[str, float, Any]:
+Asked = tuple[str, float, Any]
+
+
+def ask(server: Operated, user: str, sql: str) -> Asked:
     """The SQLSTATE, the seconds it took once connected, and the first row."""
     with psycopg.connect(server.dsn.replace("user=ana", f"user={user}"), autocommit=True) as connection:
         started = time.monotonic()
@@ -63,6 +66,12 @@ def ask(server: Operated, user: str, sql: str) -> tuple[str, float, Any]:
             return "00000", time.monotonic() - started, row
         except psycopg.Error as problem:
             return str(problem.sqlstate), time.monotonic() - started, None
+
+
+def filling(server: Operated, pool: ThreadPoolExecutor, first: int) -> list[Future[Asked]]:
+    """As many statements as may run, of both analysts. Each is a purchase of its own: who asks for what another one is
+    buying waits for that one, and reads nothing."""
+    return [pool.submit(ask, server, ("ana", "bob")[at % 2], f"{COUNT}{first + at}") for at in range(ALL)]
 
 
 def test_one_analyst_may_not_take_everything(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +99,7 @@ def test_one_analyst_may_not_take_everything(server: Operated, monkeypatch: pyte
 def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty more than may run, of both analysts: all are told, in a time that does not grow with their number."""
     with held(server, monkeypatch) as standing, ThreadPoolExecutor(60) as pool:
-        running = [
-            pool.submit(ask, server, user, COUNT + str(first + number))
-            for user, first in (("ana", 300), ("bob", 350))
-            for number in range(EACH)
-        ]
+        running = filling(server, pool, 300)
         eventually(lambda: len(standing.entered) == ALL)
         started = time.monotonic()
         beyond = [
