@@ -47,7 +47,7 @@ CLASSES: Mapping[str, ListedFields] = {
             "averaged",
         ),
     ),
-    "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
+    "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null", "sorts")),
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
     "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight"), ("rises",)),
