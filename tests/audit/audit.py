@@ -12,12 +12,13 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import psycopg
 
 from dpsql.audit.audited_server import Served, serving
 from dpsql.audit.lower_bounds import ChargedLoss
@@ -38,6 +39,8 @@ ERROR = 0.001
 SAMPLES = 8000
 QUICK = 3000
 CHOSEN_ON = 0.3
+UNSEEN = RuntimeError, OSError, psycopg.Error
+"""Raised where there is no server, or it opened too late, or does not answer."""
 OF_PURCHASES = 5
 """A purchase of a profile reads a table for each sample: so many times fewer are made."""
 
@@ -84,6 +87,15 @@ def marked(name: str, check: Callable[[], Iterator[str]]) -> Result:
     return Result(name, "mark", "", 0.0, 0.0, 0.0, 0, not found, time.perf_counter() - start, what)
 
 
+def looked_at(name: str, kind: str, look: Callable[[], Result]) -> Result:
+    """The row of something that is looked at. What cannot be looked at has failed, and its row says why."""
+    start = time.perf_counter()
+    try:
+        return look()
+    except UNSEEN as cause:
+        return Result(name, kind, "", 0.0, 0.0, 0.0, 0, False, time.perf_counter() - start, str(cause))
+
+
 @dataclass(frozen=True, slots=True)
 class Programme:
     """What is run: the scenarios and bugs by name, over worlds that are written once."""
@@ -109,18 +121,30 @@ class Programme:
 
     def scenarios(self, ledger: str, chosen: Sequence[Scenario], name: str, tell: Callable[[Result], None]) -> None:
         """Scenarios of one ledger, one after the other, over a server of their own; and its marks."""
-        around = self.around(ledger, name)
-        with serving(around.policy, around.program) as served:
-            around.opened()
+        around, server, samples = self.around(ledger, name), Future[Served](), self.samples
+        with ExitStack() as stack:
+            try:
+                served = stack.enter_context(serving(around.policy, around.program))
+                around.opened()
+                server.set_result(served)
+            except UNSEEN as cause:
+                server.set_exception(cause)
             for scenario in chosen:
-                result = audited(scenario, served, self.worlds, self.samples, self.error)
-                seen = list(self.marks_of(scenario, served))
-                if seen:
-                    result = replace(result, passed=False, what=seen[0])
-                tell(result)
+                tell(
+                    looked_at(
+                        scenario.name, "scenario", lambda one=scenario: self.scenario(one, server.result(), samples)
+                    )
+                )
             if name.endswith(" 0"):
                 for mark in self.marks if ledger in ("pure", "zcdp") else ():
-                    tell(self.mark(mark, served, f"{mark}, {ledger}"))
+                    title = f"{mark}, {ledger}"
+                    tell(looked_at(title, "mark", lambda one=mark, of=title: self.mark(one, server.result(), of)))
+
+    def scenario(self, scenario: Scenario, served: Served, samples: int) -> Result:
+        """The bound of a scenario; where it holds, its marks, too."""
+        result = audited(scenario, served, self.worlds, samples, self.error)
+        seen = next(self.marks_of(scenario, served), None) if result.passed else None
+        return result if seen is None else replace(result, passed=False, what=seen)
 
     def purchase(self, purchase: ProfilePurchase, samples: int, bug: str = "") -> Result:
         """What an owner buys, in this process; a bug that is planted in it and seen passes."""
@@ -158,6 +182,9 @@ class Programme:
                 tell(self.bug(planted, name, f"bug {place}"))
 
     def bug(self, planted: Planted, name: str, folder: str) -> Result:
+        return looked_at(name, "bug", lambda: self._bug(planted, name, folder))
+
+    def _bug(self, planted: Planted, name: str, folder: str) -> Result:
         start = time.perf_counter()
         seen_by = BUGS[name].seen_by
         scenario = next((one for one in SCENARIOS if one.name == seen_by), None)
@@ -167,9 +194,7 @@ class Programme:
             if scenario is None:
                 result = self.mark(seen_by, served, name)
             else:
-                result = audited(scenario, served, self.worlds, self.bug_samples * BUGS[name].times, self.error)
-                if result.passed and (findings := list(self.marks_of(scenario, served))):
-                    result = replace(result, passed=False, what=findings[0])
+                result = self.scenario(scenario, served, self.bug_samples * BUGS[name].times)
         what = f"{seen_by}: {result.what}"
         return replace(
             result, name=name, kind="bug", passed=not result.passed, what=what, seconds=time.perf_counter() - start

@@ -64,7 +64,8 @@ def growing_table(worlds: Worlds, _: Path) -> Database:
 
 
 def view_by_the_clock(worlds: Worlds, folder: Path) -> Database:
-    """DuckDB, with a public view of rows that are valid by now. Raises RuntimeError where a server opened too late."""
+    """DuckDB, with a public view of rows that are valid by now. Its ``change`` raises RuntimeError where a server
+    opened too late."""
     name = write_duckdb(worlds.only(SHAPE), folder / "worlds.duckdb")
     valid = time.time() + _PATIENCE
     with duckdb.connect(str(folder / "worlds.duckdb")) as connection:
@@ -76,7 +77,7 @@ def view_by_the_clock(worlds: Worlds, folder: Path) -> Database:
 
     def wait() -> None:
         if time.time() >= valid:
-            raise RuntimeError("the server has seen all rows of the view: it opened too late")
+            raise RuntimeError(f"the server opened after {_PATIENCE:g} s, when all rows of the view were valid")
         time.sleep(max(0.0, valid + 1 - time.time()))
 
     return Database(name, wait)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 from dpsql.audit.lower_bounds import ChargedLoss, guessed, lower_chance, told_apart, upper_chance
 from dpsql.audit.telling_events import Samples, choose
-from tests.audit.audit import audited, main, programme
-from tests.audit.planted import planting
+from tests.audit import audit, surroundings
+from tests.audit.audit import Result, audited, main, programme, run
+from tests.audit.planted import BUGS, planting
 from tests.audit.profile_purchases import PURCHASES
 from tests.audit.scenario import Scenario
 from tests.audit.scenarios import SCENARIOS
@@ -51,6 +53,33 @@ def test_a_profile_stays_below_its_claim_and_half_a_charge_for_it_does_not() -> 
         found = one.purchase(PURCHASES[0], 1200, "half of a profile is charged")
         assert found.passed
         assert found.bound > 1
+
+
+_LATE = "a public view that follows the clock"
+
+
+def test_a_scenario_without_a_server_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def serving(*_: object) -> NoReturn:
+        raise RuntimeError("no server")
+
+    monkeypatch.setattr(audit, "serving", serving)
+    found = run(_named(_LATE, "people"), [], samples=200, marks=["noise"])
+    failed = {(row.name, row.passed, row.what) for row in found}
+    assert failed == {(name, False, "no server") for name in (_LATE, "people", "noise, pure")}
+
+
+@pytest.mark.campaign
+def test_what_is_looked_at_too_late_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its server opens when the view has all of its rows; the programme goes on with the bug that it should see."""
+    monkeypatch.setattr(surroundings, "_PATIENCE", 0.0)
+    chosen = _named(_LATE)
+    rows: list[Result] = []
+    bug = next(name for name, one in BUGS.items() if one.seen_by == chosen[0].name)
+    run(chosen, [bug], samples=200, tell=rows.append, marks=())
+    assert sorted((row.kind, row.passed, "opened after 0 s" in row.what) for row in rows) == [
+        ("bug", False, True),
+        ("scenario", False, True),
+    ]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

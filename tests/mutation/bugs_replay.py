@@ -6,6 +6,8 @@ from tests.mutation.bug import Bug, bug
 
 _TESTS = "tests/properties/test_replay.py"
 REPLAY = f"{_TESTS}::test_stages_watches_and_learned_bounds_follow_nobody"
+WIRE = f"{_TESTS}::test_no_byte_of_the_wire_follows_a_person"
+WORKERS = f"{_TESTS}::test_no_byte_of_several_workers_follows_a_person"
 WINDOWS = f"{_TESTS}::test_nothing_in_several_windows_of_a_budget_follows_a_person"
 
 _MEASURED = "dpsql.answer:Answering._measured"
@@ -112,5 +114,23 @@ BUGS: tuple[Bug, ...] = (
         "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
         "            dues = [Due(priced.loss / (1 + empty), asked.prepared.sql, tables)]\n",
         WINDOWS,
+    ),
+    bug(
+        "a tag counts the people that were read",
+        "dpsql.server.session.session:WireSession._query",
+        'return Outcome(f"SELECT {rows.count}",',
+        'people = self._backend.proxy.answering.opened.engine.public_rows("patient", ["id"]).num_rows\n'
+        '        return Outcome(f"SELECT {people}",',
+        WIRE,
+    ),
+    bug(
+        "a worker bounds rows by the most that a person has",
+        "dpsql.opened:open_beside",
+        "    return open_here(ComparedPolicy(policy, known, engine), writer)",
+        '    had = engine.public_rows("visit", ["patient_id"]).column(0).value_counts().field("counts")\n'
+        '    least = replace(known.tables["visit"], max_rows=min(40, max(had.to_pylist())))\n'
+        '    known = replace(known, tables={**known.tables, "visit": least})\n'
+        "    return open_here(ComparedPolicy(policy, known, engine), writer)",
+        WORKERS,
     ),
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.default_run import thinned
 from tests.properties.nested_worlds import nested_question, nested_world
 from tests.properties.questions import means
 from tests.properties.replayed import about, replay
@@ -18,6 +19,8 @@ from tests.properties.replayed_wire import replay_protocol, replay_server
 from tests.properties.test_neighbours import COVERED, WORLDS
 
 ACCOUNTINGS = ("zcdp", "pure", "approx", "rdp")
+FEW = (WINDOWS[1], *WINDOWS[5:7], WINDOWS[11])
+"""A stage, a statement, and a watch in two windows: each asked through another connection of a server."""
 SOME = WORLDS[2:6]
 """Worlds of the default run: one for each accounting."""
 
@@ -42,7 +45,7 @@ def test_stages_watches_and_learned_bounds_follow_nobody(accounting: str, tmp_pa
     assert done.released > 10
 
 
-@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+@pytest.mark.parametrize("accounting", thinned(ACCOUNTINGS, 4))
 def test_nothing_in_several_windows_of_a_budget_follows_a_person(accounting: str, tmp_path: Path) -> None:
     done = replay(*neighbouring(tmp_path, accounting, daily=True), tmp_path / "tape", WINDOWS)
     spent = [place for place, state in enumerate(done.states) if state == "53400"]
@@ -57,13 +60,12 @@ def test_no_golden_statement_follows_a_person(tmp_path: Path) -> None:
 
 
 def test_no_byte_of_the_wire_follows_a_person(tmp_path: Path) -> None:
-    asked = [*WINDOWS, *CHANGING, *golden(part=3, every=40)]
+    asked = [*WINDOWS, *CHANGING[::3], *golden(part=3, every=80)]
     assert replay_protocol(*neighbouring(tmp_path, "zcdp", daily=True), tmp_path / "tape", asked) > 20
 
 
 def test_no_byte_of_several_workers_follows_a_person(tmp_path: Path) -> None:
-    asked = [*WINDOWS, *CHANGING]
-    assert replay_server(*neighbouring(tmp_path, "zcdp", daily=True), tmp_path / "tape", asked, workers=2) > 20
+    assert replay_server(*neighbouring(tmp_path, "zcdp", daily=True), tmp_path / "tape", FEW, workers=2) >= 5
 
 
 @pytest.mark.campaign
