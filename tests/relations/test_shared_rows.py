@@ -177,8 +177,8 @@ def test_answers_are_those_of_plain_sql(engine: str, tmp_path: Path) -> None:
             "may be of two people",
         ),
         (
-            "SELECT COUNT(*) FROM (SELECT s.item, s.ticket FROM sale s JOIN refund r USING (item, ticket)) AS q"
-            " JOIN review v ON v.ticket = q.ticket AND v.item = q.item",
+            "SELECT COUNT(*) FROM (SELECT s.item, s.ticket, ROW_NUMBER() OVER (ORDER BY s.price) AS n FROM sale s"
+            " JOIN refund r USING (item, ticket)) AS q JOIN review v ON v.ticket = q.ticket AND v.item = q.item",
             "not by the same person",
         ),
     ],
@@ -192,5 +192,27 @@ def test_what_asks_of_one_person_is_refused(sql: str, why: str) -> None:
             assert isinstance(parsed, Select)
             for query in split(parsed.tree, shop.catalog(databases.connection), DUCKDB).groupings:
                 plan(query, Norm.L2, DUCKDB)
+    finally:
+        databases.close()
+
+
+def test_a_subquery_that_only_chooses_columns_is_the_join_that_it_makes() -> None:
+    """It has the plan of the join without a subquery, which the law of shared rows is held against."""
+    joined = "sale s JOIN refund r USING (item, ticket)"
+    shop = Shop.made(Random(1))
+    databases = shop.databases(0)
+    try:
+        catalog = shop.catalog(databases.connection)
+        identities = set()
+        for sql in (
+            f"SELECT COUNT(*) FROM (SELECT s.item, s.ticket FROM {joined}) AS q JOIN review v"
+            " ON v.ticket = q.ticket AND v.item = q.item",
+            f"SELECT COUNT(*) FROM {joined} JOIN review v ON v.ticket = s.ticket AND v.item = s.item",
+        ):
+            parsed = parse(sql)
+            assert isinstance(parsed, Select)
+            (query,) = split(parsed.tree, catalog, DUCKDB).groupings
+            identities.add(plan(query, Norm.L2, DUCKDB).identity)
+        assert len(identities) == 1
     finally:
         databases.close()

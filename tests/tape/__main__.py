@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.tape.collected_sources import collected, corpora, golden
 from tests.tape.comparing import KINDS, compared
-from tests.tape.questions import questions
-from tests.tape.questions import report as report_questions
+from tests.tape.plans_per_question import questions
+from tests.tape.plans_per_question import report as report_questions
 from tests.tape.recording import Tape, recorded
 from tests.tape.respell import report, respelt
 
