@@ -140,7 +140,7 @@ class DeclaredWorkloads:
         named = replace(self._questions(one.statements)[0], sql=";\n".join(one.statements))
         try:
             one.answering.opened.ledger.check(asked.analyst, plan.loss)
-            return one.workloads.buy(lambda: self.plan(one), replace(asked, prepared=named))[1]
+            return one.workloads.buy(plan, lambda: self.plan(one), replace(asked, prepared=named))[1]
         except BudgetExceeded as refused:
             hint = f"{one.price}, {loss(plan.loss)}; SET dpsql.reuse = off asks one by itself; {refused.hint}"
             text = f"{one.what} is bought as a whole: {refused.message}"

@@ -399,7 +399,7 @@ class Session:
             return first, self._proxy.declared.bought(wanted, first, asked)
         self._opened.ledger.check(self.analyst, first.loss)
         named = replace(asked, prepared=replace(one, sql=";\n".join(statements)))
-        return self._proxy.workloads.buy(lambda: self._workload(wanted, epsilon), named)
+        return self._proxy.workloads.buy(first, lambda: self._workload(wanted, epsilon), named)
 
     def budget_after(self, loss: PrivacyLoss) -> Budget:
         """What is left once a loss is charged too."""

@@ -150,14 +150,17 @@ class Workloads:
             {key.family: key.text for joint in joints for one in joint.releases for key in one.measured.keys},
         )
 
-    def buy(self, plan: Callable[[], WorkloadPlan], asked: Asked) -> tuple[WorkloadPlan, PrivacyLoss]:
-        """Buy all that a workload needs, with one charge, and keep it: what was planned, and what was charged.
+    def buy(
+        self, first: WorkloadPlan, plan: Callable[[], WorkloadPlan], asked: Asked
+    ) -> tuple[WorkloadPlan, PrivacyLoss]:
+        """Buy all that a workload needs, with one charge, and keep it: what was planned, and what was charged. It was
+        planned ``first``, and is planned again while nobody else may buy the same.
 
         Raises :class:`dpsql.errors.Error`; then nothing was charged unless data was to be read.
         """
         answering = self._answering
         with ExitStack() as held:
-            found = plan()
+            found = first
             if found.loss:
                 # Meanwhile somebody else may have bought the same.
                 answering.claim(asked, held, (one.plan for one in found.priced.bought))

@@ -175,7 +175,9 @@ def best(
         key=lambda one: (len(one), one),
     )
     weighs = _wanted(sizes, asked)
-    tells = [[_tells(sizes, one, part) for part in weighs] for one in chosen]
+    tells = [
+        {at: _tells(sizes, one, part) for at, part in enumerate(weighs) if set(part) <= set(one)} for one in chosen
+    ]
     power = 3 if norm is Norm.L1 else 2
     own: dict[Attributes, float] = {}
     for one in asked:
@@ -194,9 +196,12 @@ def best(
     return Shares(parts, totals[place])
 
 
+Tells = Sequence[Mapping[int, float]]
+"""For each marginal, the components within it, by number, and what it tells of each."""
+
+
 def _tells(sizes: Sizes, attributes: Attributes, part: Attributes) -> float:
-    if not set(part) <= set(attributes):
-        return 0.0
+    """Of a component within a marginal: its information, as a part of the marginal's."""
     return 1 / prod(sizes[i] for i in attributes if i not in part)
 
 
@@ -205,27 +210,29 @@ def _normed(shares: Sequence[float]) -> list[float]:
     return [one / whole for one in shares] if whole else [1 / len(shares)] * len(shares)
 
 
-def _known(shares: Sequence[float], tells: Sequence[Sequence[float]], norm: Norm) -> list[float]:
+def _known(shares: Sequence[float], tells: Tells, norm: Norm, components: int) -> list[float]:
     """1/variance of each component."""
-    scale = [one**2 if norm is Norm.L1 else one for one in shares]
-    return [sum(a * b for a, b in zip(scale, column, strict=True)) for column in zip(*tells, strict=True)]
+    known = [0.0] * components
+    for share, row in zip(shares, tells, strict=True):
+        scale = share**2 if norm is Norm.L1 else share
+        for at, part in row.items():
+            known[at] += scale * part
+    return known
 
 
-def _total(shares: Sequence[float], tells: Sequence[Sequence[float]], weighs: Sequence[float], norm: Norm) -> float:
-    known = _known(shares, tells, norm)
+def _total(shares: Sequence[float], tells: Tells, weighs: Sequence[float], norm: Norm) -> float:
+    known = _known(shares, tells, norm, len(weighs))
     return sum((weight / one if one else inf) for weight, one in zip(weighs, known, strict=True) if weight)
 
 
-def _improved(
-    shares: list[float], tells: Sequence[Sequence[float]], weighs: Sequence[float], norm: Norm
-) -> tuple[float, list[float]]:
+def _improved(shares: list[float], tells: Tells, weighs: Sequence[float], norm: Norm) -> tuple[float, list[float]]:
     best_ = (_total(shares, tells, weighs, norm), shares)
     if best_[0] == inf:
         return best_
     for _ in range(_ROUNDS):
-        known = _known(shares, tells, norm)
+        known = _known(shares, tells, norm, len(weighs))
         slopes = [weight / one**2 if weight else 0.0 for weight, one in zip(weighs, known, strict=True)]
-        gains = [sum(a * b for a, b in zip(slopes, row, strict=True)) for row in tells]
+        gains = [sum(slopes[at] * part for at, part in row.items()) for row in tells]
         if norm is Norm.L1:
             shares = _normed([e * (e * gain) ** (1 / 3) for e, gain in zip(shares, gains, strict=True)])
         else:

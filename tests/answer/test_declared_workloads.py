@@ -25,7 +25,7 @@ ledger: sqlite:people.ledger
 privacy_unit: person.id
 budget: {{epsilon: {budget}, delta: 1e-6}}
 statement: {{epsilon: 0.1, max_epsilon: 0.5}}
-refresh: 1 hour
+refresh: {refresh}
 analysts: {{ana: {{}}, ben: {{}}}}
 workloads:
   overview: {{statements: overview.sql, epsilon: 1{more}}}
@@ -61,11 +61,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def write_policy(folder: Path, more: str = "", budget: str = "10", refresh: str = "1 hour") -> None:
+    (folder / "policy.yaml").write_text(POLICY.format(more=more, budget=budget, refresh=refresh))
+
+
 @contextmanager
 def opened(
-    folder: Path, more: str = "", budget: str = "10", hands: list[datetime.datetime] | None = None
+    folder: Path,
+    more: str = "",
+    budget: str = "10",
+    hands: list[datetime.datetime] | None = None,
+    refresh: str = "1 hour",
 ) -> Iterator[Proxy]:
-    (folder / "policy.yaml").write_text(POLICY.format(more=more, budget=budget))
+    write_policy(folder, more, budget, refresh)
     clock = [START] if hands is None else hands
     with closing(
         Proxy(open_here(compared(load_policy(folder / "policy.yaml")), read=lambda: clock[0]), ExactSampler())
@@ -117,7 +125,7 @@ def test_only_who_is_named_buys_it(folder: Path) -> None:
         assert 0 < alone.price.rho <= Fraction(1, 200)
         assert ana.execute(TILES[0]).price.rho > Fraction(49, 100)
         assert not ben.execute(TILES[2]).price
-    (folder / "policy.yaml").write_text(POLICY.format(more=", analysts: [carl]", budget="10"))
+    write_policy(folder, more=", analysts: [carl]")
     with pytest.raises(OperationalError, match="overview names carl"):
         load_policy(folder / "policy.yaml")
 
@@ -141,6 +149,17 @@ def test_it_stands_as_long_as_it_says(folder: Path) -> None:
         anew = session.execute(TILES[2])
         assert anew.price == bought.price
         assert not session.execute(TILES[0]).price
+
+
+def test_no_answer_from_before_its_period_stands_in_it(folder: Path) -> None:
+    """The days of the table and of the workload have one number, and begin two hours apart."""
+    hands = [START.replace(hour=1)]
+    with opened(folder, ", refresh: 1 day at 02:00, analysts: [ana]", hands=hands, refresh="1 day") as proxy:
+        ana, ben = proxy.session("ana"), proxy.session("ben")
+        assert ben.execute(TILES[0]).price
+        hands[0] = START.replace(hour=3)
+        assert not ben.execute(TILES[0]).price
+        assert ana.execute(TILES[0]).price.rho > Fraction(49, 100)
 
 
 def test_without_a_period_of_its_own_it_goes_with_its_tables(folder: Path) -> None:
@@ -189,7 +208,7 @@ def test_two_analysts_at_once_pay_once(folder: Path, processes: int) -> None:
 
 
 def test_check_names_each_statement_that_does_not_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "policy.yaml").write_text(POLICY.format(more="", budget="10"))
+    write_policy(folder)
     assert main(["check", str(folder / "policy.yaml")]) == 0
     assert "workloads.overview.statements: 4 of 4 is bought beside the others" in capsys.readouterr().out
     assert not (folder / "people.ledger").exists()
@@ -202,7 +221,7 @@ def test_check_names_each_statement_that_does_not_fit(folder: Path, capsys: pyte
     assert "statement 3" in told
     assert "statement 1" not in told
     (folder / "overview.sql").write_text(TILES[0])
-    (folder / "policy.yaml").write_text(POLICY.format(more="", budget="0.6"))
+    write_policy(folder, budget="0.6")
     assert main(["check", str(folder / "policy.yaml")]) == 1
     assert "error: workloads.overview.epsilon: costs" in capsys.readouterr().out
     (folder / "overview.sql").unlink()
@@ -217,7 +236,7 @@ def test_statements_that_are_wrong_leave_the_others_to_be_asked_by_themselves(fo
 
 
 def test_the_command_buys_a_workload_of_the_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "policy.yaml").write_text(POLICY.format(more=", analysts: [ana]", budget="10"))
+    write_policy(folder, more=", analysts: [ana]")
     command = ["workload", str(folder / "policy.yaml"), "overview", "--analyst"]
     assert main([*command, "ana"]) == 0
     assert "The price of all: ρ = 0.49" in capsys.readouterr().out

@@ -366,6 +366,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     # Releases that age
     bug(
+        "what was released under the words of a table stands for a workload of other periods",
+        "dpsql.opened:Opened.refreshed",
+        'f"{held.version(plan)} every {refresh}"',
+        "held.version(plan)",
+        "tests/answer/test_declared_workloads.py::test_no_answer_from_before_its_period_stands_in_it",
+    ),
+    bug(
         "an answer stands for ever though its table refreshes",
         "dpsql.opened:Opened.version",
         "(self.policy.data_version, *numbers, *([",
