@@ -32,7 +32,8 @@ tables:
 """
 QUESTIONS = """
 SELECT shop, COUNT(*) AS n, SUM(amount) AS spent FROM purchase GROUP BY shop;
-SELECT AVG(age) FROM customer; -- a comment
+SELECT AVG(age) -- a comment
+FROM customer;
 SELECT * FROM customer
 """
 

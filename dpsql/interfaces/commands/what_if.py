@@ -29,7 +29,6 @@ from dpsql.policy import BOUNDS, MostRows, Place, Policy, TableSection, Written,
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
 from dpsql.reply import Answer
-from rewriter.declared import Catalog
 from rewriter.front_door import pieces
 
 _EXACT = 10**7
@@ -81,27 +80,25 @@ class OtherBound:
     policy: Policy
 
 
-def what_if(policy: Policy, questions: Sequence[str], console: Console, wanted: float | None = None) -> None:
+def what_if(policy: Policy, asked: Sequence[str], console: Console, wanted: float | None = None) -> None:
     """Print what each question is worth, and what every other value of a bound would do to all of them together.
 
-    ``wanted``: an error in parts of the number, for which the price is told.
+    ``asked`` are statements. ``wanted``: an error in parts of the number, for which the price is told.
     """
-    asked = [" ".join(sql.split()) for sql in questions]
     with _tried(_without_bounds(policy)) as whole:
         true = [_answered(whole, sql, _EXACT) for sql in asked]
     with _tried(policy) as trial:
         found = [_figures(trial, sql, one) for sql, one in zip(asked, true, strict=True)]
         prices = [_price_for(trial, sql, one, wanted) for sql, one in zip(asked, found, strict=True)]
         for number, (sql, one) in enumerate(zip(asked, found, strict=True), 1):
-            console.print(Text(f"{number:>3}  {sql}"))
+            console.print(Text(f"{number:>3}  {' '.join(sql.split())}"))
             if isinstance(one, Error):
                 console.print(Text(f"     refused: {str(one).splitlines()[0]}"))
         usual = float(policy.statement.epsilon)
         console.print(_table(asked, found, prices if wanted else None, usual), highlight=False)
         for line in _Priced(policy, trial).lines(asked, found, prices, wanted):
             console.print(Text(line))
-        names = _read_by(trial, asked)
-        others = list(_other_bounds(policy, trial.catalog, names, "\n".join(asked)))
+        others = list(_other_bounds(policy, _read_by(trial, asked), "\n".join(asked)))
     kept = [(sql, one, exact) for sql, one, exact in zip(asked, found, true, strict=True) if _is_measured(one)]
     if others and kept:
         console.print(Text("\nOther bounds, over all of these questions", style="bold"))
@@ -156,6 +153,7 @@ def _tried(policy: Policy) -> Iterator[Proxy]:
                 "profile": None,
                 "analysts": None,
                 "owners": None,
+                "workloads": None,
                 "budget": policy.budget.model_copy(update=budget),
                 "statement": policy.statement.model_copy(update={"max_epsilon": Fraction(_EXACT)}),
             }
@@ -238,11 +236,14 @@ def _session(proxy: Proxy) -> Session:
 
 def _figures(proxy: Proxy, sql: str, true: Answer | Error) -> QuestionFigures | Error:
     """What is left of the true numbers within the bounds, and how an answer looks at the default price."""
-    bounded, noisy = _answered(proxy, sql, _EXACT), _answered(proxy, sql)
-    for one in (noisy, bounded, true):
-        if isinstance(one, Error):
-            return one
-    assert isinstance(bounded, Answer) and isinstance(noisy, Answer) and isinstance(true, Answer)  # noqa: PT018, S101
+    if isinstance(true, Error):
+        return true
+    bounded = _answered(proxy, sql, _EXACT)
+    if isinstance(bounded, Error):
+        return bounded
+    noisy = _answered(proxy, sql)
+    if isinstance(noisy, Error):
+        return noisy
     measured = [at for at in range(len(noisy.columns)) if any(row[at] is not None for row in noisy.margins)]
     rows, within = _by_key(true, measured), _by_key(bounded, measured)
     columns = []
@@ -337,7 +338,7 @@ def _read_by(proxy: Proxy, asked: Sequence[str]) -> frozenset[str]:
     return frozenset(name.lower() for name in found)
 
 
-def _other_bounds(policy: Policy, catalog: Catalog, names: frozenset[str], text: str) -> Iterator[OtherBound]:
+def _other_bounds(policy: Policy, names: frozenset[str], text: str) -> Iterator[OtherBound]:
     """Half and twice of every bound that the questions may feel."""
     for name, table in policy.tables.items():
         if table.public or name.lower() not in names:
