@@ -337,7 +337,7 @@ def test_the_guide_shows_its_pictures(console: Watched) -> None:
 
 def test_an_answer_of_older_numbers_is_marked(console: Watched) -> None:
     """What is released for a small price, where the share does not reach for the larger one that is asked."""
-    smokers = "SELECT smoker, COUNT(*) AS n FROM patient WHERE birth_year > 1950 GROUP BY smoker"
+    smokers = "SELECT smoker, COUNT(*) AS n FROM patient WHERE weight_kg > 61.25 GROUP BY smoker"
     with console.signed_in(("guest", "")) as browser:
         assert 'class="stale"' not in asked(browser, "/answer", smokers, "0.05")
         told = asked(browser, "/answer", smokers, "1")
