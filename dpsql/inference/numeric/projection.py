@@ -27,7 +27,7 @@ from dpsql.inference.numeric.nonnegative import nonnegative
 from dpsql.inference.numeric.sparse import System, start
 
 MANY = 500
-"""Finest cells, of which more are found from inside of the possible ones, and not by guesses of which are 0."""
+"""Measured cells; with more, finest cells are found from inside of the possible ones, not by guesses of which are 0."""
 
 WIDEST = 1e9
 """Variances of one family are taken to be no farther apart than this: what is known moves a billionth part."""
@@ -93,7 +93,7 @@ def nonnegative_lattice(
 
     Their sum is ``total``, where one is given. Groupings, values and variances are those of
     :func:`dpsql.inference.numeric.least_squares.lattice`; sums of the result are consistent over all groupings. To a
-    millionth of the noise, or a thousandth where there are more than ``MANY`` cells; where several are as near, one of
+    millionth of the noise, or a thousandth where more than ``MANY`` were measured; where several are as near, one of
     them, and the same each time.
 
     >>> nonnegative_lattice([[0, 0], [0, 1]], [1, 2], [[3.0], [4.0, -2.0]], [1.0, 1.0]).round(3).tolist()
@@ -108,15 +108,14 @@ def nonnegative_lattice(
     if not measured[0].cells.size:
         return np.zeros(0)
     system, first = System(measured), start(measured)
-    scaled = interior(system, first / system.unit) if first.size > MANY else None
-    finest = _by_guesses(system, first) if scaled is None else scaled * system.unit
+    finest = system.solve(system.least_squares, first)
+    if finest.min() < 0:
+        scaled = interior(system, first / system.unit) if system.target.size > MANY else None
+        finest = _by_guesses(system, finest) if scaled is None else scaled * system.unit
     return finest if total is None else simplex(finest, float(total), system.unit**-2)
 
 
-def _by_guesses(system: System, first: FloatArray) -> FloatArray:
-    finest = system.solve(system.least_squares, first)
-    if finest.min() >= 0:
-        return finest
+def _by_guesses(system: System, finest: FloatArray) -> FloatArray:
     return np.maximum(system.solve(partial(nonnegative, system), np.maximum(finest, 0.0)), 0.0)
 
 
