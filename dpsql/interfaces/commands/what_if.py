@@ -35,7 +35,8 @@ _EXACT = 10**7
 """A price at which the noise is far below the figures that are shown."""
 _TIMES = (Fraction(1, 2), Fraction(2))
 _BAR = 1.96
-_SAME = 0.02
+_SAME, _BETTER = 0.02, 0.05
+"""By such a part errors may differ by the noise of bars; from such a part on another bound is better."""
 _CHEAPEST, _DEAREST = 1e-4, 1e4
 
 
@@ -375,8 +376,9 @@ def _other_ends(ends: tuple[Written, Written]) -> Iterator[tuple[Written, Writte
     low, high = (Fraction(one) for one in ends)
     for times in _TIMES:
         other = low + (high - low) * times
-        whole = Decimal(other.numerator) / Decimal(other.denominator)
-        yield ends[0], Written(f"{whole:f}")
+        if high.denominator == 1:
+            other = Fraction(math.ceil(other))
+        yield ends[0], Written(f"{Decimal(other.numerator) / Decimal(other.denominator):f}")
 
 
 def _spelt(ends: tuple[Written, Written]) -> str:
@@ -406,7 +408,7 @@ def _tried_bounds(
         if all(abs(one - 1) < _SAME for one in (*noise, *both)):
             continue
         worst = max(range(len(both)), key=both.__getitem__)
-        told = f"better by {100 * (1 - _mean(both)):.0f} %" if _mean(both) < 1 - _SAME else ""
+        told = f"better by {100 * (1 - _mean(both)):.0f} %" if _mean(both) < 1 - _BETTER else ""
         if both[worst] > 1 + _SAME and told:
             told += f", one question worse by {100 * (both[worst] - 1):.0f} %"
         lines.append(
@@ -463,9 +465,18 @@ def _table(
 def _cells(column: ColumnFigures | None) -> list[str]:
     if column is None:
         return ["", "", "", "", ""]
-    part = f" ({100 * column.error / abs(column.true):.2g} %)" if column.true and math.isfinite(column.error) else ""
+    part = f" ({_size(100 * column.error / abs(column.true))} %)" if column.true and math.isfinite(column.error) else ""
     error = f"± {bar(column.error)}{part}" if math.isfinite(column.error) else "± ?"
     return [column.name, f"{column.true:,.6g}", f"{column.within:,.6g}", _per_cent(column.bias), error]
+
+
+def _size(number: float) -> str:
+    """Two digits of a number, and all that are before the point.
+
+    >>> _size(0.314), _size(166.2)
+    ('0.31', '166')
+    """
+    return f"{number:.2g}" if number < 100 else f"{number:,.0f}"
 
 
 def _per_cent(part: float) -> str:
