@@ -16,7 +16,7 @@ two have no more: the squares cost nothing.
 
 With r = |u| of regressors and t = |u| of y, the L1 norm is 1 + Σr + qt(1 + Σr) + Σ r·r' + cΣ(1-r²) + c(1-t²). At c = ½
 its derivatives, 1 - r + Σr' + qt for r and q - t + qΣr for t, are not negative, so it is largest where all are 1:
-1 + k(k+1)/2 + q(k+1).
+1 + k(k+1)/2 + q(k+1). The square of the L2 norm is at most the one above, with this q: c² is no more than there.
 
 **Products with y.** A coefficient errs by the noise of its product with y, and by that of k products of regressors
 times their slopes. With a price for all, the sum of these variances is least at q⁴ = (k-1)/(2B) in L2 and at q³ =
@@ -106,9 +106,8 @@ def measured_moments(
     regressors = len(values) - 1
     finer = _finer_products(regressors, norm)
     square = _finer_squares(regressors, finer, norm)
-    sizes = _corner(regressors, finer)
-    largest = sizes if norm is Norm.L1 else _corner(regressors, finer * finer)
-    bits = unit_bits(builder, math.ceil(largest))
+    sizes, squares = _corner(regressors, finer), _corner(regressors, finer * finer)
+    bits = unit_bits(builder, math.ceil(sizes if norm is Norm.L1 else squares))
     unit = 1 << bits
     variables = [_variable(value, test, builder, min((bits - _SPARE_BITS) // 2, most_bits)) for value in values]
     where = builder.condition(test)
@@ -130,7 +129,7 @@ def measured_moments(
         Vector(
             tuple(cells),
             math.ceil(unit * (sizes if norm is Norm.L1 else sizes + len(values) * square)),
-            math.ceil(unit * unit * largest),
+            math.ceil(unit * unit * squares),
             signed=True,
             weight=weight(float(len(values) + 1), norm),
             rows=Addend(1, test=where),

@@ -364,6 +364,13 @@ BUGS: tuple[Bug, ...] = (
         f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
     ),
     bug(
+        "where people are clipped in L1, products with y are not in the other norm",
+        "rewriter.measure.second_moments:measured_moments",
+        "math.ceil(unit * unit * squares)",
+        "math.ceil(unit * unit * sizes)",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
         "a regressor that is not clipped",
         "rewriter.measure.second_moments:_variable",
         "clipped_steps(value, clip, granularity, builder.dialect)",
