@@ -26,13 +26,15 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.inference.estimates import measured, sum_half_width, terms_of
-from dpsql.inference.intervals import Terms, distances_above, half_width, spread
+from dpsql.inference.estimates import RunningNoise, decoded, measured, sum_half_width, terms_of
+from dpsql.inference.intervals import Terms, Z, distances_above, half_width, spread
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
     ONE_SIDED,
     SPEAKS,
+    BlockNoise,
     EstimatedGroups,
+    Independent,
     TrimmedEnds,
     chance_of_each,
     counted_groups,
@@ -52,7 +54,7 @@ from dpsql.releases import (
     columns_of,
 )
 from rewriter.declared import BIGINT, BOOLEAN, DOUBLE, Kind, Scalar, Type
-from rewriter.front_door import Shape
+from rewriter.front_door import Prefix, Shape
 from rewriter.plan import Linear, Plan
 from rewriter.release import COUNTED_GROUPS, KeptGroups, aggregate_name, end_name, group_mean_name
 
@@ -189,7 +191,8 @@ class _Shown:
 
 class _Groups:
     """The groups of one measurement, with their noisy numbers of rows: not moved to 0, and each off by a draw of the
-    noises in ``terms``."""
+    noises in ``terms``. Where running sums were measured and groups are their differences (``prefix``), the draws hang
+    together, and ``terms`` are those of a group on average."""
 
     def __init__(self, table: NoisyTable, plan: Plan, counted: int) -> None:
         self.plan = plan
@@ -197,13 +200,44 @@ class _Groups:
         self.declared = bool(plan.keys) and plan.cells is not None
         self.counts: FloatArray = np.zeros(0)
         self.terms: Terms = ()
+        self.prefix: Prefix | None = None
         if self.declared:
             estimator = _rows_of(plan, counted)
-            numerators, denominator = measured(table, estimator, Fraction(1))
+            self._measured, self._weights = table.noise, dict(estimator.terms)
+            own = [block.prefix for block in plan.blocks if {one.name for one in block.statistics} & set(self._weights)]
+            self.prefix = next((prefix for prefix in own if prefix is not None), None)
+            alone = table if self.prefix is None else decoded(table, plan, consistent=False).table
+            numerators, denominator = measured(alone, estimator, Fraction(1))
             self.counts = np.asarray(numerators.floats / denominator)
-            self.terms = terms_of(estimator, table.noise)
+            self.terms = terms_of(estimator, alone.noise)
         columns = columns_of(table.keys, len(plan.keys))
         self.keys = [ValueColumn.of(key.type, column) for key, column in zip(plan.keys, columns, strict=True)]
+
+    def noise_along(self, at: int, steps: int, each: int) -> BlockNoise | None:
+        """The noise of sums of neighbours along a key of so many values, over ``each`` values of the other keys
+        together; None where it is not known."""
+        if self.prefix is None:
+            return Independent(self.terms, each)
+        if self.prefix.order != (at,) or len(self._weights) > 1:
+            return None
+        ((name, weight),) = self._weights.items()
+        # A block is the difference of two running sums, each rounded to a whole number.
+        return RunningNoise(self.prefix, self._measured[name], steps, weight, 2 / 12, each)
+
+    def errors_of_null(self, at: int, lacking: int) -> tuple[float, float] | None:
+        """Where running sums were measured: the standard deviations of the sum of the groups in which a key is NULL, of
+        which there are so many, and of the sum of all others; None where they are not known."""
+        if self.prefix is None or len(self.prefix.order) != 1:
+            return None
+        (along,) = self.prefix.order
+        steps = len(set(self.keys[along].codes.tolist()))
+        series = self.size // steps
+        if along == at:
+            # NULL comes after all others in the order of the keys.
+            noise = self.noise_along(along, steps, series)
+            return None if noise is None else (noise.spread(steps - 1, 1), noise.spread(0, steps - 1))
+        own, rest = (self.noise_along(along, steps, each) for each in (lacking // steps, series - lacking // steps))
+        return None if own is None or rest is None else (own.spread(0, steps), rest.spread(0, steps))
 
 
 _FEW = 0.05
@@ -274,12 +308,19 @@ def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list
         return kept, distances, []
     lacking, rest = (int(one.sum()) for one in (missing, ~missing))
     total, others = float(groups.counts[missing].sum()), float(groups.counts[~missing].sum())
-    error, of_others = (spread(groups.terms, count) for count in (lacking, rest))
+    if groups.prefix is None:
+        error, of_others = (spread(groups.terms, count) for count in (lacking, rest))
+        width = half_width(groups.terms, times=lacking)
+    else:
+        errors = groups.errors_of_null(at, lacking)
+        if errors is None:
+            return kept, distances, []
+        error, of_others = errors
+        width = Z * error
     if not may_go(total, error, others - ONE_SIDED * of_others):
-        if lacking == 1 and total > SPEAKS * error:
+        if lacking == 1 and total > SPEAKS * error and groups.prefix is None:
             distances[missing] = distances_above(groups.terms, np.array([total - SPEAKS * error]))[0]
         return kept, distances, []
-    width = half_width(groups.terms, times=lacking)
     note = f"rows in which {key.text} is NULL are left out; together they are {total:,.0f} ± {bar(width)} rows"
     return ~missing, distances, [note] if total + width >= 1 else []
 
@@ -292,10 +333,13 @@ def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
     sums = np.bincount(ranks[known], groups.counts[known]).astype(np.float64)
     sizes = np.bincount(ranks[known])
     each = int(sizes.max(initial=1))
-    ends = trimmed_ends(sums, groups.terms, each)
-    kept = ~known | ((ranks >= ends.first) & (ranks <= ends.last))
+    noise = groups.noise_along(at, len(sums) + bool((~known).any()), each)
     distances = np.zeros(groups.size)
-    if each == 1:
+    if noise is None:
+        return np.ones(groups.size, dtype=np.bool_), distances, []
+    ends = trimmed_ends(sums, noise)
+    kept = ~known | ((ranks >= ends.first) & (ranks <= ends.last))
+    if each == 1 and groups.prefix is None:
         for block in ends.blocks:
             own = known & (ranks >= block.first) & (ranks <= block.last)
             distances[own] = np.maximum(distances[own], distances_above(groups.terms, np.array([block.excess]))[0])
@@ -316,7 +360,7 @@ def _ranks(column: ValueColumn, known: BoolArray) -> NDArray[np.int64]:
 def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[str]:
     if not ends.left_out:
         return []
-    width = half_width(groups.terms, times=ends.left_out * each)
+    width = half_width(groups.terms, times=ends.left_out * each) if groups.prefix is None else Z * ends.spread
     return [
         f"{ends.left_out:,} values of {groups.plan.keys[at].text} at its ends are left out; together they have"
         f" {ends.total:,.0f} ± {bar(width)} rows"

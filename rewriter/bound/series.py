@@ -32,13 +32,13 @@ _ROWS = "windows have a row for each group that the policy declares, whether or 
 
 
 def with_prefixes(
-    work: Workload, cumulative: Cumulative, steps: Steps, contribution: ContributionBound, norm: Norm
+    work: Workload, cumulative: Cumulative, steps: Steps, contribution: ContributionBound, norm: Norm, *, ended: bool
 ) -> Workload:
     """The workload, with a prefix strategy for every vector of which running sums are made where it lowers their error.
 
-    ``steps`` are the groups along the keys of ``cumulative``.
+    ``steps`` are the groups along the keys of ``cumulative``. ``ended``: empty ones at the ends are left out.
     """
-    vectors, notes = [], [_ROWS]
+    vectors, notes = [], [] if ended else [_ROWS]
     for vector in work.vectors:
         prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)

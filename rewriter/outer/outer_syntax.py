@@ -155,7 +155,7 @@ _LIKE = Construct(check=_check_like, spelling=_like)
 _SETS = _parts("this expression distinct with_ order limit offset")
 
 _QUERIES: Mapping[type[exp.Expr], Construct] = {
-    exp.Select: _parts("with_ expressions distinct from_ joins where group having windows order limit offset"),
+    exp.Select: _parts("with_ expressions distinct from_ joins where group having qualify windows order limit offset"),
     exp.Union: _SETS,
     exp.Except: _SETS,
     exp.Intersect: _SETS,
@@ -178,6 +178,7 @@ _QUERIES: Mapping[type[exp.Expr], Construct] = {
     exp.Rollup: ORDINARY,
     exp.Cube: ORDINARY,
     exp.Having: ORDINARY,
+    exp.Qualify: ORDINARY,
     exp.Order: ORDINARY,
     exp.Ordered: _parts("this desc nulls_first"),
     exp.Distinct: ORDINARY,

@@ -69,7 +69,7 @@ def plan(
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
-        work = with_prefixes(work, query.cumulative, steps, contribution, norm)
+        work = with_prefixes(work, query.cumulative, steps, contribution, norm, ended=bool(query.presences))
     one_group = constant or cells == 1
     if work.steps:
         of_people(query.bound, "a regression by steps")

@@ -32,6 +32,7 @@ from rewriter.release import (
     Presence,
     Query,
     ReleaseColumn,
+    RunningSums,
     aggregate_name,
     group_mean_name,
     key_name,
@@ -58,27 +59,33 @@ class Empty(StrEnum):
 
 
 def with_presence(
-    releases: Sequence[Query], outer: exp.Query, dialect: Dialect, empty: Empty, rows: int
+    releases: Sequence[Query], outer: exp.Query, running: RunningSums, dialect: Dialect, empty: Empty, rows: int
 ) -> tuple[tuple[Query, ...], exp.Query]:
     """The releases, with a number of rows where one is needed, and the outer SELECT over the groups that act as rows.
 
-    Of more than ``rows`` groups, not all are shown. Changes ``outer``.
+    Of more than ``rows`` groups, not all are shown. ``running`` are the windows that are sums over all groups of a
+    release. Changes ``outer``.
     """
     if empty is Empty.SHOW:
         return tuple(releases), outer
     known = [_declared(query, dialect) for query in releases]
     cells = sum(one.cells for one in known if one is not None)
-    reader = _Reader(outer, {release_name(n) for n, query in enumerate(releases) if query.keys}, cells)
+    reader = _Reader(outer, {release_name(n) for n, query in enumerate(releases) if query.keys}, cells, running)
     found: list[Query] = []
     for number, (query, declared) in enumerate(zip(releases, known, strict=True)):
-        tables = reader.tables(release_name(number)) if declared is not None and query.cumulative is None else []
+        tables = reader.tables(release_name(number)) if declared is not None else []
         if query.blocks and any(isinstance(table.parent, exp.Join) for table in tables):
             tables = []  # The groups of the release of people that it is joined with are read, and no others.
         read: dict[Presence, None] = {}
         for table in tables:
-            presence = _needed(reader.presence(table, query), declared, empty, rows)
+            if query.cumulative is not None:
+                # A number of rows that nobody asked for would take from the sums.
+                asked = empty is Empty.AUTO and any(_counts_rows(one) for one in query.aggregates)
+                presence = _needed(reader.ended(table, query), declared, empty, rows) if asked else None
+            else:
+                presence = _needed(reader.presence(table, query), declared, empty, rows)
             if presence is not None:
-                _keep(table, presence)
+                _keep(table, presence, reader.after)
                 if presence.kept is KeptGroups.COUNTED:
                     for counting in reader.counting:
                         counting.write(release_name(number), presence)
@@ -121,8 +128,20 @@ def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty,
     return presence if some or presence.kept is not KeptGroups.SHOWN else None
 
 
-def _keep(table: exp.Table, presence: Presence) -> None:
-    """Read only those groups of a release: by the WHERE of the SELECT that reads nothing else, or by a subquery."""
+def _keep(table: exp.Table, presence: Presence, after: exp.Select | None) -> None:
+    """Read only those groups of a release: by the WHERE of the SELECT that reads nothing else, or by a subquery; where
+    windows of ``after`` are sums over all groups, after these."""
+    if after is not None:
+        name = table.alias_or_name
+        select = table.parent_select
+        while select is not after:
+            select.append("expressions", exp.column(presence.column, name))
+            within = select.parent
+            if not isinstance(within, exp.Subquery):
+                raise AssertionError("what is between is a subquery of FROM")
+            name, select = within.alias_or_name, within.parent_select
+        after.set("qualify", exp.Qualify(this=exp.column(presence.column, name)))
+        return
     select = table.parent.parent if isinstance(table.parent, exp.From) else None
     if isinstance(select, exp.Select) and not select.args.get("joins"):
         test: exp.Expr = exp.column(presence.column, table.alias_or_name)
@@ -171,8 +190,11 @@ def _counts_rows(one: Aggregate) -> bool:
 class _Reader:
     """Follows the rows of a release up through subqueries, WITH queries and UNION ALL."""
 
-    def __init__(self, outer: exp.Query, keyed: set[str], cells: int) -> None:
+    def __init__(self, outer: exp.Query, keyed: set[str], cells: int, running: RunningSums) -> None:
         self._outer = outer
+        self._running = {id(window) for window, _ in running}
+        self.after: exp.Select | None = None
+        """The SELECT whose windows are sums over all groups, and which of these rows are shown is said after them."""
         self._keyed = keyed
         self._cells = cells
         self.counting: list[_Counting] = []
@@ -182,8 +204,31 @@ class _Reader:
         found = self._outer.find_all(exp.Table)
         return [table for table in found if table.name == name and table.alias != EVERY_GROUP]
 
+    def ended(self, table: exp.Table, query: Query) -> Presence | None:
+        """The groups that are shown beside running sums of a release; None for all of them. They are told after the
+        sums, in the first SELECT above with windows, which reads nothing else and has no windows of another kind."""
+        self.after = None
+        select = table.parent_select
+        while isinstance(select, exp.Select):
+            windows = [window for part in _parts(select) for window in part.find_all(exp.Window)]
+            cuts = ("joins", "laterals", "having", "qualify", "distinct", "group", "windows", "where")
+            if any(select.args.get(part) for part in cuts) or any(item.is_star for item in select.expressions):
+                return None
+            if windows:
+                if all(id(window) in self._running for window in windows):
+                    self.after = select
+                    return Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
+                return None
+            if select.args.get("limit") or select.args.get("offset") or not isinstance(select.parent, exp.Subquery):
+                return None
+            if select.parent.args.get("alias") is None or select.parent.args["alias"].args.get("columns"):
+                return None
+            select = select.parent.parent_select if isinstance(select.parent.parent, exp.From) else None
+        return None
+
     def presence(self, table: exp.Table, query: Query) -> Presence | None:
         """The groups that may be read of a release's table; None for all of them."""
+        self.after = None
         every = Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
         names = [named(place) for named in (key_name, mark_name) for place in range(len(query.keys))]
         names += [aggregate_name(place) for place in range(len(query.aggregates))]

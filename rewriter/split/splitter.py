@@ -157,7 +157,7 @@ def split(
     check_groups(one.releases, outer, dialect)
     check_sets(one.releases, outer, dialect)
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
-    releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty, catalog.rows)
+    releases, outer = with_presence(with_rankings(releases, outer), outer, running, dialect, empty, catalog.rows)
     answers = frozenset(splitter.answers.used)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 

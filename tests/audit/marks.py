@@ -42,7 +42,13 @@ _NOISE = (
     "SELECT cell, SUM(x) AS one, SUM(d) AS other FROM event WHERE world = {w} GROUP BY cell",
     "SELECT cell, COUNT(*) FILTER (WHERE sub = 0), COUNT(*) FILTER (WHERE sub = 1) FROM event WHERE world = {w} GROUP BY cell",
 )
-_APART = (("reuse", "off"), ("consistent", "off"), ("empty_groups", "show"), ("epsilon", "0.000005"))
+_APART = (
+    ("reuse", "off"),
+    ("consistent", "off"),
+    ("digits", "all"),
+    ("empty_groups", "show"),
+    ("epsilon", "0.000005"),
+)
 """Of groups that nobody is in every one is shown, so that there are 200 draws of each column."""
 _REFUSED = (
     "SELECT x FROM member WHERE world = {w}",
@@ -59,6 +65,7 @@ def off_lattice(served: Served, worlds: Worlds, shape: str) -> Iterator[str]:
         statement = sql.format(w=world)
         with served.connect() as connection:
             connection.execute("SET dpsql.reuse = off")
+            connection.execute("SET dpsql.digits = all")
             told = [str(row[0]) for row in connection.execute(f"EXPLAIN {statement}".encode()).fetchall()]
             steps = [step(found[2]) for line in told if (found := _STEP.match(line))]
             if not steps:

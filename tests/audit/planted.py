@@ -12,13 +12,14 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlglot import exp
 
@@ -27,8 +28,9 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.audit.audited_server import PORT, Served, listening, running
 from dpsql.engines.duckdb import DuckDBEngine
 from dpsql.engines.postgres import PostgresEngine
+from dpsql.finish.finisher import Finisher
 from dpsql.finish.remembered import Finished
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.ledger import Due, Ledger
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.mechanism import Draws
@@ -37,7 +39,8 @@ from dpsql.mechanisms.quantiles.one import Quantile
 from dpsql.mechanisms.sampling.sampler import Sampler
 from dpsql.mechanisms.threshold import Threshold
 from dpsql.price.profiles import WantedProfile
-from dpsql.proxy import Proxy, Session
+from dpsql.proxy import Proxy
+from dpsql.releases import ColumnarRows, IntegerColumn, ValueColumn
 from dpsql.releases.tables import NoisyTable
 from dpsql.server.door import Door
 from dpsql.server.serve import Server
@@ -45,7 +48,7 @@ from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts, database_name
 from rewriter.bound.ball import Ball
-from rewriter.declared import ContributionBound
+from rewriter.declared import ContributionBound, Kind
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.nodes import number
 from rewriter.expressions import value_lattice as clipping
@@ -94,7 +97,7 @@ def _wide_rows(patch: Patch) -> None:
 
 
 def _no_threshold(patch: Patch) -> None:
-    patch.setattr(Threshold, "named", lambda self, exact, noise: [at for at, weight in enumerate(exact) if weight >= 1])
+    patch.setattr(Threshold, "named", lambda self, exact, noise: np.flatnonzero(exact.array >= 1))
 
 
 def _low_threshold(patch: Patch) -> None:
@@ -112,13 +115,13 @@ def _twice_the_rate(*kinds: type) -> Callable[[Patch], None]:
 
 
 def _half_is_charged(patch: Patch) -> None:
-    honest = Ledger.charge
+    honest = Ledger.begin
 
-    def charge(self: Ledger, analyst: str, loss: PrivacyLoss, *more: Any) -> Any:
-        half = PrivacyLoss(loss.epsilon / 2, loss.rho / 2, loss.delta / 2)
-        return honest(self, analyst, half, *more)
+    def begin(self: Ledger, analyst: str, dues: Sequence[Due]) -> Any:
+        halves = [PrivacyLoss(one.loss.epsilon / 2, one.loss.rho / 2, one.loss.delta / 2) for one in dues]
+        return honest(self, analyst, [replace(due, loss=half) for due, half in zip(dues, halves, strict=True)])
 
-    patch.setattr(Ledger, "charge", charge)
+    patch.setattr(Ledger, "begin", begin)
 
 
 def _half_a_profile_is_charged(patch: Patch) -> None:
@@ -127,27 +130,31 @@ def _half_a_profile_is_charged(patch: Patch) -> None:
 
 
 def _one_draw_for_all(patch: Patch) -> None:
-    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.draw(Draws(self, 1)) * count)
-    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.draw(Draws(self, 1)) * count)
+    for law in (Laplace, Gaussian):
+        patch.setattr(law, "sample", lambda self, sampler, count: _repeated(sampler.draw(Draws(self, 1)), count))
+
+
+def _repeated(drawn: IntegerColumn, times: int) -> IntegerColumn:
+    return IntegerColumn.of([*drawn] * times)
 
 
 def _one_draw_for_two_columns(patch: Patch) -> None:
     honest = Laplace.sample
 
-    def sample(self: Laplace, sampler: Sampler, count: int) -> list[int]:
+    def sample(self: Laplace, sampler: Sampler, count: int) -> IntegerColumn:
         if count % 2:
             return honest(self, sampler, count)
-        return honest(self, sampler, count // 2) * 2
+        return _repeated(honest(self, sampler, count // 2), 2)
 
     patch.setattr(Laplace, "sample", sample)
 
 
 def _noise_by_the_question(patch: Patch) -> None:
     """The same question has the same noise, though it is paid for again."""
-    kept: dict[tuple[Fraction, int], list[int]] = {}
+    kept: dict[tuple[Fraction, int], IntegerColumn] = {}
     honest = Laplace.sample
 
-    def sample(self: Laplace, sampler: Sampler, count: int) -> list[int]:
+    def sample(self: Laplace, sampler: Sampler, count: int) -> IntegerColumn:
         key = (self.scale, count)
         if key not in kept:
             kept[key] = honest(self, sampler, count)
@@ -190,17 +197,17 @@ def _order_of_counts(patch: Patch) -> None:
 
 def _off_the_lattice(patch: Patch) -> None:
     """What is shown has digits that no step has."""
-    honest = answer.Session._finish
+    honest = Finisher._finish
 
-    def finish(self: Session, *given: Any) -> Finished:
+    def finish(self: Finisher, *given: Any) -> Finished:
         found = honest(self, *given)
-        rows = [
-            tuple(value * (1 + random.random()) if isinstance(value, float) else value for value in row)
-            for row in found.rows
+        columns = [
+            ValueColumn.of_floats(column.floats * (1 + random.random())) if column.type.kind is Kind.DOUBLE else column
+            for column in found.rows.columns
         ]
-        return replace(found, rows=rows)
+        return replace(found, rows=ColumnarRows(columns, len(found.rows)))
 
-    patch.setattr(answer.Session, "_finish", finish)
+    patch.setattr(Finisher, "_finish", finish)
 
 
 def _only_people_with_rows(patch: Patch) -> None:
@@ -243,7 +250,7 @@ BUGS = {
     "a threshold that is skipped": Bug(_no_threshold, "selected alone"),
     "a threshold that is skipped, ρ": Bug(_no_threshold, "selected alone, ρ"),
     "a threshold halved": Bug(_low_threshold, "selected alone"),
-    "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
+    "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ", times=4),
     "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common", times=4),
     "half of the price is charged": Bug(_half_is_charged, "people"),
     "half of a profile is charged": Bug(_half_a_profile_is_charged, "the profile of a table"),

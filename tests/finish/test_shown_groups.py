@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,44 @@ def test_ends_of_texts_that_sort_as_times_are_left_out(
     texts = [row[0] for row in answer.rows]
     assert months - 1 <= len(texts) <= min(months + 12, all_months)
     assert any("at its ends are left out" in note for note in answer.notices) == (len(texts) < all_months)
+
+
+_RUNNING = "SUM({n}) OVER (ORDER BY {day})"
+_MOVING = "AVG({n}) OVER (ORDER BY {day} ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)"
+
+
+@pytest.mark.parametrize("window", [_RUNNING, _MOVING])
+@pytest.mark.parametrize("above", [False, True])
+def test_the_latest_beside_running_sums_is_a_day_in_which_somebody_is(
+    visits: Session, window: str, above: bool
+) -> None:
+    """It was the last declared day, three years after the last visit. A block far away speaks by chance in one of a
+    hundred answers: the middle one of three is looked at. Sums are those of all days all the same."""
+    written = window.format(n="n", day="late") if above else window.format(n="COUNT(*)", day="late")
+    sql = f"SELECT late, {written} AS r FROM visit GROUP BY late ORDER BY late DESC LIMIT 1"
+    if above:
+        sql = f"WITH daily AS ({PER_LATE}) SELECT late, {written} AS r FROM daily ORDER BY late DESC LIMIT 1"
+    rows = sorted(visits.execute(sql).rows[0] for _ in range(3))
+    latest, total, low, high = rows[1]
+    assert abs((latest - datetime.date(2024, 12, 30)).days) <= 40  # type: ignore[operator]
+    if window is _RUNNING:
+        assert low <= DAYS * EACH <= high or abs(float(str(total)) - DAYS * EACH) <= 200  # type: ignore[operator]
+    assert "dpsql_shown" in visits.explain(sql).outer_sql
+
+
+def test_days_beside_running_sums_end_where_the_data_do(visits: Session) -> None:
+    sql = "SELECT late, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY late) AS r FROM visit GROUP BY late ORDER BY late"
+    answer = sorted((visits.execute(sql) for _ in range(3)), key=lambda one: len(one.rows))[1]
+    assert 0.9 * DAYS <= len(answer.rows) <= 1.3 * DAYS
+    assert any("at its ends are left out" in note for note in answer.notices)
+    assert not any("windows have a row for each group" in note for note in answer.notices)
+    try:
+        visits.execute("SET dpsql.empty_groups = show")
+        answer = visits.execute(sql)
+        assert len(answer.rows) == 2_922
+        assert any("windows have a row for each group" in note for note in answer.notices)
+    finally:
+        visits.execute("RESET dpsql.empty_groups")
 
 
 def test_sessions_may_ask_for_all_groups_or_for_none_without_rows(visits: Session) -> None:

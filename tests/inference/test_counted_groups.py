@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpsql.inference.intervals import half_width
-from dpsql.inference.shown_groups import counted_groups, ends_of_mean, trimmed_ends
+from dpsql.inference.shown_groups import Independent, counted_groups, ends_of_mean, trimmed_ends
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.releases import Additive
 
@@ -39,7 +39,7 @@ def asked(cells: int, people: int, filled: float, noise: Additive = FOUR, runs: 
         truth = np.zeros(cells)
         truth[first + rng.choice(size, there, replace=False)] = people
         noisy = truth + noise.replicas(cells, rng)
-        ends = trimmed_ends(noisy, terms)
+        ends = trimmed_ends(noisy, Independent(terms))
         kept = (np.arange(cells) >= ends.first) & (np.arange(cells) <= ends.last)
         found = counted_groups(noisy, kept, terms)
         total = float(noisy[kept].sum())

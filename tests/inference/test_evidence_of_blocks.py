@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpsql.inference.estimates import RunningNoise
+from dpsql.inference.estimates.running_estimates import _groups, _Rounding
 from dpsql.inference.intervals import distances_above, half_width
-from dpsql.inference.shown_groups import SURE, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups import SURE, Independent, TrimmedEnds, blocks_of, trimmed_ends
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.releases import Additive
+from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree
 
 Counts = NDArray[np.float64]
+AS_IT_IS = _Rounding(1, rising=False)
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ def asked(truth: Counts, noise: Additive, runs: int, seed: int = 7) -> Shown:
     lost, errors, within, ends_within, whole = 0.0, [], [], [], 0
     for _ in range(runs):
         noisy = truth + noise.replicas(len(truth), rng)
-        ends = trimmed_ends(noisy, terms)
+        ends = trimmed_ends(noisy, Independent(terms))
         shown = slice(ends.first, ends.last + 1)
         lost += 1 - truth[shown].sum() / truth.sum()
         whole += truth[shown].sum() == truth.sum()
@@ -150,7 +154,10 @@ def test_where_all_groups_are_empty_a_block_speaks_once_in_a_hundred_times() -> 
 def test_over_empty_groups_ends_are_cut_once_in_a_hundred_times() -> None:
     rng, runs = np.random.default_rng(4), 3_000
     noise = Gaussian(Fraction(4))
-    found = [trimmed_ends(noise.replicas(365, rng).astype(np.float64), ((noise, Fraction(1)),)) for _ in range(runs)]
+    found = [
+        trimmed_ends(noise.replicas(365, rng).astype(np.float64), Independent(((noise, Fraction(1)),)))
+        for _ in range(runs)
+    ]
     assert sum(one.left_out > 0 for one in found) / runs <= SURE + 4 * np.sqrt(SURE / runs)
 
 
@@ -160,15 +167,15 @@ def test_both_ends_are_treated_alike() -> None:
     terms = ((SIGMA, Fraction(1)),)
     for _ in range(50):
         noisy = truth + SIGMA.replicas(64, rng)
-        one, mirrored = trimmed_ends(noisy, terms), trimmed_ends(noisy[::-1].copy(), terms)
+        one, mirrored = trimmed_ends(noisy, Independent(terms)), trimmed_ends(noisy[::-1].copy(), Independent(terms))
         assert abs(one.first - (63 - mirrored.last)) <= 1
         assert abs(one.last - (63 - mirrored.first)) <= 1
 
 
 def test_without_noise_the_ends_are_those_of_the_data() -> None:
-    ends = trimmed_ends(np.array([0.0, 0, 1, 0, 2, 0]), ((Gaussian(Fraction(0)), Fraction(1)),))
+    ends = trimmed_ends(np.array([0.0, 0, 1, 0, 2, 0]), Independent(((Gaussian(Fraction(0)), Fraction(1)),)))
     assert (ends.first, ends.last, ends.left_out, ends.total) == (2, 4, 3, 0.0)
-    nothing = trimmed_ends(np.zeros(5), ((Gaussian(Fraction(0)), Fraction(1)),))
+    nothing = trimmed_ends(np.zeros(5), Independent(((Gaussian(Fraction(0)), Fraction(1)),)))
     assert nothing == TrimmedEnds(0, 4, 0, 0.0, 0.0)
 
 
@@ -183,3 +190,51 @@ def test_a_number_that_passed_a_threshold_is_within_its_conditional_bar(law: typ
         low = passed - distances_above(terms, passed - 60)
         missed = float((truth < low).mean())
         assert missed <= 0.025 + 4 * np.sqrt(0.025 / len(passed)) + 0.002
+
+
+STRATEGIES = [
+    Toeplitz(48),
+    Toeplitz(48, width=7),
+    Tree(48, branching=7, levels=2),
+    Tree(48, branching=4, levels=3),
+    Tree(48, branching=6, levels=2, width=7),
+]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
+def test_blocks_of_running_sums_have_the_variance_that_is_told(strategy: PrefixStrategy, descending: bool) -> None:
+    """Of a deep tree it is an upper bound; else the very one."""
+    noise, rng, runs = Gaussian(Fraction(50 * strategy.unit)), np.random.default_rng(8), 1_500
+    prefix = Prefix(strategy, (0,), descending)
+    keys = [(place,) for place in range(48)]
+    groups = np.array(
+        [_groups(noise.replicas(prefix.size(keys), rng).tolist(), prefix, keys, AS_IT_IS) for _ in range(runs)]
+    )
+    told = RunningNoise(prefix, noise, 48, rounding=2 / 12)
+    for start, length in ((0, 1), (5, 1), (47, 1), (0, 48), (3, 16), (30, 18), (0, 20), (41, 4)):
+        seen, expected = groups[:, start : start + length].sum(axis=1).std(), told.spread(start, length)
+        assert seen <= 1.07 * expected
+        if isinstance(strategy, Toeplitz) or strategy.levels == 2:
+            assert seen >= 0.93 * expected
+        reach = told.reaches(np.array([start]), length, 0.05)[0]
+        assert np.mean(np.abs(groups[:, start : start + length].sum(axis=1)) > reach) <= 0.07
+    assert told.spread(7, 0) == 0.0
+
+
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
+def test_over_empty_groups_running_sums_are_cut_once_in_a_hundred_times(
+    strategy: PrefixStrategy, law: type[Gaussian | Laplace]
+) -> None:
+    noise, rng, runs = law(Fraction(4 * strategy.unit)), np.random.default_rng(9), 1_500
+    prefix = Prefix(strategy, (0,), descending=False)
+    keys = [(place,) for place in range(48)]
+    told = RunningNoise(prefix, noise, 48, rounding=2 / 12)
+    found = [
+        trimmed_ends(
+            np.array(_groups(noise.replicas(prefix.size(keys), rng).tolist(), prefix, keys, AS_IT_IS), float), told
+        )
+        for _ in range(runs)
+    ]
+    assert sum(one.left_out > 0 for one in found) / runs <= SURE + 4 * np.sqrt(SURE / runs)

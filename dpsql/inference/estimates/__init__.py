@@ -9,7 +9,13 @@ from dpsql.inference.estimates.other_row import completed, named
 from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
-from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
+from dpsql.inference.estimates.running_estimates import (
+    RunningNoise,
+    decoded,
+    group_noise,
+    running_half_widths,
+    running_margins,
+)
 from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
 from dpsql.inference.estimates.weighted_sums import sum_half_width, terms_of
@@ -21,6 +27,7 @@ __all__ = [
     "Groups",
     "MeansProfile",
     "RowsProfile",
+    "RunningNoise",
     "completed",
     "decoded",
     "estimate_of",

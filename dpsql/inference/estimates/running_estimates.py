@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import scipy
 
-from dpsql.inference.intervals import Z, variance
+from dpsql.inference.intervals import Z, half_width, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
 from dpsql.releases import Additive, NoisyTable
 from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
@@ -68,6 +68,45 @@ def prefix_variances(
     different statistics are independent.
     """
     return _by_group(prefix, keys, lambda size: _summed(prefix.strategy, size, frame)) * variance(noise)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningNoise:
+    """The noise of sums of neighbouring groups that are the differences of running sums, along one series of ``size``
+    groups or over ``each`` such series together: a :class:`~dpsql.inference.shown_groups.BlockNoise`.
+
+    A sum of draws of one law is no likelier far out than one draw of the same variance, so the reach of a block is that
+    of one draw, with a step for the lattice. ``rounding`` is the variance that rounding adds to each sum.
+    """
+
+    prefix: Prefix
+    noise: Additive
+    size: int
+    weight: Fraction = Fraction(1)
+    rounding: float = 0.0
+    each: int = 1
+
+    def reaches(self, starts: IntArray, length: int, alpha: float) -> FloatArray:
+        spreads = np.sqrt(self._variances(length)[self._ends(starts, length)])
+        widest = float(spreads.max(initial=0.0))
+        if not widest:
+            return np.zeros(len(starts))
+        one = replace(self.noise, scale=Fraction(float(self.noise.square_of_scale(Fraction(widest**2))) ** 0.5))
+        return np.asarray((half_width(((one, Fraction(1)),), alpha) + 1) * spreads / widest)
+
+    def spread(self, start: int, length: int) -> float:
+        if not length:
+            return 0.0
+        return float(self._variances(length)[self._ends(np.array([start], dtype=np.int64), length)][0]) ** 0.5
+
+    def _ends(self, starts: IntArray, length: int) -> IntArray:
+        """The row of the series at which each block ends."""
+        return self.size - 1 - starts if self.prefix.descending else starts + length - 1
+
+    def _variances(self, length: int) -> FloatArray:
+        """Of the sum of so many rows of the series up to each."""
+        own = _summed(self.prefix.strategy, self.size, Frame(length - 1, 0))
+        return self.each * (float(self.weight) ** 2 * variance(self.noise) * own + self.rounding)
 
 
 def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Additive) -> FloatArray:

@@ -2,7 +2,14 @@
 
 from dpsql.inference.shown_groups.counted import EstimatedGroups, counted_groups, ends_of_mean
 from dpsql.inference.shown_groups.discoveries import FALSE, discovered
-from dpsql.inference.shown_groups.ends import DecidingBlock, TrimmedEnds, blocks_of, trimmed_ends
+from dpsql.inference.shown_groups.ends import (
+    BlockNoise,
+    DecidingBlock,
+    Independent,
+    TrimmedEnds,
+    blocks_of,
+    trimmed_ends,
+)
 from dpsql.inference.shown_groups.speaking import ONE_SIDED, SPEAKS, SURE, chance_of_each, may_go
 
 __all__ = [
@@ -10,8 +17,10 @@ __all__ = [
     "ONE_SIDED",
     "SPEAKS",
     "SURE",
+    "BlockNoise",
     "DecidingBlock",
     "EstimatedGroups",
+    "Independent",
     "TrimmedEnds",
     "blocks_of",
     "chance_of_each",

@@ -15,12 +15,39 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from dpsql.inference.intervals import Terms, half_width, spread
-from dpsql.inference.numeric import FloatArray
+from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.inference.shown_groups.speaking import ONE_SIDED, SURE, may_go
+
+
+class BlockNoise(Protocol):
+    """How far the noise moves the sum of neighbouring groups."""
+
+    def reaches(self, starts: IntArray, length: int, alpha: float) -> FloatArray:
+        """The w with P(|noise| > w) ≤ α, for each block of ``length`` groups from a place of ``starts`` on."""
+        ...
+
+    def spread(self, start: int, length: int) -> float:
+        """The standard deviation of the noise of a block; 0 of none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """Each group is off by ``each`` independent draws of Σ weight · noise."""
+
+    terms: Terms
+    each: int = 1
+
+    def reaches(self, starts: IntArray, length: int, alpha: float) -> FloatArray:
+        return np.full(len(starts), half_width(self.terms, alpha, length * self.each))
+
+    def spread(self, start: int, length: int) -> float:
+        return spread(self.terms, length * self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,48 +89,45 @@ def blocks_of(size: int) -> Iterator[tuple[int, int, int]]:
         length *= 2
 
 
-def trimmed_ends(counts: FloatArray, terms: Terms, each: int = 1) -> TrimmedEnds:
-    """The ends of groups in their order. ``counts`` are noisy and not moved to 0; each is off by ``each`` independent
-    draws of Σ weight · noise.
+def trimmed_ends(counts: FloatArray, noise: BlockNoise) -> TrimmedEnds:
+    """The ends of groups in their order. ``counts`` are noisy and not moved to 0.
 
     >>> from fractions import Fraction
     >>> from dpsql.mechanisms import Gaussian
-    >>> ends = trimmed_ends(np.array([1.0, -3, 62, 58, 0, 71, 2]), ((Gaussian(Fraction(4)), Fraction(1)),))
+    >>> noise = Independent(((Gaussian(Fraction(4)), Fraction(1)),))
+    >>> ends = trimmed_ends(np.array([1.0, -3, 62, 58, 0, 71, 2]), noise)
     >>> ends.first, ends.last, ends.left_out, ends.total, round(ends.spread, 1)
     (2, 5, 3, 0.0, 6.9)
     """
-    left, right = _deciding(counts, terms, each)
-    deviation = spread(terms, each)
+    left, right = _deciding(counts, noise)
     first, last = 0, len(counts) - 1
     deciding = []
     if left is not None and right is not None:
         shown = counts[left.first : right.last + 1]
-        surely = float(shown.sum()) - ONE_SIDED * deviation * math.sqrt(len(shown))
-        if _may_go(counts[: left.first], surely, deviation):
+        surely = float(shown.sum()) - ONE_SIDED * noise.spread(left.first, len(shown))
+        before, after = left.first, len(counts) - 1 - right.last
+        if before and may_go(float(counts[:before].sum()), noise.spread(0, before), surely):
             first = left.first
             deciding.append(left)
-        if _may_go(counts[right.last + 1 :], surely, deviation):
+        if after and may_go(float(counts[right.last + 1 :].sum()), noise.spread(right.last + 1, after), surely):
             last = right.last
             deciding.append(right)
-    left_out = first + len(counts) - 1 - last
+    before, after = first, len(counts) - 1 - last
     total = float(counts[:first].sum() + counts[last + 1 :].sum())
-    return TrimmedEnds(first, last, left_out, total, deviation * math.sqrt(left_out), tuple(dict.fromkeys(deciding)))
+    # The noises of the two ends are taken for independent: those of running sums hardly go together so far apart.
+    error = math.hypot(noise.spread(0, before), noise.spread(last + 1, after))
+    return TrimmedEnds(first, last, before + after, total, error, tuple(dict.fromkeys(deciding)))
 
 
-def _may_go(end: FloatArray, shown: float, deviation: float) -> bool:
-    """Whether there is an end, and it may be left out."""
-    return bool(len(end)) and may_go(float(end.sum()), deviation * math.sqrt(len(end)), shown)
-
-
-def _deciding(counts: FloatArray, terms: Terms, each: int) -> tuple[DecidingBlock | None, DecidingBlock | None]:
+def _deciding(counts: FloatArray, noise: BlockNoise) -> tuple[DecidingBlock | None, DecidingBlock | None]:
     """Of the blocks that speak, the one that ends first and the one that starts last; the shortest of several."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     number = sum(count for _, _, count in blocks_of(len(counts)))
     left: DecidingBlock | None = None
     right: DecidingBlock | None = None
     for length, step, count in blocks_of(len(counts)):
-        starts = np.arange(count) * step
-        excess = sums[starts + length] - sums[starts] - half_width(terms, 2 * SURE / number, length * each)
+        starts = np.arange(count, dtype=np.int64) * step
+        excess = sums[starts + length] - sums[starts] - noise.reaches(starts, length, 2 * SURE / number)
         speaking = np.flatnonzero(excess > 0)
         if not len(speaking):
             continue

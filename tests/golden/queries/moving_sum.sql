@@ -9,7 +9,6 @@ SELECT birth_year, SUM(COUNT(*)) OVER (ORDER BY birth_year ROWS BETWEEN 6 PRECED
 --   measured as running sums up k0: Toeplitz(steps=128, width=7)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: sums of 7 neighbours over at most 128 groups are measured as such: their error is about 1.5 times smaller than that of adding up as many groups
 -- note: rows whose birth_year is outside of 1900 to 2026 are in no group
 WITH released AS (
@@ -51,4 +50,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "birth_year",
   CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0 ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS DECIMAL(38, 0)) AS "n"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+QUALIFY
+  dpsql_release_0.dpsql_shown_0;

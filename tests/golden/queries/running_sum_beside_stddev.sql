@@ -16,7 +16,6 @@ SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) AS so_far, STDDEV(cost) FROM visit
 -- a1: STDDEV(cost) (double) = deviation over [0, 5000] in degree 2, of s0, s1, s2
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
--- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (
@@ -261,4 +260,6 @@ SELECT
   dpsql_release_0.k0 AS "day",
   CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "so_far",
   dpsql_release_0.a1 AS "stddev"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+QUALIFY
+  dpsql_release_0.dpsql_shown_0;
