@@ -32,6 +32,7 @@ from dpsql.console.charts import charts
 from dpsql.console.owner_figures import owner_figures
 from dpsql.console.questions import AskingAnalyst, ServerAddress
 from dpsql.console.sign_in import SignedIn, SignedInSessions
+from dpsql.console.trials import ShownTrial, is_on_this_machine, tried_by_owner
 from dpsql.display import FUNCTIONS, KEYWORDS
 from dpsql.error_border import raised_at
 from dpsql.errors import Error, error
@@ -47,7 +48,7 @@ _LOG = logging.getLogger("dpsql.server")
 
 COOKIE = "dpsql-console"
 MOST_BYTES = 128 * 1024
-MOST_FIELDS = 10
+MOST_FIELDS = 200
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -70,6 +71,8 @@ class ConsoleFacts:
     problems: Callable[[], tuple[str, ...]]
     warnings: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
+    what_if: bool = False
+    """Whether owners on this machine may try bounds, which shows them true numbers."""
 
 
 Page = Callable[[Request, SignedIn], Awaitable[Response]]
@@ -85,7 +88,7 @@ class Pages:
             loader=PackageLoader("dpsql.console"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.globals |= {"bar": bar, "percent": percent, "part_left": part_left}
+        self._templates.globals |= {"bar": bar, "percent": percent, "part_left": part_left, "tries": facts.what_if}
         analyst, owner, either = (partial(self._for, owner=who) for who in (False, True, None))
         self.app = Starlette(
             routes=[
@@ -98,6 +101,8 @@ class Pages:
                 Route("/answer", analyst(self._answer), methods=["POST"]),
                 Route("/history", analyst(self._history)),
                 Route("/owner", owner(self._owner)),
+                Route("/what-if", owner(self._what_if)),
+                Route("/what-if", owner(self._what_if), methods=["POST"]),
                 Route("/guide", either(self._guide)),
                 Mount("/guide/pictures", StaticFiles(packages=[("dpsql.guide", "pictures")])),
                 Route("/guide/{name}", either(self._guide)),
@@ -251,6 +256,19 @@ class Pages:
 
         return self._page("owner.html", session, **await run_in_threadpool(read))
 
+    async def _what_if(self, request: Request, session: SignedIn) -> Response:
+        facts = self._facts
+        if not (session.is_owner and facts.what_if and facts.loopback and is_on_this_machine(request)):
+            return self._page("what_if.html", session, status=403, allowed=False, **_untried(facts.policy, {}))
+        form = await _form(request) if request.method == "POST" else {}
+        values = _untried(facts.policy, form)
+        if form:
+            try:
+                values["trial"] = await run_in_threadpool(tried_by_owner, facts.policy, form)
+            except Error as problem:
+                values["problem"] = problem
+        return self._page("what_if.html", session, allowed=True, **values)
+
     # Both
 
     async def _guide(self, request: Request, session: SignedIn) -> Response:
@@ -267,6 +285,14 @@ class Pages:
     def _page(self, template: str, session: SignedIn | None, *, status: int = 200, **values: object) -> Response:
         text = self._templates.get_template(template).render(session=session, **values)
         return Response(text, status, media_type="text/html")
+
+
+def _untried(policy: Policy, form: Mapping[str, str]) -> dict[str, Any]:
+    """The page of trials before one was made: what was written into its form."""
+    none: ShownTrial | None = None
+    usual = f"{float(policy.statement.epsilon):g}"
+    return {"trial": none, "problem": None, "questions": form.get("questions", ""), "usual": usual,
+            "epsilon": form.get("epsilon", usual)}  # fmt: skip
 
 
 def _analyst(session: SignedIn) -> AskingAnalyst:

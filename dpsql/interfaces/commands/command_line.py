@@ -143,6 +143,11 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--console-host", default="127.0.0.1", help="others than this machine need TLS and passwords (%(default)s)"
     )
+    serve.add_argument(
+        "--what-if",
+        action="store_true",
+        help="owners may try bounds in a console of this machine alone; it shows them true numbers",
+    )
     serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
     serve.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"

@@ -283,13 +283,15 @@ def _serve(options: argparse.Namespace) -> int:
 def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | None:
     """What starts the console, where it was asked for. Raises where its packages are not installed."""
     if options.console_port is None:
+        if options.what_if:
+            raise DataError("--what-if is a page of the console", sqlstate="22023", hint="add --console-port 8080")
         return None
     try:
         from dpsql.console import console_beside
     except ModuleNotFoundError as missing:
         name = (missing.name or "").partition(".")[0]
         raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=install("console")) from None
-    return console_beside(options.console_host, options.console_port)
+    return console_beside(options.console_host, options.console_port, what_if=options.what_if)
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
