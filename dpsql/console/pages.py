@@ -30,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dpsql.console.charts import charts
 from dpsql.console.owner_figures import owner_figures
+from dpsql.console.owner_orders import ordered
 from dpsql.console.questions import AskingAnalyst, ServerAddress
 from dpsql.console.sign_in import SignedIn, SignedInSessions
 from dpsql.console.trials import ShownTrial, is_on_this_machine, tried_by_owner
@@ -101,6 +102,7 @@ class Pages:
                 Route("/answer", analyst(self._answer), methods=["POST"]),
                 Route("/history", analyst(self._history)),
                 Route("/owner", owner(self._owner)),
+                Route("/owner/analyst", owner(self._order), methods=["POST"]),
                 Route("/what-if", owner(self._what_if)),
                 Route("/what-if", owner(self._what_if), methods=["POST"]),
                 Route("/guide", either(self._guide)),
@@ -247,14 +249,28 @@ class Pages:
     # Owners
 
     async def _owner(self, request: Request, session: SignedIn) -> Response:
+        return await self._budget_page(session)
+
+    async def _order(self, request: Request, session: SignedIn) -> Response:
+        """Pause or resume an analyst, or change the share; written into the ledger before the page is shown again."""
+        form, facts = await _form(request), self._facts
+        try:
+            await run_in_threadpool(ordered, facts.policy, facts.ledger, session.name, form)
+        except Error as problem:
+            return await self._budget_page(session, problem)
+        return RedirectResponse("/owner", 303)
+
+    async def _budget_page(self, session: SignedIn, refused: Error | None = None) -> Response:
         facts = self._facts
 
         def read() -> Mapping[str, Any]:
             found = owner_figures(facts.policy, facts.ledger)
             burning = Markup(found.burning)  # noqa: S704  # burn_down() escapes every text
-            return {"figures": found, "burning": burning, "problems": facts.problems(), "warnings": facts.warnings}
+            return {"figures": found, "burning": burning, "problems": facts.problems(),
+                    "warnings": facts.warnings, "refused": refused}  # fmt: skip
 
-        return self._page("owner.html", session, **await run_in_threadpool(read))
+        status = 200 if refused is None else 422
+        return self._page("owner.html", session, status=status, **await run_in_threadpool(read))
 
     async def _what_if(self, request: Request, session: SignedIn) -> Response:
         facts = self._facts

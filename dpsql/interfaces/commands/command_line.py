@@ -203,6 +203,10 @@ def parser() -> argparse.ArgumentParser:
 
     budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
     _policy(budget)
+    orders = budget.add_mutually_exclusive_group()
+    orders.add_argument("--pause", metavar="NAME", help="answer this analyst no more, until --resume")
+    orders.add_argument("--resume", metavar="NAME", help="answer this analyst again")
+    orders.add_argument("--share", metavar="NAME=E", help="another ε for this analyst; NAME=policy: the policy's again")
 
     ledger = commands.add_parser("ledger", help="verify what was charged, or export it")
     acts = ledger.add_subparsers(dest="act", required=True, metavar="ACT")
@@ -274,7 +278,11 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql randomize answers.csv --column smoker --values yes,no --response 1.1 --output reports.csv",
         "dpsql randomize sites.parquet --column site --values a.org,b.org --rappor bits=64 --output reports.parquet",
     ),
-    "budget": ("dpsql budget policy.yaml",),
+    "budget": (
+        "dpsql budget policy.yaml",
+        "dpsql budget policy.yaml --pause ana",
+        "dpsql budget policy.yaml --share ana=0.5",
+    ),
     "ledger": ("dpsql ledger verify policy.yaml", "dpsql ledger export policy.yaml --format json"),
     "forget": ("dpsql forget policy.yaml --table visit --from 2026-04-01 --to 2026-05-01",),
     "guide": ("dpsql guide", "dpsql guide error-bars"),
