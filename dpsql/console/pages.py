@@ -342,15 +342,11 @@ def _budget(analyst: AskingAnalyst) -> Mapping[str, Any]:
 
 def _charges(analyst: AskingAnalyst) -> list[dict[str, Any]]:
     """What was paid for, the latest first, and whether it would be free to ask it again."""
-    name = {row[1] for row in analyst.rows("SELECT * FROM dpsql.charges LIMIT 1")}
-    if not name:
-        return []
     rows = analyst.rows("SELECT * FROM dpsql.charges")
     found = []
-    for at, (time, _, epsilon, rho, delta, tables, statement) in enumerate(sorted(rows, reverse=True)[:100]):
-        paid = ", ".join(
-            f"{letter} = {part:.4g}" for letter, part in zip("ερδ", (epsilon, rho, delta), strict=True) if part
-        )
+    for at, (time, _, epsilon, rho, delta, tables, statement, used) in enumerate(sorted(rows, reverse=True)[:100]):
+        told = [f"{letter} = {part:.4g}" for letter, part in zip("ερδ", (epsilon, rho, delta), strict=True) if part]
+        paid = f"{percent(used)} ({', '.join(told)})" if told else "nothing"
         found.append({"time": f"{time:%Y-%m-%d %H:%M}", "paid": paid, "tables": tables, "sql": statement,
                       "free": at < 20 and _is_free(analyst, statement)})  # fmt: skip
     return found

@@ -110,6 +110,7 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         history = browser.get("/history").text
         assert "AVG(weight_kg)" in history
         assert ">free</a>" in history
+        assert re.search(r"<td>2\.1 % \(ρ = ", history), "what was paid is said as everywhere"
 
 
 def test_a_number_without_an_interval_says_so(console: Watched) -> None:
