@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -22,6 +22,9 @@ BINS = 10
 """The cells of a range, where it has so many values."""
 MOST_VALUES = 64
 """The most values of a list that counts by its pairs are still good for."""
+
+Listed = Callable[[str], tuple[Scalar | None, ...] | None]
+"""All values that a key of SQL has, of a list that is public; None where there may be others."""
 
 _DAY = datetime.timedelta(days=1)
 _TICK = datetime.timedelta(microseconds=1)
@@ -95,14 +98,16 @@ class Attribute:
         return _value(low + number, self.type, high - low)
 
 
-def attributes(table: Table, catalog: Catalog, only: Sequence[str] = ()) -> tuple[list[Attribute], list[Unmodelled]]:
+def attributes(
+    table: Table, catalog: Catalog, only: Sequence[str] = (), listed: Listed = lambda key: None
+) -> tuple[list[Attribute], list[Unmodelled]]:
     """The columns of a table that values can be made up for, and those that none can be; of the columns named
-    ``only``, where any is."""
+    ``only``, where any is. A column that takes its values from a table has those that are ``listed``."""
     keys = catalog.keys_of_people
     found: list[Attribute] = []
     without: list[Unmodelled] = []
     for name, column in table.columns.items():
-        one = _attribute(column, person=name.lower() in keys or column.unique)
+        one = _attribute(column, listed, person=name.lower() in keys or column.unique)
         if only and name not in only:
             one = Unmodelled(name, "is not among --columns")
         if isinstance(one, Attribute):
@@ -112,7 +117,7 @@ def attributes(table: Table, catalog: Catalog, only: Sequence[str] = ()) -> tupl
     return found, without
 
 
-def _attribute(column: Column, *, person: bool) -> Attribute | Unmodelled:
+def _attribute(column: Column, listed: Listed, *, person: bool) -> Attribute | Unmodelled:
     name, kind = quoted(column.name), column.type.kind
     if person:
         return Unmodelled(column.name, "tells people or rows apart")
@@ -121,18 +126,24 @@ def _attribute(column: Column, *, person: bool) -> Attribute | Unmodelled:
     if kind is Kind.BOOLEAN:
         values: tuple[Scalar | None, ...] = (False, True, None) if column.nullable else (False, True)
         return Attribute(column.name, column.type, name, values, of_values=True)
-    listed = tuple(value for value in column.values or () if value is not None)
-    if len(listed) > MOST_VALUES:
+    declared = tuple(value for value in column.values or () if value is not None)
+    if column.values_from is not None:
+        known = listed(name)
+        if known is None:
+            return Unmodelled(column.name, "may have values that its table has not")
+        if len(known) > MOST_VALUES:
+            return Unmodelled(column.name, f"has more than {MOST_VALUES} values")
+        return Attribute(column.name, column.type, name, known, of_values=True)
+    if len(declared) > MOST_VALUES:
         return Unmodelled(column.name, f"has more than {MOST_VALUES} values")
-    if listed and column.closed:
-        return Attribute(column.name, column.type, name, (*listed, None) if column.nullable else listed, of_values=True)
-    if listed:
-        whens = [f"{name} = {literal(value, column.type)}" for value in listed]
-        return Attribute(column.name, column.type, _case(whens, len(listed)), listed, open=True)
+    if declared and column.closed:
+        values = (*declared, None) if column.nullable else declared
+        return Attribute(column.name, column.type, name, values, of_values=True)
+    if declared:
+        whens = [f"{name} = {literal(value, column.type)}" for value in declared]
+        return Attribute(column.name, column.type, _case(whens, len(whens)), declared, open=True)
     if column.range is not None and (column.type.numeric or column.type.temporal):
         return _binned(column, column.range)
-    if column.values_from is not None:
-        return Unmodelled(column.name, "takes its values from a table")
     return Unmodelled(column.name, "has neither values nor a range in the policy")
 
 

@@ -23,6 +23,8 @@ from dpsql.ledger import Receipt
 from dpsql.proxy import Proxy, Session
 from dpsql.synthetic.attributes import Attribute, Unmodelled, attributes, quoted
 from dpsql.workload import WorkloadPlan
+from rewriter.declared import Scalar
+from rewriter.plan import Plan
 
 MOST_COLUMNS = 12
 """The most columns of which all pairs are counted."""
@@ -98,7 +100,9 @@ class Marginals:
         if lacking:
             hint = f"--columns {','.join(found.columns)}"
             raise DataError(f"{found.name} has no column {lacking[0]}", sqlstate="42703", hint=hint)
-        modelled, without = attributes(found, catalog, only)
+        self.table = found
+        self._proxy, self._session = proxy, session
+        modelled, without = attributes(found, catalog, only, self._listed)
         if len(modelled) > MOST_COLUMNS:
             beyond = [Unmodelled(one.name, f"{MOST_COLUMNS} columns come before it") for one in modelled[MOST_COLUMNS:]]
             modelled, without = modelled[:MOST_COLUMNS], [*without, *beyond]
@@ -106,8 +110,6 @@ class Marginals:
             told = "; ".join(f"{one.name} {one.why}" for one in without)
             hint = f"declare values or a range: {told}"
             raise DataError(f"no column of {found.name} can be made up", sqlstate="22023", hint=hint)
-        self.table = found
-        self._proxy, self._session = proxy, session
         self._attributes, self._without = tuple(modelled), tuple(without)
 
     def plan(self, epsilon: Fraction | None) -> MarginalsPlan:
@@ -150,8 +152,16 @@ class Marginals:
 
     def _family(self, one: Attribute) -> str:
         """The name of the attribute's key in releases."""
-        [question] = self._proxy.questions([self._statement([one.key])])
-        return question.program.options[0].first.keys[0].family
+        return self._by(one.key).keys[0].family
+
+    def _by(self, key: str) -> Plan:
+        """The plan of the counts by one key."""
+        [question] = self._proxy.questions([self._statement([key])])
+        return question.program.options[0].first
+
+    def _listed(self, key: str) -> tuple[Scalar | None, ...] | None:
+        plan = self._by(key)
+        return tuple(value for [value] in self._proxy.answering.reuse.groups(plan)) if plan.exhaustive else None
 
     def _again(self, sql: str, by: Sequence[Attribute]) -> ReleasedCounts:
         self._session.change("dpsql.empty_groups", "show")

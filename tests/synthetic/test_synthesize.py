@@ -44,6 +44,8 @@ tables:
       joined: {{range: [2020-01-01, 2025-12-31]}}
       seen: {{range: [2020-01-01 00:00:00, 2026-01-01 00:00:00]}}
       name: {{}}
+      home: {{values_from: town.name}}
+      work: {{values_from: town.name}}
   visit: {{max_rows: 3, columns: {{person_id: {{}}, kind: {{values: [a, b]}}, cost: {{range: [0, 50]}}}}}}
   town: {{public: true, columns: {{name: {{}}}}}}
 """.replace('"re ""gion"', "'re \"gion'")
@@ -52,20 +54,21 @@ tables:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        connection.execute("CREATE TABLE town (name VARCHAR PRIMARY KEY)")
+        connection.execute("INSERT INTO town VALUES ('Graz'), ('Linz'), ('Wels')")
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, \"re \"\"gion\" VARCHAR, plan ENUM ('free', 'pro') NOT NULL,"
             " vip BOOLEAN, age SMALLINT NOT NULL, price DECIMAL(6, 2), height DOUBLE, joined DATE, seen TIMESTAMP,"
-            " name VARCHAR)"
+            " name VARCHAR, home VARCHAR REFERENCES town (name), work VARCHAR)"
         )
         connection.execute(
             "INSERT INTO person SELECT i, ['N', 'N', 'E''', 'X', NULL][1 + i % 5], ['free', 'pro'][1 + i // 7 % 2],"
             " [true, false, NULL][1 + i % 3], 10 + i % 100, (i % 13)::DECIMAL(6, 2), 1 + i % 10 / 10,"
-            " DATE '2019-06-01' + (i * 5)::INTEGER, TIMESTAMP '2020-01-01' + INTERVAL 1 DAY * i, 'n' || i"
+            " DATE '2019-06-01' + (i * 5)::INTEGER, TIMESTAMP '2020-01-01' + INTERVAL 1 DAY * i, 'n' || i, ['Graz', 'Linz', NULL][1 + i % 3], 'Rome'"
             f" FROM range({PEOPLE}) t(i)"
         )
         connection.execute("CREATE TABLE visit (person_id INTEGER REFERENCES person (id), kind VARCHAR, cost INTEGER)")
         connection.execute(f"INSERT INTO visit SELECT i // 2, ['a', 'b'][1 + i % 2], i % 60 FROM range({PEOPLE}) t(i)")
-        connection.execute("CREATE TABLE town (name VARCHAR)")
     policy(tmp_path)
     return tmp_path
 
@@ -183,7 +186,8 @@ def test_rows_have_the_declared_types_and_values(folder: Path) -> None:
     assert all(one is None or 1 <= one <= 2 for one in columns["height"])
     days = datetime.date(2020, 1, 1), datetime.date(2025, 12, 31)
     assert all(one is None or days[0] <= one <= days[1] for one in columns["joined"])
-    for name in ("id", "name"):
+    assert set(columns["home"]) <= {"Graz", "Linz", "Wels", None}
+    for name in ("id", "name", "work"):
         assert set(columns[name]) == {None}
         assert any(line.startswith(f"{name} is left NULL: it ") for line in told)
     assert len(set(columns["age"])) > 20
@@ -191,7 +195,7 @@ def test_rows_have_the_declared_types_and_values(folder: Path) -> None:
 
 def test_counts_are_those_of_the_rows_but_for_noise(folder: Path) -> None:
     """Each row is in one cell: beyond a range in the last one, and without a listed value among the others."""
-    only = ('re "gion', "plan", "vip", "age", "price", "joined")
+    only = ('re "gion', "plan", "vip", "age", "price", "joined", "home")
     with opened(folder, silent=True) as proxy:
         marginals = Marginals(proxy, proxy.session(), "person", only)
         plan = marginals.plan(Fraction(1))
