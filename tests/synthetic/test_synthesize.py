@@ -210,6 +210,9 @@ def test_counts_are_those_of_the_rows_but_for_noise(folder: Path) -> None:
                 expected[tuple(known[name].cell(key) for name, key in zip(one.names, row, strict=True))] = many
             assert np.array_equal(one.numbers, expected), one.names
     assert {names for one in measured for names in one.names} == set(only)
+    # Of a list, and of a range: beyond 18 and 90 people are in the first and the last cell.
+    assert best(measured, ('re "gion',)).numbers == pytest.approx([160, 80, 0, 160])
+    assert best(measured, ("age",)).numbers == pytest.approx([64, *[32] * 8, 80])
     for names in plan.cliques:
         assert best(measured, names).numbers.sum() == pytest.approx(PEOPLE)
 
