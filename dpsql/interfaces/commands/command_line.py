@@ -123,6 +123,20 @@ def parser() -> argparse.ArgumentParser:
         "--marginals", type=Path, metavar="OUT.parquet", help="write the tables that were measured together"
     )
 
+    synthesize = commands.add_parser(
+        "synthesize", help="make up rows of a table from counts that are bought as one; needs dpsql[synthetic]"
+    )
+    _policy(synthesize)
+    synthesize.add_argument("table", metavar="TABLE", help="the table whose rows are made up")
+    synthesize.add_argument("--output", required=True, type=Path, metavar="MADE.parquet", help="never overwrites")
+    synthesize.add_argument("--analyst", metavar="NAME", help="who buys, where the policy names several")
+    synthesize.add_argument("--epsilon", metavar="E", help="the price of all counts; by itself that of one statement")
+    synthesize.add_argument(
+        "--columns", metavar="C,C,…", help="the columns that are made up, others are NULL; by itself the first 12"
+    )
+    synthesize.add_argument("--rows", type=_rows, metavar="N", help="how many; by itself as many as were measured")
+    synthesize.add_argument("--price", action="store_true", help="buy nothing: say what it costs")
+
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
@@ -268,6 +282,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql workload policy.yaml overview.sql --epsilon 0.5 --buy",
         "dpsql workload policy.yaml overview",
     ),
+    "synthesize": (
+        "dpsql synthesize policy.yaml patient --price --output made.parquet",
+        "dpsql synthesize policy.yaml patient --epsilon 0.5 --output made.parquet",
+    ),
     "serve": (
         "dpsql serve policy.yaml --console-port 8080",
         "dpsql serve policy.yaml --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem --audit audit.jsonl",
@@ -323,6 +341,13 @@ def _time(text: str) -> datetime.datetime:
 def _count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 256:
+        raise ValueError
+    return value
+
+
+def _rows(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 10_000_000:
         raise ValueError
     return value
 

@@ -256,6 +256,21 @@ def _workload(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _synthesize(options: argparse.Namespace) -> int:
+    try:
+        from dpsql.synthetic.graphical_model import draw
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        raise OperationalError(f"dpsql synthesize needs {name}", sqlstate="58P01", hint=install("synthetic")) from None
+    from dpsql.interfaces.commands.synthesize_command import synthesize
+
+    only = [name for name in (options.columns or "").split(",") if name]
+    asked = (options.policy, options.table, options.output, draw, _console(), _tell)
+    wanted = {"analyst": options.analyst, "epsilon": options.epsilon, "only": only, "rows": options.rows}
+    synthesize(*asked, **wanted, price_only=options.price)
+    return DONE
+
+
 def _serve(options: argparse.Namespace) -> int:
     from dpsql.server.start import Serving, serve, usual_workers
 
@@ -484,6 +499,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "explain": _explain,
     "workload": _workload,
+    "synthesize": _synthesize,
     "serve": _serve,
     "mcp": _mcp,
     "passwd": _passwd,
