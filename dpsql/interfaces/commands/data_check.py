@@ -22,9 +22,9 @@ from sqlglot import exp
 from dpsql.display import grid
 from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.interfaces.commands.what_if import part_of, statements_of, what_if
+from dpsql.interfaces.commands.what_if import part_of, per_cent, questions_of, unreleased, what_if
 from dpsql.policy import Policy, steps_of
-from dpsql.proxy import Proxy, Session
+from dpsql.proxy import Proxy
 from dpsql.releases import bar
 from rewriter.declared import Catalog, Column, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
@@ -56,8 +56,7 @@ class TypicalQuestion:
             return ""
         if not self.truth:
             return "0 %"
-        part = 100 * (self.bounded - self.truth) / abs(self.truth)
-        return f"{part:+.2g} %" if abs(part) >= 0.01 else "0 %"
+        return per_cent((self.bounded - self.truth) / abs(self.truth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def check_data(policy: Policy, console: Console, questions: Path | None = None, 
             hint="run dpsql check --data without a pipe or a file behind it",
         )
     if questions is not None:
-        asked, error = statements_of(questions), None if wanted is None else part_of(wanted)
+        asked, error = questions_of(questions), None if wanted is None else part_of(wanted)
         console.print(Text(_EXACT, style="bold"))
         what_if(policy, asked, console, error)
         return
@@ -184,7 +183,7 @@ class _Checked:
         """Lines for the policy: what each would do to the noise of a question about groups, and to the rows."""
         for grouped in _grouped(table)[:1]:
             try:
-                told = self._session().explain(grouped.sql)
+                told = unreleased(self._proxy).explain(grouped.sql)
             except Error:
                 continue
             for one in (*told.better, *told.to_weigh):
@@ -248,12 +247,6 @@ class _Checked:
         told = found.rows_beyond or "nothing"
         yield f"  its profile says {told} of the rows beyond; it is {_share(cut, rows)}"
 
-    def _session(self) -> Session:
-        """A session for which nothing was released yet: what was bought before is free, and has nothing to gain."""
-        session = self._proxy.session(next(iter(self._proxy.policy.analysts or ()), None))
-        session.settings = replace(session.settings, reuse=False)
-        return session
-
     def _column(self, table: Table, column: Column) -> tuple[str, ...]:
         values = [_literal(value) for value in column.values or () if value is not None]
         ends = None if column.range is None else (_literal(column.range[0]), _literal(column.range[1]))
@@ -314,7 +307,7 @@ class _Checked:
 
     def _asked(self, sql: str, table: Table, column: Column | None) -> TypicalQuestion | None:
         try:
-            expected = self._session().explain(sql).expected[-1]
+            expected = unreleased(self._proxy).explain(sql).expected[-1]
         except Error:
             return None
         if "GROUP BY" in sql:

@@ -24,12 +24,12 @@ from rich.text import Text
 from dpsql.display import grid
 from dpsql.engines import extent_scan, owned_rows_scan
 from dpsql.errors import DataError, Error
+from dpsql.interfaces.commands.statements_file import statements_of
 from dpsql.opened import accountants, compared, open_here
 from dpsql.policy import BOUNDS, MostRows, Place, Policy, TableSection, Written, ahead, steps_of
 from dpsql.proxy import Proxy, Session
 from dpsql.releases import bar
 from dpsql.reply import Answer
-from rewriter.front_door import pieces
 
 _EXACT = 10**7
 """A price at which the noise is far below the figures that are shown."""
@@ -86,9 +86,9 @@ def what_if(policy: Policy, asked: Sequence[str], console: Console, wanted: floa
 
     ``asked`` are statements. ``wanted``: an error in parts of the number, for which the price is told.
     """
-    with _tried(_without_bounds(policy)) as whole:
-        true = [_answered(whole, sql, _EXACT) for sql in asked]
     with _tried(policy) as trial:
+        with _tried(_without_bounds(policy, trial)) as whole:
+            true = [_answered(whole, sql, _EXACT) for sql in asked]
         found = [_figures(trial, sql, one) for sql, one in zip(asked, true, strict=True)]
         prices = [_price_for(trial, sql, one, wanted) for sql, one in zip(asked, found, strict=True)]
         for number, (sql, one) in enumerate(zip(asked, found, strict=True), 1):
@@ -96,7 +96,7 @@ def what_if(policy: Policy, asked: Sequence[str], console: Console, wanted: floa
             if isinstance(one, Error):
                 console.print(Text(f"     refused: {str(one).splitlines()[0]}"))
         usual = float(policy.statement.epsilon)
-        console.print(_table(asked, found, prices if wanted else None, usual), highlight=False)
+        console.print(_table(found, prices if wanted else None, usual), highlight=False)
         for line in _Priced(policy, trial).lines(asked, found, prices, wanted):
             console.print(Text(line))
         others = list(_other_bounds(policy, _read_by(trial, asked), "\n".join(asked)))
@@ -106,12 +106,9 @@ def what_if(policy: Policy, asked: Sequence[str], console: Console, wanted: floa
         console.print(_tried_bounds(others, kept), highlight=False)
 
 
-def statements_of(file: Path) -> list[str]:
+def questions_of(file: Path) -> list[str]:
     """The statements of a file, of which there is one at least. Raises :class:`DataError`."""
-    try:
-        found = [piece for _, piece, _ in pieces(file.read_text(encoding="utf-8-sig"))]
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not UTF-8 text", sqlstate="22021") from None
+    found = statements_of(file)
     if not found:
         raise DataError(f"{file} has no statement", sqlstate="22023", hint="write SELECTs, with ; between them")
     return found
@@ -171,34 +168,35 @@ def _with_tables(policy: Policy, change: Callable[[str, TableSection], TableSect
     return policy.model_copy(update={"tables": tables})
 
 
-def _without_bounds(policy: Policy) -> Policy:
-    """The policy whose bounds leave all rows and numbers as they are."""
-    with _tried(policy) as trial:
-        engine, catalog, seconds = trial.answering.opened.engine, trial.catalog, policy.limits.seconds
-        most: dict[str, int] = {}
-        ends: dict[tuple[str, str], tuple[Written, Written]] = {}
-        for table in catalog.tables.values():
-            if table.public:
+def _without_bounds(policy: Policy, trial: Proxy) -> Policy:
+    """The policy whose bounds leave all rows and numbers as they are, which the database of its ``trial`` tells."""
+    engine, catalog, seconds = trial.answering.opened.engine, trial.catalog, policy.limits.seconds
+    most: dict[str, int] = {}
+    ends: dict[tuple[str, str], tuple[Written, Written]] = {}
+    for table in catalog.tables.values():
+        if table.public:
+            continue
+        if catalog.unit is not None:
+            way = steps_of(table.path)
+            scan = partial(owned_rows_scan, table=table.name, people=catalog.unit, way=way, most=1 << 40)
+            most[table.name.lower()] = max(1, int(engine.figures(scan, seconds)[7] or 1))
+        for column in table.columns.values():
+            if column.range is None or not column.type.numeric:
                 continue
-            if catalog.unit is not None:
-                way = steps_of(table.path)
-                scan = partial(owned_rows_scan, table=table.name, people=catalog.unit, way=way, most=1 << 40)
-                most[table.name.lower()] = max(1, int(engine.figures(scan, seconds)[7] or 1))
-            for column in table.columns.values():
-                if column.range is None or not column.type.numeric:
-                    continue
-                found = engine.figures(partial(extent_scan, table=table.name, column=column.name), seconds)
-                numbers = [Decimal(str(one)) for one in (*column.range, *found) if _is_finite(one)]
-                ends[table.name.lower(), column.name.lower()] = (
-                    Written(f"{min(numbers):f}"),
-                    Written(f"{max(numbers):f}"),
-                )
+            found = engine.figures(partial(extent_scan, table=table.name, column=column.name), seconds)
+            numbers = [Decimal(str(one)) for one in (*column.range, *found) if _is_finite(one)]
+            whole = Written(f"{min(numbers):f}"), Written(f"{max(numbers):f}")
+            ends[table.name.lower(), column.name.lower()] = whole
 
     def unbounded(name: str, table: TableSection) -> TableSection:
         columns = {
-            column: said.model_copy(update={"range": ends[name.lower(), column.lower()], "max_total": None})
-            if (name.lower(), column.lower()) in ends
-            else said.model_copy(update={"max_total": None, "max_distinct": None})
+            column: said.model_copy(
+                update={
+                    "range": ends.get((name.lower(), column.lower()), said.range),
+                    "max_total": None,
+                    "max_distinct": None,
+                }
+            )
             for column, said in (table.columns or {}).items()
         }
         rows = None if table.max_rows is None else MostRows(most.get(name.lower(), 1 << 20))
@@ -218,20 +216,21 @@ def _is_finite(number: object) -> bool:
 # Figures of questions
 
 
-def _answered(proxy: Proxy, sql: str, epsilon: int | None = None) -> Answer | Error:
+def _answered(proxy: Proxy, sql: str, epsilon: float | None = None) -> Answer | Error:
     """The answer at a price, the default one where none is given; why there is none."""
-    session = _session(proxy)
-    if epsilon is not None:
-        session.settings = replace(session.settings, epsilon=Fraction(epsilon))
     try:
-        return session.execute(sql)
+        return unreleased(proxy, epsilon).execute(sql)
     except Error as reason:
         return reason
 
 
-def _session(proxy: Proxy) -> Session:
-    session = proxy.session()
+def unreleased(proxy: Proxy, epsilon: float | None = None) -> Session:
+    """A session for which nothing was released yet: what was bought before is free, and has nothing to gain. Statements
+    cost ``epsilon``, the default price where none is given."""
+    session = proxy.session(next(iter(proxy.policy.analysts or ()), None))
     session.settings = replace(session.settings, reuse=False)
+    if epsilon is not None:
+        session.settings = replace(session.settings, epsilon=Fraction(epsilon).limit_denominator(10**9))
     return session
 
 
@@ -273,11 +272,10 @@ def _price_for(proxy: Proxy, sql: str, found: QuestionFigures | Error, wanted: f
     if wanted is None or isinstance(found, Error) or not found.columns:
         return None
     widest = max((one.error / abs(one.true) if one.true else math.inf) for one in found.columns)
-    session = _session(proxy)
 
     def expected(epsilon: float) -> float:
-        session.settings = replace(session.settings, epsilon=Fraction(epsilon).limit_denominator(10**9))
-        return max((one for one in session.explain(sql).expected if one is not None), default=math.inf)
+        found = unreleased(proxy, epsilon).explain(sql).expected
+        return max((one for one in found if one is not None), default=math.inf)
 
     now = expected(float(proxy.policy.statement.epsilon))
     aim = now * wanted / widest if widest else math.inf
@@ -317,12 +315,12 @@ class _Priced:
             yield f"All of them once, each with an error of {100 * wanted:g} %: {part} of the budget{without}."
 
     def _part(self, asked: Sequence[str], prices: Sequence[float | None]) -> str:
-        session, used = _session(self._trial), Fraction(0)
-        for sql, epsilon in zip(asked, prices, strict=True):
-            if epsilon is not None:
-                session.settings = replace(session.settings, epsilon=Fraction(epsilon).limit_denominator(10**9))
-                used += session.explain(sql).price.part_of(self._total.limit)
-        return f"{float(100 * used):.3g} %"
+        used = (
+            unreleased(self._trial, epsilon).explain(sql).price.part_of(self._total.limit)
+            for sql, epsilon in zip(asked, prices, strict=True)
+            if epsilon is not None
+        )
+        return f"{float(100 * sum(used)):.3g} %"
 
 
 # Other bounds
@@ -330,7 +328,7 @@ class _Priced:
 
 def _read_by(proxy: Proxy, asked: Sequence[str]) -> frozenset[str]:
     """The tables of people that the questions read."""
-    session, found = _session(proxy), set[str]()
+    session, found = unreleased(proxy), set[str]()
     for sql in asked:
         try:
             found |= {table for one in session.explain(sql).releases for table in one.plan.tables}
@@ -417,7 +415,7 @@ def _tried_bounds(
                 other.now,
                 other.value,
                 f"× {_mean(noise):.2g}",
-                _per_cent(max(bias, key=abs)),
+                per_cent(max(bias, key=abs)),
                 f"× {_mean(both):.2g}",
                 told,
             ]
@@ -443,9 +441,7 @@ def _mean(ratios: Sequence[float]) -> float:
 # The page
 
 
-def _table(
-    asked: Sequence[str], found: Sequence[QuestionFigures | Error], prices: Sequence[float | None] | None, usual: float
-) -> object:
+def _table(found: Sequence[QuestionFigures | Error], prices: Sequence[float | None] | None, usual: float) -> object:
     """The questions by number: a line for each measured column."""
     lines: list[list[str]] = []
     for at, one in enumerate(found):
@@ -467,7 +463,7 @@ def _cells(column: ColumnFigures | None) -> list[str]:
         return ["", "", "", "", ""]
     part = f" ({_size(100 * column.error / abs(column.true))} %)" if column.true and math.isfinite(column.error) else ""
     error = f"± {bar(column.error)}{part}" if math.isfinite(column.error) else "± ?"
-    return [column.name, f"{column.true:,.6g}", f"{column.within:,.6g}", _per_cent(column.bias), error]
+    return [column.name, f"{column.true:,.6g}", f"{column.within:,.6g}", per_cent(column.bias), error]
 
 
 def _size(number: float) -> str:
@@ -479,10 +475,10 @@ def _size(number: float) -> str:
     return f"{number:.2g}" if number < 100 else f"{number:,.0f}"
 
 
-def _per_cent(part: float) -> str:
+def per_cent(part: float) -> str:
     """A bias, in per cent.
 
-    >>> _per_cent(-0.0123), _per_cent(0.00001)
+    >>> per_cent(-0.0123), per_cent(0.00001)
     ('-1.2 %', '0 %')
     """
     return f"{100 * part:+.2g} %" if abs(part) >= 1e-4 else "0 %"

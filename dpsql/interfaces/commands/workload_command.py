@@ -11,11 +11,11 @@ from rich.console import Console
 from dpsql.declared_workloads import DeclaredWorkload
 from dpsql.display import grid
 from dpsql.errors import DataError
+from dpsql.interfaces.commands.statements_file import statements_of
 from dpsql.price_text import left_over, loss
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
 from dpsql.workload import WorkloadStatement
-from rewriter.front_door import pieces
 
 _LONGEST = 70
 
@@ -63,10 +63,7 @@ def _wanted(proxy: Proxy, file: Path, price: Fraction | None) -> list[str] | Dec
                 f"{declared.what} has its price in the policy", sqlstate="22023", hint="leave --epsilon out"
             )
         return declared
-    try:
-        return [piece for _, piece, _ in pieces(file.read_text(encoding="utf-8"))]
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not UTF-8 text", sqlstate="22021") from None
+    return statements_of(file)
 
 
 def show(statements: tuple[WorkloadStatement, ...], console: Console) -> None:
