@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    places = ", ".join(str(kind.address) for kind in ENGINES.values())
+    places = ", ".join(map(str, ENGINES.addresses))
     init.add_argument(
         "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
     )
