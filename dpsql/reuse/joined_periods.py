@@ -60,7 +60,7 @@ def added_up(whole: Plan, parts: Sequence[Made]) -> Made:
             sum(int(column[at[key]]) * factor for column, factor, at in pairs if key in at) for key in keys
         )
         noises = [part.table.noise[name] for part in parts]
-        square = sum(one.square * factor**2 for one, factor in zip(noises, times, strict=True))
+        square = sum((one.square * factor**2 for one, factor in zip(noises, times, strict=True)), Fraction())
         law = heaviest(noises)
         noise[name] = law(Fraction(sqrt_at_least(law.square_of_scale(square))))
     return Made(refined(whole, finest), NoisyTable(keys, statistics, noise))
