@@ -199,12 +199,14 @@ def test_a_person_moves_hourly_windows_by_what_each_day_is_charged(streams: tupl
     with closing(opened):
         charges = opened.ledger.charges(limit=10**6)
     charged: dict[datetime.datetime, PrivacyLoss] = {}
-    for one in charges:
-        charged[DAY.begin(one.time)] = charged.get(DAY.begin(one.time), PrivacyLoss()) + one.loss
+    for charge in charges:
+        charged[DAY.begin(charge.time)] = charged.get(DAY.begin(charge.time), PrivacyLoss()) + charge.loss
     assert len(charged) == 2
-    assert sum(charged.values(), PrivacyLoss()) == sum((one.loss for one, _ in here.measured), PrivacyLoss())
+    assert sum(charged.values(), PrivacyLoss()) == sum(
+        (calibration.loss for calibration, _ in here.measured), PrivacyLoss()
+    )
     # Each closed day once, and what is open once at each refresh.
     bought: dict[str, int] = {}
-    for one, _ in here.measured:
-        bought[one.plan.identity] = bought.get(one.plan.identity, 0) + 1
+    for calibration, _ in here.measured:
+        bought[calibration.plan.identity] = bought.get(calibration.plan.identity, 0) + 1
     assert set(bought.values()) <= {1, 2}
