@@ -20,6 +20,7 @@ LIVING = "tests/answer/test_living_schemas.py"
 
 MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
+ADDED_UP = "tests/price/test_added_up.py"
 
 SYNTHETIC = "tests/synthetic/test_synthesize.py"
 
@@ -181,9 +182,30 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "each period has the noise of the whole price, and pays a part of it",
         "dpsql.price.pricing:Pricing._series",
-        "tuple(self._calibrated(series.of(place, period), each) for",
-        "tuple(self._calibrated(series.of(place, period), share) for",
+        "self._calibrated(series.of(place, period), share * part)",
+        "self._calibrated(series.of(place, period), share)",
         f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
+    ),
+    bug(
+        "the sum of all days has the noise of the widest of them",
+        "dpsql.reuse.joined_periods:added_up",
+        "sum((one.square * factor**2 for one, factor in zip(noises, times, strict=True)), Fraction())",
+        "max(one.square * factor**2 for one, factor in zip(noises, times, strict=True))",
+        f"{ADDED_UP}::test_variances_of_days_add_up",
+    ),
+    bug(
+        "a window of which the last day has closed misses its last day",
+        "dpsql.reuse.joined_periods:added_up",
+        "for column, factor, at in pairs if key in at",
+        "for column, factor, at in pairs[:-1] if key in at",
+        f"{ADDED_UP}::test_the_sum_of_the_days_is_the_number_of_the_window",
+    ),
+    bug(
+        "the part of a day at the begin of a window that moves is bought at the price of a day that is kept",
+        "dpsql.price.series_price:Portions.of",
+        "one in series.cut or is_open",
+        "is_open",
+        f"{ADDED_UP}::test_a_refresh_within_a_day_costs_what_is_new",
     ),
     bug(
         "only one of several periods is charged, as if nobody were in two",

@@ -98,6 +98,20 @@ BUGS: tuple[Bug, ...] = (
         f"{SERIES}::test_people_are_clipped_within_each_day",
     ),
     bug(
+        "people who came on two days are two people",
+        "rewriter.planner.period_series:_windows",
+        "any(one.distinct or one.over_blocks for one in asked)",
+        "any(one.over_blocks for one in asked)",
+        "tests/price/test_added_up.py::test_what_does_not_add_up_is_one_release",
+    ),
+    bug(
+        "each day of a window is measured with the day before it",
+        "rewriter.planner.period_series:_within",
+        "(exp.GTE, period.begin), (exp.LT, period.end))",
+        "(exp.GTE, period.begin - datetime.timedelta(days=1)), (exp.LT, period.end))",
+        "tests/price/test_added_up.py::test_the_sum_of_the_days_is_the_number_of_the_window",
+    ),
+    bug(
         "a condition that a period satisfies in part is left out",
         "rewriter.planner.period_series:_all_satisfy",
         "(low is None or low <= measure(period.begin)) and (high is None or last <= high)",
