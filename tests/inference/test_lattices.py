@@ -281,6 +281,24 @@ def test_sums_over_groupings_that_cross_are_near_however_small_their_cells_are(s
     assert off[2] < 2, "each is near, the largest too"
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("mean", [0.3, 9.0])
+def test_tables_that_share_some_keys_are_rounded_within_one(seed: int, mean: float) -> None:
+    """Finest cells that nobody measured are sums of what each table says of them, so fractions go with its cells: given
+    to the largest remainders, units were heaped on few cells of a table, which were 10 to 30 off."""
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(2, 7, 5).tolist())
+    some = [one for one in subsets(5) if 1 <= len(one) <= 2]
+    groupings, sizes = cube(shape, [some[at] for at in random.permutation(len(some))[: 2 + seed % 4]])
+    told = sum(random.normal(0, 0.3, size)[one] for one, size in zip(groupings, sizes, strict=True))
+    finest = mean * np.maximum(1 + np.asarray(told), 0)
+    rounded = np.array(round_lattice(groupings, finest))
+    assert rounded.min() >= 0
+    assert rounded.sum() == round(finest.sum())
+    off = [np.abs(np.bincount(one, rounded) - np.bincount(one, finest)).max() for one in groupings]
+    assert max(off) <= 1 + 1e-6
+
+
 @settings(deadline=None)
 @given(lattices(-1, st.just(1.0)), st.lists(st.floats(0, 50), min_size=7, max_size=7), st.sampled_from([0, 70]))
 def test_rounded_cells_keep_the_total_and_the_chain(drawn: Lattice, values: list[float], power: int) -> None:
