@@ -929,6 +929,27 @@ BUGS: tuple[Bug, ...] = (
         "tests/inference/test_lattices.py",
     ),
     bug(
+        "of tables that share some keys, units are heaped on few cells",
+        "dpsql.inference.numeric.largest_remainder:round_lattice",
+        "_settled([*levels[:-1], *crossing], cells, rounded) if crossing else rounded",
+        "rounded",
+        "tests/inference/test_lattices.py::test_tables_that_share_some_keys_are_rounded_within_one",
+    ),
+    bug(
+        "the sum of tables that share no key is as far off as the rounded cells of one",
+        "dpsql.inference.numeric.largest_remainder:round_lattice",
+        "[everybody, *groupings]",
+        "groupings",
+        "tests/inference/test_lattices.py::test_tables_that_share_some_keys_are_rounded_within_one",
+    ),
+    bug(
+        "an error bar leaves out what rounding moved",
+        "dpsql.inference.consistency.infer:_estimate",
+        "[after + far**2 for",
+        "[after for",
+        "tests/inference/test_grouping_sets.py::test_error_bars_count_what_rounding_moved",
+    ),
+    bug(
         "estimates that no noise can have made are shown",
         "dpsql.inference.numeric.least_squares:check_reach",
         "if not (np.abs(number[told] - measured[told]) <= far).all():",
