@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpsql.inference.numeric import least_squares
+from dpsql.inference.numeric import largest_remainder, least_squares
 from dpsql.inference.numeric.groupings import Grouping, chain, checked_groupings
 from dpsql.inference.numeric.interior import interior
 from dpsql.inference.numeric.largest_remainder import round_lattice
@@ -266,8 +266,12 @@ def test_a_dashboard_of_many_small_cells_is_made_possible(total: float | None) -
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_sums_over_groupings_that_cross_are_near_however_small_their_cells_are(seed: int) -> None:
-    """As of 57 people by week and by day, of whom 17 come on one day: a small part of one in each cell."""
+def test_sums_over_groupings_that_cross_are_near_however_small_their_cells_are(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of 57 people by week and by day, of whom 17 come on one day: a small part of one in each cell. Before any unit
+    moves between cells, of which there may be too many to compare."""
+    monkeypatch.setattr(largest_remainder, "_MOST_WORK", 0)
     random = np.random.default_rng(seed)
     weeks, days = (random.dirichlet(np.full(size, alpha)) for size, alpha in ((150, 0.3), (300, 0.05)))
     days = 40 * days
