@@ -388,6 +388,21 @@ BUGS: tuple[Bug, ...] = (
         "times.get(id_, began) >= began",
         "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
     ),
+    # Workloads
+    bug(
+        "only the first table of a workload is charged",
+        "dpsql.price.pricing:Priced.loss",
+        "for one in self.releases if",
+        "for one in self.releases[:1] if",
+        "tests/properties/test_workload_neighbours.py::test_one_person_moves_a_workload_by_no_more_than_its_charge",
+    ),
+    bug(
+        "an error bar of a workload leaves out what rounding moved",
+        "dpsql.reuse.tiles:tile",
+        "sqrt(float(one) + far**2)",
+        "sqrt(float(one))",
+        "tests/answer/test_workloads.py::test_bars_count_what_rounding_moved",
+    ),
     # Releases that age
     bug(
         "what was released under the words of a table stands for a workload of other periods",
