@@ -43,7 +43,7 @@ def load_ipython_extension(shell: object) -> None:
     load(shell)
 
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "BINARY",

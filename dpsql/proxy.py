@@ -321,6 +321,8 @@ class Session:
         patience = Patience.of(seconds, cancellation, progress)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
+            if prepared.program.private_tables:
+                self._opened.ledger.check_paused(self.analyst)
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
             if self.settings.watch and prepared.program.private_tables:
                 watched = self._proxy.watched(sql, parameters, prepared, self.settings.own_zone)

@@ -360,7 +360,10 @@ def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
 def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
     program = statement.program
-    if len(program.options) != 1 or program.options[0].series is not None or program.options[0].picks:
+    if len(program.options) != 1 or program.options[0].picks:
+        return
+    series = program.options[0].series
+    if series is not None and not series.adds_up:
         return
     plan = program.options[0].first
     statistic = only_statistic(plan)

@@ -626,13 +626,17 @@ class Series:
 
     ``periods`` are all that the groups are in, each of the ``unit``. ``whole`` has a plan for each norm in which people
     may be clipped: all groups, with the sensitivities of one period. It names and finishes what is measured and is not
-    to be run; ``of`` is the plan of one period in such a norm, by place.
+    to be run; ``of`` is the plan of one period in such a norm, by place. ``adds_up``: no key holds the period, so every
+    period has all groups, and a group's integers are the sums of its periods'. ``cut`` are the periods of which
+    conditions leave a part.
     """
 
     unit: str
     periods: tuple[SeriesPeriod, ...]
     whole: tuple[Plan, ...]
     of: Callable[[int, SeriesPeriod], Plan] = field(repr=False, compare=False)
+    adds_up: bool = False
+    cut: frozenset[SeriesPeriod] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,17 @@ class OwnBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalystControl:
+    """An analyst as an owner may pause or limit them. ``share``: the ε of it, nothing where there is none."""
+
+    name: str
+    paused: bool
+    share: str
+    ordered: bool
+    """Whether the share is an owner's order and not the policy's."""
+
+
+@dataclass(frozen=True, slots=True)
 class OwnerFigures:
     budgets: tuple[OwnBudget, ...]
     accounting: str
@@ -50,6 +61,7 @@ class OwnerFigures:
     analysts: tuple[SpentBy, ...]
     tables: tuple[SpentBy, ...]
     days: tuple[SpentBy, ...]
+    controls: tuple[AnalystControl, ...]
     latest: tuple[tuple[str, str, str, str, str], ...]
     """When, who, at which price, of which tables, and the statement."""
 
@@ -68,6 +80,7 @@ def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
         analysts=tuple(_analysts(policy, ledger, recent, whole.accountant)),
         tables=_by(recent, lambda charge: charge.tables, whole.accountant),
         days=_by(recent, lambda charge: (f"{charge.time:%Y-%m-%d}",), whole.accountant)[::-1][:60],
+        controls=tuple(_controls(policy, ledger, charges)),
         latest=tuple(
             (
                 f"{charge.time:%Y-%m-%d %H:%M}",
@@ -113,7 +126,7 @@ def _burning(charges: Sequence[Charge], whole: Accountant) -> list[tuple[float, 
 
 
 def _analysts(policy: Policy, ledger: Ledger, charges: Sequence[Charge], whole: Accountant) -> Iterable[SpentBy]:
-    for name in sorted({*(policy.analysts or {}), *(charge.analyst for charge in charges)}):
+    for name in analysts_of(policy, charges):
         own = [charge for charge in charges if charge.analyst == name]
         shares = ledger.standings(name)
         for one in shares:
@@ -123,6 +136,19 @@ def _analysts(policy: Policy, ledger: Ledger, charges: Sequence[Charge], whole: 
         if not shares:
             used = _sum(own).part_of(whole.limit)
             yield SpentBy(name, len(own), percent(float(used)), _hundred(float(used)), "the total", "the total's")
+
+
+def analysts_of(policy: Policy, charges: Iterable[Charge]) -> list[str]:
+    """Whom a policy names, and who has paid for anything."""
+    return sorted({*(policy.analysts or {}), *(charge.analyst for charge in charges)})
+
+
+def _controls(policy: Policy, ledger: Ledger, charges: Iterable[Charge]) -> Iterable[AnalystControl]:
+    orders = ledger.orders()
+    for name in analysts_of(policy, charges):
+        share = orders.limits.get(name, ())
+        written = f"{float(share[0].epsilon):g}" if share else ""
+        yield AnalystControl(name, name in orders.paused, written, name in orders.shares)
 
 
 def _by(charges: Sequence[Charge], names: Callable[[Charge], Iterable[str]], whole: Accountant) -> tuple[SpentBy, ...]:

@@ -30,8 +30,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dpsql.console.charts import charts
 from dpsql.console.owner_figures import owner_figures
+from dpsql.console.owner_orders import ordered
 from dpsql.console.questions import AskingAnalyst, ServerAddress
 from dpsql.console.sign_in import SignedIn, SignedInSessions
+from dpsql.console.trials import ShownTrial, is_on_this_machine, tried_by_owner
 from dpsql.display import FUNCTIONS, KEYWORDS
 from dpsql.error_border import raised_at
 from dpsql.errors import Error, error
@@ -47,7 +49,7 @@ _LOG = logging.getLogger("dpsql.server")
 
 COOKIE = "dpsql-console"
 MOST_BYTES = 128 * 1024
-MOST_FIELDS = 10
+MOST_FIELDS = 200
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -70,6 +72,8 @@ class ConsoleFacts:
     problems: Callable[[], tuple[str, ...]]
     warnings: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
+    what_if: bool = False
+    """Whether owners on this machine may try bounds, which shows them true numbers."""
 
 
 Page = Callable[[Request, SignedIn], Awaitable[Response]]
@@ -85,7 +89,7 @@ class Pages:
             loader=PackageLoader("dpsql.console"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.globals |= {"bar": bar, "percent": percent, "part_left": part_left}
+        self._templates.globals |= {"bar": bar, "percent": percent, "part_left": part_left, "tries": facts.what_if}
         analyst, owner, either = (partial(self._for, owner=who) for who in (False, True, None))
         self.app = Starlette(
             routes=[
@@ -98,6 +102,9 @@ class Pages:
                 Route("/answer", analyst(self._answer), methods=["POST"]),
                 Route("/history", analyst(self._history)),
                 Route("/owner", owner(self._owner)),
+                Route("/owner/analyst", owner(self._order), methods=["POST"]),
+                Route("/what-if", owner(self._what_if)),
+                Route("/what-if", owner(self._what_if), methods=["POST"]),
                 Route("/guide", either(self._guide)),
                 Mount("/guide/pictures", StaticFiles(packages=[("dpsql.guide", "pictures")])),
                 Route("/guide/{name}", either(self._guide)),
@@ -242,14 +249,41 @@ class Pages:
     # Owners
 
     async def _owner(self, request: Request, session: SignedIn) -> Response:
+        return await self._budget_page(session)
+
+    async def _order(self, request: Request, session: SignedIn) -> Response:
+        """Pause or resume an analyst, or change the share; written into the ledger before the page is shown again."""
+        form, facts = await _form(request), self._facts
+        try:
+            await run_in_threadpool(ordered, facts.policy, facts.ledger, session.name, form)
+        except Error as problem:
+            return await self._budget_page(session, problem)
+        return RedirectResponse("/owner", 303)
+
+    async def _budget_page(self, session: SignedIn, refused: Error | None = None) -> Response:
         facts = self._facts
 
         def read() -> Mapping[str, Any]:
             found = owner_figures(facts.policy, facts.ledger)
             burning = Markup(found.burning)  # noqa: S704  # burn_down() escapes every text
-            return {"figures": found, "burning": burning, "problems": facts.problems(), "warnings": facts.warnings}
+            return {"figures": found, "burning": burning, "problems": facts.problems(),
+                    "warnings": facts.warnings, "refused": refused}  # fmt: skip
 
-        return self._page("owner.html", session, **await run_in_threadpool(read))
+        status = 200 if refused is None else 422
+        return self._page("owner.html", session, status=status, **await run_in_threadpool(read))
+
+    async def _what_if(self, request: Request, session: SignedIn) -> Response:
+        facts = self._facts
+        if not (session.is_owner and facts.what_if and facts.loopback and is_on_this_machine(request)):
+            return self._page("what_if.html", session, status=403, allowed=False, **_untried(facts.policy, {}))
+        form = await _form(request) if request.method == "POST" else {}
+        values = _untried(facts.policy, form)
+        if form:
+            try:
+                values["trial"] = await run_in_threadpool(tried_by_owner, facts.policy, form)
+            except Error as problem:
+                values["problem"] = problem
+        return self._page("what_if.html", session, allowed=True, **values)
 
     # Both
 
@@ -267,6 +301,14 @@ class Pages:
     def _page(self, template: str, session: SignedIn | None, *, status: int = 200, **values: object) -> Response:
         text = self._templates.get_template(template).render(session=session, **values)
         return Response(text, status, media_type="text/html")
+
+
+def _untried(policy: Policy, form: Mapping[str, str]) -> dict[str, Any]:
+    """The page of trials before one was made: what was written into its form."""
+    none: ShownTrial | None = None
+    usual = f"{float(policy.statement.epsilon):g}"
+    return {"trial": none, "problem": None, "questions": form.get("questions", ""), "usual": usual,
+            "epsilon": form.get("epsilon", usual)}  # fmt: skip
 
 
 def _analyst(session: SignedIn) -> AskingAnalyst:
@@ -300,15 +342,11 @@ def _budget(analyst: AskingAnalyst) -> Mapping[str, Any]:
 
 def _charges(analyst: AskingAnalyst) -> list[dict[str, Any]]:
     """What was paid for, the latest first, and whether it would be free to ask it again."""
-    name = {row[1] for row in analyst.rows("SELECT * FROM dpsql.charges LIMIT 1")}
-    if not name:
-        return []
     rows = analyst.rows("SELECT * FROM dpsql.charges")
     found = []
-    for at, (time, _, epsilon, rho, delta, tables, statement) in enumerate(sorted(rows, reverse=True)[:100]):
-        paid = ", ".join(
-            f"{letter} = {part:.4g}" for letter, part in zip("ερδ", (epsilon, rho, delta), strict=True) if part
-        )
+    for at, (time, _, epsilon, rho, delta, tables, statement, used) in enumerate(sorted(rows, reverse=True)[:100]):
+        told = [f"{letter} = {part:.4g}" for letter, part in zip("ερδ", (epsilon, rho, delta), strict=True) if part]
+        paid = f"{percent(used)} ({', '.join(told)})" if told else "nothing"
         found.append({"time": f"{time:%Y-%m-%d %H:%M}", "paid": paid, "tables": tables, "sql": statement,
                       "free": at < 20 and _is_free(analyst, statement)})  # fmt: skip
     return found

@@ -19,13 +19,13 @@ from dpsql.server.start import Listening
 _PATIENCE = 5.0
 
 
-def console_beside(host: str, port: int) -> Callable[[Listening], Console]:
-    """What starts a console beside a server that listens."""
+def console_beside(host: str, port: int, *, what_if: bool = False) -> Callable[[Listening], Console]:
+    """What starts a console beside a server that listens. ``what_if``: owners on this machine may try bounds."""
 
     def start(listening: Listening) -> Console:
         loopback = _is_loopback(host)
         if not loopback:
-            _check_exposed(host, listening)
+            _check_exposed(host, listening, what_if)
         asked = "127.0.0.1" if listening.host == "0.0.0.0" else "::1" if listening.host == "::" else listening.host  # noqa: S104
         encrypted = listening.certificate is not None
         facts = ConsoleFacts(
@@ -36,6 +36,7 @@ def console_beside(host: str, port: int) -> Callable[[Listening], Console]:
             encrypted=encrypted,
             problems=listening.problems,
             warnings=listening.warnings,
+            what_if=what_if,
         )
         console = Console(facts, host, port, listening.certificate)
         console.start()
@@ -44,8 +45,14 @@ def console_beside(host: str, port: int) -> Callable[[Listening], Console]:
     return start
 
 
-def _check_exposed(host: str, listening: Listening) -> None:
+def _check_exposed(host: str, listening: Listening, what_if: bool) -> None:
     """Raise :class:`OperationalError` where others could read along, or nobody could come in."""
+    if what_if:
+        raise OperationalError(
+            "--what-if shows true numbers, and a console that others reach must not",
+            sqlstate="F0000",
+            hint="leave --console-host at 127.0.0.1, or serve a second console for the owner",
+        )
     if listening.certificate is None:
         raise OperationalError(
             f"a console on {host or 'all addresses'} would send passwords in clear",

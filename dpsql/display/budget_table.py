@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
@@ -19,7 +19,7 @@ Standings = Mapping[str, Sequence[Standing]]
 """How the filters of everybody, under the empty name, and of every analyst stand."""
 
 
-def budget(policy: Policy, charges: Sequence[Charge], standings: Standings) -> Group:
+def budget(policy: Policy, charges: Sequence[Charge], standings: Standings, paused: Collection[str] = ()) -> Group:
     """The whole ledger on one screen. All parts of a budget add up to the whole, under every accounting."""
     limits = [one.accountant for one in standings[EVERYBODY]]
     # Of all time where that is declared: then parts of all charges are parts of one whole.
@@ -29,7 +29,7 @@ def budget(policy: Policy, charges: Sequence[Charge], standings: Standings) -> G
         Text("\n".join(line for one in standings[EVERYBODY] for line in _lines(policy, one))),
         Text(f"Charges:  {len(charges)}, accounting {limits[0].accounting}"),
         Text(""),
-        _analysts(policy, charges, standings),
+        _analysts(policy, charges, standings, paused),
         Text(""),
         _by("table", recent, lambda charge: charge.tables, whole),
         Text(""),
@@ -56,7 +56,9 @@ def _is_open(charge: Charge, window: Standing) -> bool:
     return per is None or per.end(charge.time) == window.renews
 
 
-def _analysts(policy: Policy, charges: Sequence[Charge], standings: Standings) -> RenderableType:
+def _analysts(
+    policy: Policy, charges: Sequence[Charge], standings: Standings, paused: Collection[str]
+) -> RenderableType:
     names = sorted({*(policy.analysts or {}), *(charge.analyst for charge in charges)})
     rows = []
     for name in names:
@@ -69,6 +71,7 @@ def _analysts(policy: Policy, charges: Sequence[Charge], standings: Standings) -
         if not shares:
             rows.append((name, str(own), "the total", "", ""))
     columns = [[row[position] for row in rows] for position in range(5)]
+    columns[0] = [f"{name} (paused)" if name in paused else name for name in columns[0]]
     return grid(["analyst", "charges", "share", "used", "left"], columns, [False, True, True, True, True])
 
 

@@ -3,11 +3,13 @@
 from dpsql.engines.data_scan import extent_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience, Progress
 from dpsql.engines.engine import Engine
+from dpsql.engines.engine_kind import PATH, Address, EngineKind, Files, Resources
 from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.fair_line import FairLine, WaitingPlace
 from dpsql.engines.listed_files import KINDS, ListedFiles, WatchedFiles, kind_of
 from dpsql.engines.names import PEOPLE, match, match_table, suggestion
-from dpsql.engines.registry import ENGINES, FILES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
+from dpsql.engines.own_kinds import FILES, POSTGRESQL, SQLITE
+from dpsql.engines.registry import ENGINES
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
@@ -16,6 +18,7 @@ __all__ = [
     "ENGINES",
     "FILES",
     "KINDS",
+    "PATH",
     "PEOPLE",
     "POSTGRESQL",
     "SQLITE",
@@ -26,6 +29,7 @@ __all__ = [
     "Engine",
     "EngineKind",
     "FairLine",
+    "Files",
     "ForeignKey",
     "ListedFiles",
     "Load",

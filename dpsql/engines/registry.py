@@ -1,136 +1,93 @@
-"""The databases that dpsql reads, one entry each: how a policy names one, and how it is opened.
+"""The databases that dpsql reads: the kinds that installed packages name by entry points of ``dpsql.engines``.
 
-An engine's driver is imported when a database of its kind is opened, and no earlier.
+The entry point's name is the scheme by which policies name such a database, and its object is an
+:class:`~dpsql.engines.engine_kind.EngineKind`. dpsql's own engines are found in the same way. A kind is imported when
+its scheme is read. Why two packages cannot give one scheme: which of both is asked about people would depend on the
+order of folders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 
-from dpsql.engines.engine import Engine
-from dpsql.engines.listed_files import ListedFiles
-from rewriter.dialects import DUCKDB, POSTGRES, SPARK, Dialect
+from dpsql.engines.engine_kind import Address, EngineKind
+from dpsql.errors import OperationalError
+from rewriter.dialects import Dialect
 
-PATH = "PATH"
-"""What follows the scheme of a file."""
+GROUP = "dpsql.engines"
+FIRST = "duckdb"
+"""The scheme of a path that is written without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """How places of one kind are written: the scheme, and what follows it: the path of a file, the rest of a server's
-    URL, or nothing at all.
+class Engines(Mapping[str, EngineKind]):
+    """Every kind of database by its scheme, in the order of the schemes' names but the first kind.
 
-    >>> [str(Address("sqlite", PATH)), str(Address("postgresql", "//")), str(Address("files", ""))]
-    ['sqlite:PATH', 'postgresql://…', 'files']
+    Raises KeyError for a scheme that no installed package has, and :class:`OperationalError` for a kind that does not
+    load, is no :class:`EngineKind` of that scheme, or has two packages.
     """
 
-    scheme: str
-    follows: str
-    also: tuple[str, ...] = ()
-    """Other schemes that mean the same."""
+    def __init__(self, points: Iterable[EntryPoint] | None = None) -> None:
+        self._given = points
+        self._loaded: dict[str, EngineKind] = {}
+
+    @cached_property
+    def _points(self) -> Mapping[str, tuple[EntryPoint, ...]]:
+        found: dict[str, tuple[EntryPoint, ...]] = {}
+        for point in entry_points(group=GROUP) if self._given is None else self._given:
+            found[point.name] = (*found.get(point.name, ()), point)
+        return {scheme: found[scheme] for scheme in sorted(found, key=lambda scheme: (scheme != FIRST, scheme))}
+
+    def __getitem__(self, scheme: str) -> EngineKind:
+        if scheme not in self._loaded:
+            self._loaded[scheme] = _loaded(scheme, self._points[scheme])
+        return self._loaded[scheme]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._points)
+
+    def __len__(self) -> int:
+        return len(self._points)
 
     @property
-    def is_file(self) -> bool:
-        return self.follows == PATH
+    def addresses(self) -> tuple[Address, ...]:
+        """How places of all kinds are written that load; the first kind's comes first."""
+        return tuple(kind.address for kind in map(self._if_it_loads, self) if kind is not None)
 
-    @property
-    def is_server(self) -> bool:
-        return self.follows not in (PATH, "")
+    def address_of(self, scheme: str) -> Address | None:
+        """The address of this scheme or other spelling. For a kind's own scheme no other kind is imported."""
+        if scheme in self:
+            return self[scheme].address
+        return next((address for address in self.addresses if scheme in address.also), None)
 
-    def __str__(self) -> str:
-        if not self.follows:
-            return self.scheme
-        return f"{self.scheme}:{PATH}" if self.is_file else f"{self.scheme}:{self.follows}…"
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself.
-
-    Where several ``processes`` of a server have an engine each that computes in the process, these are of all of them
-    together.
-    """
-
-    threads: int | None = None
-    memory: int | None = None
-    processes: int = 1
+    def _if_it_loads(self, scheme: str) -> EngineKind | None:
+        try:
+            return self[scheme]
+        except OperationalError:
+            return None
 
 
-Files = Mapping[str, ListedFiles]
-"""The files that the owner lists, by the table whose rows they have."""
+def _loaded(scheme: str, points: tuple[EntryPoint, ...]) -> EngineKind:
+    if len(points) > 1:
+        packages = " and ".join(sorted(_package(point) for point in points))
+        hint = f"uninstall one of them: pip uninstall {_package(points[-1])}"
+        raise OperationalError(f"{packages} both give the engine {scheme}", sqlstate="58000", hint=hint)
+    (point,) = points
+    try:
+        kind = point.load()
+    except Exception as problem:
+        reason = f"the engine {scheme} of {_package(point)} does not load: {type(problem).__name__}: {problem}"
+        raise OperationalError(reason, sqlstate="58000", hint=f"pip install --upgrade {_package(point)}") from problem
+    if not isinstance(kind, EngineKind) or not isinstance(kind.dialect, Dialect) or kind.address.scheme != scheme:
+        reason = f"{point.value} of {_package(point)} is no dpsql.engines.EngineKind of the scheme {scheme}"
+        raise OperationalError(reason, sqlstate="58000", hint=f"tell whoever maintains {_package(point)}")
+    return kind
 
 
-@dataclass(frozen=True, slots=True)
-class EngineKind:
-    """``open`` takes the path of a file, or the URL of a server, and the files that the owner lists as the rows of
-    tables, and raises :class:`dpsql.errors.Error`."""
-
-    address: Address
-    dialect: Dialect
-    open: Callable[[str, Resources, Files], Engine]
-    takes_files: bool = False
-    """Whether tables may be files that the owner lists."""
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module
 
 
-class DuckDBShare(TypedDict):
-    """What one DuckDB may use."""
-
-    threads: int | None
-    memory_limit: str | None
-
-
-_DUCKDB_PERCENT = 80
-"""Of the machine's memory, which DuckDB takes by itself."""
-
-
-def _duckdb(path: str, resources: Resources, files: Files) -> Engine:
-    from dpsql.engines.duckdb import DuckDBEngine
-
-    return DuckDBEngine.open(path, files=files, **_duckdb_share(resources))
-
-
-def _files(target: str, resources: Resources, files: Files) -> Engine:
-    from dpsql.engines.duckdb import DuckDBEngine
-
-    return DuckDBEngine.over(files, **_duckdb_share(resources))
-
-
-def _duckdb_share(resources: Resources) -> DuckDBShare:
-    memory, threads, processes = None, resources.threads, resources.processes
-    if resources.memory is not None:
-        memory = f"{max(1, resources.memory // processes)}MiB"
-    elif processes > 1:
-        memory = f"{_DUCKDB_PERCENT // processes}%"
-    if threads is not None:
-        threads = max(1, threads // processes)
-    return {"threads": threads, "memory_limit": memory}
-
-
-def _postgresql(url: str, resources: Resources, files: Files) -> Engine:
-    from dpsql.engines.postgres import PostgresEngine
-
-    return PostgresEngine.open(url, work_mem=f"{resources.memory}MB" if resources.memory else None)
-
-
-def _spark(url: str, resources: Resources, files: Files) -> Engine:
-    from dpsql.engines.spark import SparkEngine
-
-    return SparkEngine.open(url)
-
-
-SQLITE = Address("sqlite", PATH)
-POSTGRESQL = Address("postgresql", "//", also=("postgres",))
-FILES = Address("files", "")
-
-ENGINES: Mapping[str, EngineKind] = {
-    kind.address.scheme: kind
-    for kind in (
-        EngineKind(Address("duckdb", PATH), DUCKDB, _duckdb, takes_files=True),
-        EngineKind(FILES, DUCKDB, _files, takes_files=True),
-        EngineKind(POSTGRESQL, POSTGRES, _postgresql),
-        EngineKind(Address("spark", "sc://"), SPARK, _spark),
-    )
-}
-"""Every kind of database by its scheme. A path without a scheme is a file of the first kind."""
+ENGINES = Engines()
+"""What is installed."""

@@ -43,7 +43,7 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.JSON: postgresql.JSON,
     Kind.JSONB: postgresql.JSONB,
     Kind.TEXTS: lambda: postgresql.ARRAY(types.TEXT),
-    Kind.DOUBLES: types.TEXT,
+    Kind.DOUBLES: lambda: postgresql.ARRAY(postgresql.DOUBLE_PRECISION),
     Kind.INTEGERS: lambda: postgresql.ARRAY(types.BIGINT),
     Kind.TIME: types.TIME,
     Kind.INTERVAL: postgresql.INTERVAL,

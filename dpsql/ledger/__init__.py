@@ -3,6 +3,7 @@
 from dpsql.ledger.charges import EVERYBODY, Charge, NoLedger, Standing, decimal
 from dpsql.ledger.group_commit import Writer
 from dpsql.ledger.ledger import Due, Filters, Ledger
+from dpsql.ledger.orders import Order, Orders
 from dpsql.ledger.paid import Paid
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.tally import Limits
@@ -16,6 +17,8 @@ __all__ = [
     "Ledger",
     "Limits",
     "NoLedger",
+    "Order",
+    "Orders",
     "Paid",
     "Receipt",
     "Standing",

@@ -7,7 +7,7 @@ Where charges are kept is a journal's matter: :mod:`dpsql.ledger.sqlite_journal`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -91,6 +91,9 @@ class Standing:
 Spent = tuple[Standing, ...]
 """The filters that a charge concerns, as they were when it was refused."""
 
+PAUSED: Spent = ()
+"""Why a paused analyst is refused: no filter is."""
+
 
 class Journal(Protocol):
     """Where charges are kept, for two threads: one that appends and one that reads."""
@@ -116,6 +119,9 @@ class Journal(Protocol):
     def read_newer(self, number: int, since: datetime) -> Iterable[tuple[int, datetime, str, PrivacyLoss]]:
         """Charges after a number that were made at a time or later, in their order."""
 
+    def read_orders(self, number: int) -> tuple[int, Iterable[tuple[str, str]]]:
+        """The last number, and the analysts and statements of the charges of nothing after a number, in their order."""
+
     def read_times(self, charges: Sequence[str]) -> Mapping[str, datetime]:
         """When those of the charges were made that are there, by their ids."""
 
@@ -139,11 +145,13 @@ class Admitted:
         limits: Limits,
         windowed: Callable[[CalendarUnit, str], PrivacyLoss] = lambda period, name: PrivacyLoss(),
         at: datetime = BEGINNING,
+        paused: Collection[str] = (),
     ) -> None:
         self._total_of = total_of
         self._limits = limits
         self._windowed = windowed
         self._at = at
+        self._paused = paused
         self._sums: dict[str, _Sums] = {}
         self.admitted: list[Charge] = []
 
@@ -155,7 +163,8 @@ class Admitted:
         for one in priced:
             concerned.setdefault(one[0][0].analyst, []).append(one)
         more = {name: _added([units for _, units in theirs]) for name, theirs in concerned.items()}
-        if not all(self._sum(name).admits(units) for name, units in more.items()):
+        stopped = any(self._is_stopped(group[0].analyst, units) for group, units in priced)
+        if stopped or not all(self._sum(name).admits(units) for name, units in more.items()):
             return [self._refuses(group, units) for group, units in priced]
         for name, units in more.items():
             self._sum(name).add(units, sum(len(group) for group, _ in concerned[name]))
@@ -164,12 +173,18 @@ class Admitted:
 
     def _refuses(self, group: Group, more: _Units) -> Spent | None:
         everybody, own = self._sum(EVERYBODY), self._sum(group[0].analyst)
-        if not (everybody.admits(more) and own.admits(more)):
+        if self._is_stopped(group[0].analyst, more):
+            return PAUSED
+        if any(more) and not (everybody.admits(more) and own.admits(more)):
             return tuple(standing for name in (EVERYBODY, group[0].analyst) for standing in self._standings(name))
         self.admitted += group
         everybody.add(more, len(group))
         own.add(more, len(group))
         return None
+
+    def _is_stopped(self, analyst: str, more: _Units) -> bool:
+        """Whether an analyst is paused; orders about them, which are charges of nothing, are written all the same."""
+        return analyst in self._paused and any(more)
 
     def totals(self) -> dict[str, Total]:
         """The running totals that the admitted charges lead to, of everybody whom they concern."""

@@ -25,6 +25,7 @@ from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, InterfaceError, OperationalError
 from dpsql.ledger.charges import (
     EVERYBODY,
+    PAUSED,
     Busy,
     Charge,
     Failed,
@@ -36,6 +37,7 @@ from dpsql.ledger.charges import (
     exceeded,
     together,
 )
+from dpsql.ledger.orders import paused
 
 _LOG = logging.getLogger("dpsql.ledger")
 _LARGEST_GROUP = 1_000
@@ -184,8 +186,10 @@ def _is_damage(cause: BaseException) -> bool:
     return isinstance(cause, UnicodeDecodeError) or (isinstance(cause, sqlite3.DatabaseError) and said)
 
 
-def refusal(spent: Spent, loss: PrivacyLoss) -> BudgetExceeded:
+def refusal(spent: Spent, loss: PrivacyLoss) -> Error:
     """Why the total or the analyst's own share does not admit a loss; a function of the ledger and the loss."""
+    if spent == PAUSED:
+        return paused()
     beyond = exceeded(spent, loss)
     if not beyond:
         raise Unsound("the ledger refused what is within its limits")

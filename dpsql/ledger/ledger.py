@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from dpsql.accounting import Accountant, PrivacyLoss
-from dpsql.errors import InterfaceError, InternalError, NotSupportedError, OperationalError
+from dpsql.errors import DataError, InterfaceError, InternalError, NotSupportedError, OperationalError
 from dpsql.ledger.charges import (
     ACCOUNTING,
     EVERYBODY,
@@ -33,6 +33,7 @@ from dpsql.ledger.charges import (
     standing,
 )
 from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, refusal, why
+from dpsql.ledger.orders import Order, Orders, paused
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.ledger.tally import Limits, Tally
@@ -94,7 +95,7 @@ class Ledger:
         self.identity = journal.identity
         self._journal = journal
         self._accountant = limits[EVERYBODY][0]
-        self._limits = limits
+        self._orders = Orders(limits)
         self._writer = writer or GroupCommit(journal)
         self._now = clock or now
         self._tally = Tally(limits)
@@ -227,16 +228,51 @@ class Ledger:
         self._check_process()
         for charge in charges:
             self._accountant.check_kind(charge.loss)
+        if not all(charge.loss for charge in charges):
+            raise InternalError("a process that answers gives no orders")
         return self._writer.submit(charges)
 
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
         return self._read(lambda journal: journal.read_total(EVERYBODY if analyst is None else _clean(analyst)).spent)
 
+    def order(self, analyst: str, order: Order) -> None:
+        """Write an owner's order about an analyst down: durable when this returns, and kept by what is charged after.
+
+        Raises DataError for a share that is none, OperationalError where the ledger is busy or broken.
+        """
+        self._check_process()
+        if order.share is not None and not 0 < order.share <= self._accountant.epsilon:
+            raise DataError(
+                f"a share of ε = {float(order.share):g} cannot be",
+                sqlstate="22023",
+                hint=f"above 0, and at most the total, ε = {float(self._accountant.epsilon):g}; pause for nothing",
+            )
+        who = _clean(analyst)
+        charge = Charge(_new_id(), self._now(), who, PrivacyLoss(), _clean(order.statement), ())
+        try:
+            self._writer.submit((charge,)).result(LONGEST)
+        except TimeoutError:
+            raise OperationalError("the ledger did not answer; look whether it holds", sqlstate="58030") from None
+
+    def check_paused(self, analyst: str) -> None:
+        """Raise 42501 where the owner has paused this analyst."""
+        if _clean(analyst) in self.orders().paused:
+            raise paused()
+
+    def orders(self) -> Orders:
+        """The orders that hold by now, of every process."""
+
+        def follow(journal: Journal) -> Orders:
+            self._orders.follow(journal.read_orders)
+            return self._orders
+
+        return self._read(follow)
+
     def standings(self, analyst: str | None = None) -> tuple[Standing, ...]:
         """How the filters of everybody, or of one analyst, stand by now: none for who has no share."""
         name = EVERYBODY if analyst is None else _clean(analyst)
-        filters = self._limits.get(name, ())
+        filters = self.orders().limits.get(name, ())
 
         def stand(journal: Journal) -> tuple[Standing, ...]:
             at = self._follow(journal)
@@ -261,8 +297,8 @@ class Ledger:
 
     @property
     def limits(self) -> Limits:
-        """The limits of every analyst with a share, and, under the empty name, of everybody together."""
-        return self._limits
+        """The limits of every analyst with a share, and, under the empty name, of everybody together, by now."""
+        return self.orders().limits
 
     def extent(self) -> tuple[str, int]:
         """The ledger's identity, and how many charges it has by now."""
@@ -294,7 +330,8 @@ class Ledger:
         What is read is paid in the windows in which it is read. Without windows, a charge is of all time.
         """
         names = (EVERYBODY, _clean(analyst))
-        periods = {one.per for name in names for one in self._limits.get(name, ()) if one.per is not None}
+        limits = self.limits
+        periods = {one.per for name in names for one in limits.get(name, ()) if one.per is not None}
         if not periods:
             return True
 

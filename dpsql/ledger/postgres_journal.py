@@ -31,6 +31,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.ledger.charges import (
     EVERYBODY,
     NOTHING,
+    PAUSED,
     Busy,
     Charge,
     Failed,
@@ -46,6 +47,7 @@ from dpsql.ledger.charges import (
     standing,
     together,
 )
+from dpsql.ledger.orders import Orders
 from dpsql.ledger.postgres_sql import ADDING, CURVES, FORMAT, SCHEMA, SUMS, TOTALS
 from dpsql.ledger.tally import Limits, Tally
 from dpsql.postgresql import DEFAULTS, reason
@@ -88,8 +90,9 @@ class PostgresJournal:
         self._writer: _Connection | None = None
         self._reader: _Connection | None = None
         self._last = 0
-        self._limits: Limits = limits or {}
-        self._tally = Tally(self._limits)
+        declared: Limits = limits or {}
+        self._tally = Tally(declared)
+        self._orders = Orders(declared)
         try:
             self._guarded(lambda: self._prepare(facts, create))
             self.identity = self._read(lambda reader: self._verify(reader, facts))
@@ -100,13 +103,21 @@ class PostgresJournal:
 
     def append(self, groups: Sequence[Group]) -> list[Spent | None]:
         """All groups in one message; where not all of them fit, each in one of its own."""
-        if len(groups) > 1 and self._add([charge for group in groups for charge in group]) is None:
+        self._orders.follow(lambda number: self._repeated(lambda writer: _orders(writer, number)))
+        stopped = {name for name in self._orders.paused if any(name == group[0].analyst for group in groups)}
+        if len(groups) > 1 and not stopped and self._add([charge for group in groups for charge in group]) is None:
             return [None] * len(groups)
         answers: list[Spent | None] = []
         # Sums only grow, but a window may end between two messages: then nobody knows.
         seen: dict[str, Spent] = {}
         for group in groups:
             who = group[0].analyst
+            if not together(group):
+                answers.append(self._add(group))  # an order of the owner's, which nothing refuses
+                continue
+            if who in stopped:
+                answers.append(PAUSED)
+                continue
             # What did not fit when another charge of this analyst was refused does not fit now.
             known = None if self._tally.periods else seen.get(who)
             if known is None or not exceeded(known, together(group)):
@@ -138,6 +149,9 @@ class PostgresJournal:
 
     def read_newer(self, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
         return self._read(lambda reader: _newer(reader, number, since))
+
+    def read_orders(self, number: int) -> tuple[int, list[tuple[str, str]]]:
+        return self._read(lambda reader: _orders(reader, number))
 
     def verify(self) -> None:
         """Pages are the server's: it tells a damaged one by its checksum. What was written is read as it was."""
@@ -234,7 +248,7 @@ class PostgresJournal:
         """The same in the windows around a time of the ledger. Raises _Late where it is in a later one by now."""
         rows = [*_columns(charges)]
         names = sorted({EVERYBODY, *(charge.analyst for charge in charges)})
-        filters = [(name, one) for name in names for one in self._limits.get(name, ())]
+        filters = [(name, one) for name in names for one in self._orders.limits.get(name, ())]
         ever = [(name, one) for name, one in filters if one.per is None]
         windows = [(name, one, one.per) for name, one in filters if one.per is not None]
         begun = [self._tally.spent(per, name, at) for name, _, per in windows]
@@ -357,6 +371,16 @@ def _newer(connection: _Connection, number: int, since: datetime) -> list[tuple[
     )
     rows = connection.execute(newer, (number, since.isoformat()))
     return [(charge, time_, analyst, _loss(parts)) for charge, time_, analyst, *parts in rows]
+
+
+def _orders(connection: _Connection, number: int) -> tuple[int, list[tuple[str, str]]]:
+    ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM dpsql_ledger.charge").fetchall()
+    rows = connection.execute(
+        "SELECT analyst, statement FROM dpsql_ledger.charge WHERE number > %s AND number <= %s"
+        " AND epsilon = 0 AND rho = 0 AND delta = 0 AND cardinality(curve) = 0 ORDER BY number",
+        (number, last),
+    )
+    return last, rows.fetchall()
 
 
 class _Late(Exception):

@@ -142,7 +142,9 @@ verdict AS (
                 SELECT FROM unnest(opened.curve, more.curve, most_curve::numeric[]) AS orders (gone, new, most)
                 WHERE coalesce(gone, 0) + coalesce(new, 0) <= most
             ))
-        ) FROM opened JOIN more USING (analyst)) IS NOT FALSE AS fits,
+        ) FROM opened JOIN more USING (analyst)) IS NOT FALSE
+        -- an order of the owner's is a charge of nothing, and fits whatever is spent
+        OR (SELECT bool_and(epsilon = 0 AND rho = 0 AND delta = 0 AND cardinality(curve) = 0) FROM more) AS fits,
         (SELECT count(*) > 0 FROM opened, latest WHERE ends <= time) AS late
 ),
 admitted AS (

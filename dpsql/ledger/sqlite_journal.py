@@ -11,7 +11,6 @@ process writes while another moves the log into the file. The lock vanishes with
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import sqlite3
@@ -21,8 +20,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache, partial
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.ledger.charges import (
     ACCOUNTING,
     EVERYBODY,
@@ -38,6 +39,7 @@ from dpsql.ledger.charges import (
     check_belongs,
 )
 from dpsql.ledger.lock_file import locked
+from dpsql.ledger.orders import Orders
 from dpsql.ledger.tally import Limits, Tally
 
 FORMAT = "1"
@@ -77,8 +79,9 @@ class SQLiteJournal:
     ) -> None:
         """Open or create, for a policy with these facts. Raises Busy, Unsound, OSError or sqlite3.Error."""
         self._path, self._timeout = path, timeout
-        self._limits: Limits = limits or {}
-        self._tally = Tally(self._limits)
+        declared: Limits = limits or {}
+        self._tally = Tally(declared)
+        self._orders = Orders(declared)
         self._last = 0
         if not create and not os.path.exists(path):
             raise NoLedger("there is none yet")
@@ -191,13 +194,18 @@ class SQLiteJournal:
             if before < self._last:
                 raise Unsound("the ledger has lost charges since it was opened")
             self._tally.follow(self._newest, self._newer)
+            self._orders.follow(partial(_orders, self._writer))
             at = self._tally.at(max(charge.time for group in groups for charge in group))
-            admission = Admitted(self.total, self._limits, lambda period, name: self._tally.spent(period, name, at), at)
+            windowed = partial(self._spent_in_window, at)
+            admission = Admitted(self.total, self._orders.limits, windowed, at, self._orders.paused)
             refusals = admission.decide(groups)
             if admission.admitted:
                 self.add([replace(charge, time=at) for charge in admission.admitted], admission.totals())
         self._last = before + len(admission.admitted)
         return refusals
+
+    def _spent_in_window(self, at: datetime, period: CalendarUnit, name: str) -> PrivacyLoss:
+        return self._tally.spent(period, name, at)
 
     def _newest(self, number: int) -> tuple[int, datetime] | None:
         return _newest(self._writer, number)
@@ -246,6 +254,9 @@ class SQLiteJournal:
 
     def read_newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
         return _newer(self._reader, number, since)
+
+    def read_orders(self, number: int) -> tuple[int, list[tuple[str, str]]]:
+        return _orders(self._reader, number)
 
     def verify(self) -> None:
         """Every page of the file."""
@@ -316,6 +327,16 @@ def _newer(
         yield charge, _time(time_), analyst, _loss(parts)
 
 
+def _orders(connection: sqlite3.Connection, number: int) -> tuple[int, list[tuple[str, str]]]:
+    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM charge").fetchone()
+    rows = connection.execute(
+        "SELECT analyst, statement FROM charge WHERE number > ? AND number <= ?"
+        " AND epsilon = '0' AND rho = '0' AND delta = '0' AND curve = '' ORDER BY number",
+        (number, last),
+    ).fetchall()
+    return last, rows
+
+
 @contextlib.contextmanager
 def _undamaged(what: str) -> Iterator[None]:
     """Values of a row, which may be of any type and content where the file is damaged."""
@@ -353,7 +374,7 @@ def _text(loss: PrivacyLoss) -> tuple[str, str, str, str]:
     return epsilon, rho, delta, " ".join(curve)
 
 
-@functools.lru_cache(maxsize=256)
+@lru_cache(maxsize=256)
 def _list(tables: tuple[str, ...]) -> str:
     return json.dumps(tables)
 

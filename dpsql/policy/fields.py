@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from dpsql.calendar_unit import UNITS
 from dpsql.engines import ENGINES, SQLITE, Address, kind_of
+from dpsql.errors import OperationalError
 from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
 from dpsql.refresh import LENGTHS, Refresh
@@ -557,7 +558,7 @@ class Place:
     def of(cls, written: str, folder: Path) -> Place:
         """Read ``written``; a relative path starts at ``folder``. Raises ValueError."""
         scheme, _, target = (part.strip() for part in written.partition(":"))
-        address = next((one for one in _ADDRESSES if scheme in (one.scheme, *one.also)), None)
+        address = ENGINES.address_of(scheme) or (SQLITE if scheme == SQLITE.scheme else None)
         if address is not None and not address.follows and written.strip() == scheme:
             return cls(address, "")
         if address is not None and address.is_server and target.startswith(address.follows):
@@ -585,12 +586,9 @@ class Place:
         return f"{self.kind}:{self.target}" if self.address.is_file else self.target
 
 
-_ADDRESSES = (*(kind.address for kind in ENGINES.values()), SQLITE)
-
-
-def place(*addresses: Address) -> Callable[[object, ValidationInfo], Place]:
-    """A reader of a :class:`Place` of one kind of several; the folder of relative paths is in pydantic's context."""
-    right = ", ".join(map(str, addresses))
+def place(*of: Address) -> Callable[[object, ValidationInfo], Place]:
+    """A reader of a :class:`Place` of one kind of several, and of any engine's where none is named; the folder of
+    relative paths is in pydantic's context."""
 
     def locate(value: object, info: ValidationInfo) -> Place:
         if isinstance(value, Place):
@@ -599,9 +597,11 @@ def place(*addresses: Address) -> Callable[[object, ValidationInfo], Place]:
         try:
             found = Place.of(written, (info.context or {}).get("folder") or Path())
         except ValueError:
-            raise wrong(f"not understood: write one of {right}") from None
-        if found.address not in addresses:
-            raise wrong(f"{found.kind} cannot serve here: write one of {right}")
+            raise wrong(f"not understood: write one of {', '.join(map(str, of or ENGINES.addresses))}") from None
+        except OperationalError as broken:
+            raise wrong(f"{broken.message}; {broken.hint}") from None
+        if found.address not in (addresses := of or ENGINES.addresses):
+            raise wrong(f"{found.kind} cannot serve here: write one of {', '.join(map(str, addresses))}")
         return found
 
     return locate

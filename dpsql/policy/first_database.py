@@ -39,7 +39,7 @@ def database_to_write(written: str, start: Path) -> FirstDatabase:
     if address == FILES or path.is_dir() or kind_of(written) is not None:
         return _tables_of_files(path, start)
     if not path.is_file():
-        servers = ", ".join(str(kind.address) for kind in ENGINES.values() if kind.address.follows)
+        servers = ", ".join(str(address) for address in ENGINES.addresses if address.follows)
         raise OperationalError(
             f"there is no database {path}",
             sqlstate="58P01",
@@ -50,7 +50,7 @@ def database_to_write(written: str, start: Path) -> FirstDatabase:
 
 def address_of(written: str) -> Address:
     """The kind of a database; a path alone is that of a file of the first kind."""
-    first, *_ = addresses = [kind.address for kind in ENGINES.values()]
+    first, *_ = addresses = ENGINES.addresses
     for address in addresses:
         mark = f":{address.follows if address.is_server else ''}" if address.follows else ""
         words = tuple(f"{scheme}{mark}" for scheme in (address.scheme, *address.also))

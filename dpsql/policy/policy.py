@@ -77,7 +77,7 @@ Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
 References = Annotated[tuple[tuple[str, str], ...], BeforeValidator(fields.references)]
 Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
-Database = Annotated[Place, BeforeValidator(fields.place(*(kind.address for kind in ENGINES.values())))]
+Database = Annotated[Place, BeforeValidator(fields.place())]
 Releases = Annotated[Place, BeforeValidator(fields.place(SQLITE))]
 LedgerPlace = Annotated[Place, BeforeValidator(fields.place(SQLITE, POSTGRESQL))]
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpsql.accounting import steepest
+from dpsql.ledger import EVERYBODY
 from dpsql.releases import ReleasedColumn, ReleasedTable
 from rewriter.declared import VIRTUAL_COLUMNS, Scalar
 
@@ -50,6 +51,8 @@ def _budget(opened: Opened, analyst: str) -> list[Row]:
 
 
 def _charges(opened: Opened, analyst: str) -> list[Row]:
+    """``used``: a part of the budget of all time where one is declared, else of that of a window."""
+    whole = opened.ledger.limits[EVERYBODY][-1].limit
     return [
         (
             charge.time.replace(tzinfo=None),
@@ -59,6 +62,7 @@ def _charges(opened: Opened, analyst: str) -> list[Row]:
             float(charge.loss.delta),
             ", ".join(charge.tables),
             charge.statement,
+            float(charge.loss.part_of(whole)),
         )
         for charge in opened.ledger.charges(analyst)
     ]

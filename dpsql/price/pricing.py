@@ -31,7 +31,16 @@ from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled, rounded_down
-from dpsql.price.series_price import MOST_LOOKED_AT, Living, PricedSeries, alike, is_cheaper, parts_of, relative_price
+from dpsql.price.series_price import (
+    MOST_LOOKED_AT,
+    Living,
+    Portions,
+    PricedSeries,
+    alike,
+    is_cheaper,
+    parts_of,
+    relative_price,
+)
 from dpsql.price.unseen import unseen_notes
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
@@ -272,7 +281,8 @@ class Pricing:
             elif whole is not None:
                 tables[plan.identity] = Made(plan, whole)
         for name, series in priced.series.items():
-            tables[name] = self._reuse.joined(series.whole, [tables[plan.identity] for plan in series.plans])
+            parts = [tables[plan.identity] for plan in series.plans]
+            tables[name] = self._reuse.joined(series.whole, parts, adds_up=series.adds_up)
         return tables
 
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
@@ -382,16 +392,25 @@ class Pricing:
             return None
         alone = [self._calibrated(plan, share) for plan in series.whole]
         place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
-        relative = relative_price(best, _total_variance(joint), opened.accountant.accounting)
-        living = Living(closing, policy.horizon)
-        if not is_cheaper(series, relative, living, now):
+        accounting, living = opened.accountant.accounting, Living(closing, policy.horizon)
+        part = Fraction(1, parts_of(len(series.periods)))
+        if series.adds_up:
+            portions = Portions.of(series, living, now, accounting)
+            plan = series.whole[place]
+            summed = portions.variance(lambda one: _total_variance(self._calibrated(plan, share * one)))
+            cheaper = portions.is_cheaper(series, relative_price(_total_variance(joint), summed, accounting), living)
+            # What names and finishes the sum has the noise of the sum.
+            part = relative_price(best, summed, accounting)
+        else:
+            cheaper = is_cheaper(series, relative_price(best, _total_variance(joint), accounting), living, now)
+        if not cheaper:
             closed = [period for period in series.periods if closing.is_closed(period.end, now, period.zone)]
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
             if all(self._stored_before(plan) is None for plan in latest):
                 return None
         if not all(alike(series.of(place, period), series.whole[place]) for period in series.periods):
             return None
-        return self._calibrated(series.whole[place], share / parts_of(len(series.periods)))
+        return self._calibrated(series.whole[place], share * part)
 
     def _series(
         self, prepared: Prepared, price: PrivacyLoss, calibrations: Sequence[Calibration]
@@ -406,16 +425,24 @@ class Pricing:
             wholes = [] if series is None else [plan.identity for plan in series.whole]
             if series is None or calibration.plan.identity not in wholes:
                 continue
-            place, each = wholes.index(calibration.plan.identity), share / parts_of(len(series.periods))
+            place = wholes.index(calibration.plan.identity)
             closing = self._opened.policy.closing_of(series.periods[0].table)
             if closing is None:
                 raise AssertionError("a series is of a table that closes")
+            portions: Sequence[Fraction] = (Fraction(1, parts_of(len(series.periods))),) * len(series.periods)
+            if series.adds_up:
+                living = Living(closing, self._opened.policy.horizon)
+                portions = Portions.of(series, living, now, accounting).order
             found[calibration.plan.identity] = PricedSeries(
                 series.unit,
                 calibration.plan,
                 closing,
-                tuple(self._calibrated(series.of(place, period), each) for period in series.periods),
+                tuple(
+                    self._calibrated(series.of(place, period), share * part)
+                    for period, part in zip(series.periods, portions, strict=True)
+                ),
                 tuple(closing.is_closed(period.end, now, period.zone) for period in series.periods),
+                series.adds_up,
             )
         return found
 

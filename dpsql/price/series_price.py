@@ -13,6 +13,12 @@ with the noise that an n-th buys, and the new one costs an n-th. That is a 30th 
 released of the new day, but since the other 29 were paid yesterday, and their cells are the same numbers. Periods that
 are open, and were measured at an earlier refresh, are measured anew and paid anew.
 
+Series that are added up. Where no key holds the period, a number of a window is the sum of its periods', and so is the
+variance of its noise. A period that is open, and the part of one at an end of a window that moves, is bought at each
+refresh: n times until it closes. It is bought with √n times the variance of the others, at the price of that: this is
+the cheapest way to one variance of the sum, where variance falls with the price (the derivative of c/x + n/y for
+prices x + n·y is 0 at y = x/√n). So a refresh within a day costs what is new: that much of one day, and not the window.
+
 When it is worth it. At the same price each period has n times the variance that its bound alone would have, in place of
 that of the joint bound: often more than the joint form. So they are compared at the same error, over the time that the
 owner expects dashboards to be looked at: the joint form is bought at each refresh; the series is bought once for each
@@ -23,7 +29,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -46,6 +52,73 @@ class Living:
     closing: Closing
     horizon: datetime.timedelta
 
+    def length(self, series: Series) -> datetime.timedelta:
+        """Of one of its periods, on average."""
+        return (series.periods[-1].end - series.periods[0].begin) / len(series.periods)
+
+    def asked(self, series: Series) -> int:
+        """How often a dashboard asks over the horizon."""
+        each = self.closing.refresh
+        return max(1, self.horizon // (self.length(series) if each is None else each.length))
+
+    def refreshes(self, series: Series) -> int:
+        """At how many refreshes a period is bought, from its begin to its closing."""
+        each = self.closing.refresh
+        return 1 if each is None else (self.length(series) + self.closing.after) // each.length
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """The parts of the price of a series that adds up which its periods have: ``lasting`` where a period is bought
+    once, ``passing`` where it is bought at each refresh. ``passes`` says which are, in order;
+    ``opened`` of these are not closed. The sum is at most 1.
+
+    >>> from dpsql.accounting import ZCDP
+    >>> from dpsql.refresh import Refresh
+    >>> from rewriter.plan import SeriesPeriod
+    >>> begins = [datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day) for day in range(4)]
+    >>> days = tuple(SeriesPeriod(begin, end, "visit") for begin, end in zip(begins, begins[1:], strict=False))
+    >>> series, hour = Series("day", days, (), lambda place, period: None, True), datetime.timedelta(hours=1)
+    >>> living = Living(Closing(hour, refresh=Refresh(hour)), 90 * 24 * hour)
+    >>> now = datetime.datetime(2026, 1, 3, 13, tzinfo=datetime.UTC)
+    >>> [str(portion) for portion in Portions.of(series, living, now, ZCDP).order]
+    ['1/3', '1/3', '1/15']
+    """
+
+    lasting: Fraction
+    passing: Fraction
+    passes: tuple[bool, ...]
+    opened: int
+
+    @classmethod
+    def of(cls, series: Series, living: Living, now: datetime.datetime, accounting: Accounting) -> Portions:
+        closing, wider = living.closing, max(1, math.isqrt(living.refreshes(series)))
+        lasting = Fraction(1, parts_of(len(series.periods)))
+        opened = [not closing.is_closed(one.end, now, one.zone) for one in series.periods]
+        passes = tuple(one in series.cut or is_open for one, is_open in zip(series.periods, opened, strict=True))
+        return cls(lasting, lasting * accounting.price_of_information(Fraction(1, wider)), passes, sum(opened))
+
+    @property
+    def order(self) -> tuple[Fraction, ...]:
+        return tuple(self.passing if one else self.lasting for one in self.passes)
+
+    def variance(self, alone: Callable[[Fraction], float]) -> float:
+        """Of the sum; ``alone`` is that of a period that has such a portion."""
+        passing = sum(self.passes)
+        lasting = len(self.passes) - passing
+        return sum(many * alone(one) for many, one in ((lasting, self.lasting), (passing, self.passing)) if many)
+
+    def is_cheaper(self, series: Series, relative: Fraction, living: Living) -> bool:
+        """Whether less is paid over the horizon than for the joint form, at the same error. ``relative`` is the price
+        at which the joint form has that error, where that of the series is 1.
+
+        Where all periods are closed, the joint form is bought once and for ever.
+        """
+        passing = sum(self.passes)
+        lasting = len(self.passes) - passing + living.horizon // living.length(series)
+        asked = living.asked(series)
+        return self.opened > 0 and lasting * self.lasting + passing * asked * self.passing < asked * relative
+
 
 def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime.datetime) -> bool:
     """Whether a series costs less over the horizon than the joint form, at the same error.
@@ -62,10 +135,8 @@ def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime
     [False, False, True]
     """
     closed = sum(living.closing.is_closed(period.end, now, period.zone) for period in series.periods)
-    whole = series.periods[-1].end - series.periods[0].begin
-    length = whole / len(series.periods)
-    asked = max(1, living.horizon // (length if living.closing.refresh is None else living.closing.refresh.length))
-    paid = closed + living.horizon // length + (len(series.periods) - closed) * asked
+    asked = living.asked(series)
+    paid = closed + living.horizon // living.length(series) + (len(series.periods) - closed) * asked
     return paid * relative < asked
 
 
@@ -101,13 +172,14 @@ def _measured(plan: Plan) -> object:
 @dataclass(frozen=True, slots=True)
 class PricedSeries:
     """A release that is measured period by period: ``whole`` has all its groups, and is made of the parts, in order, of
-    which some are ``closed``."""
+    which some are ``closed``. ``adds_up``: its numbers are sums of theirs."""
 
     unit: str
     whole: Plan
     closing: Closing
     parts: tuple[Calibration, ...]
     closed: tuple[bool, ...]
+    adds_up: bool = False
 
     @property
     def plans(self) -> Sequence[Plan]:
@@ -122,7 +194,8 @@ class PricedSeries:
         pairs = list(zip(states, (plan.period for plan in self.plans), strict=True))
         runs = ((state, [period for _, period in run if period]) for state, run in groupby(pairs, lambda pair: pair[0]))
         said = "; ".join(f"{_named(some, self.unit)} {state}" for state, some in runs)
-        return f"measured {self.unit} by {self.unit}: {said}"
+        how = " and added up" if self.adds_up else ""
+        return f"measured {self.unit} by {self.unit}{how}: {said}"
 
     @property
     def note(self) -> str:

@@ -1,25 +1,27 @@
 """The tables of the periods of a series as one table. Post-processing of released numbers.
 
-Each period's cells have the noise that was paid for them; some may have less, where more was paid once. The table says
-the widest of each statistic: an error bar may be wider than need be, and never narrower.
+Each period's cells have the noise that was paid for them; some may have less, where more was paid once. Where each
+group is in one period, the table says the widest of each statistic: an error bar may be wider than need be, and never
+narrower. Where periods are added up, the variance of a group is the sum of those of all periods, under the law with
+the heaviest tails of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
-from dpsql.releases import Additive, Key, NoisyTable
+from dpsql.mechanisms import sqrt_at_least
+from dpsql.releases import Additive, Key, NoisyTable, heaviest
 from dpsql.reuse.derive import Made, refined
 from rewriter.plan import Plan
 
 
 def joined(whole: Plan, parts: Sequence[Made]) -> Made:
     """All groups of a series, in the order of their keys. A part may be on a lattice that is finer than planned."""
-    steps = [{one.name: one.granularity for one in part.plan.statistics} for part in parts]
-    factors = {one.name: [int(one.granularity / own[one.name]) for own in steps] for one in whole.statistics}
-    finest = {name: math.lcm(*some) for name, some in factors.items()}
+    factors, finest = _factors(whole, parts)
     rows = sorted(
         (_order(key), place, row) for place, part in enumerate(parts) for row, key in enumerate(part.table.keys)
     )
@@ -40,6 +42,35 @@ def joined(whole: Plan, parts: Sequence[Made]) -> Made:
         for name in finest
     }
     return Made(refined(whole, finest), NoisyTable(keys, statistics, noise))
+
+
+def added_up(whole: Plan, parts: Sequence[Made]) -> Made:
+    """The sums of the periods, group by group, in the order of their keys. A group that a period does not list has no
+    rows in it."""
+    factors, finest = _factors(whole, parts)
+    places = [{tuple(key): row for row, key in enumerate(part.table.keys)} for part in parts]
+    keys = tuple(sorted({key for known in places for key in known}, key=_order))
+    statistics: dict[str, tuple[int, ...]] = {}
+    noise: dict[str, Additive] = {}
+    for name, most in finest.items():
+        times = [most // factor for factor in factors[name]]
+        columns = [part.table.statistics[name] for part in parts]
+        pairs = list(zip(columns, times, places, strict=True))
+        statistics[name] = tuple(
+            sum(int(column[at[key]]) * factor for column, factor, at in pairs if key in at) for key in keys
+        )
+        noises = [part.table.noise[name] for part in parts]
+        square = sum((one.square * factor**2 for one, factor in zip(noises, times, strict=True)), Fraction())
+        law = heaviest(noises)
+        noise[name] = law(Fraction(sqrt_at_least(law.square_of_scale(square))))
+    return Made(refined(whole, finest), NoisyTable(keys, statistics, noise))
+
+
+def _factors(whole: Plan, parts: Sequence[Made]) -> tuple[Mapping[str, Sequence[int]], Mapping[str, int]]:
+    """How many steps of each part a planned step of a statistic has, and how many of the lattice that holds all."""
+    steps = [{one.name: one.granularity for one in part.plan.statistics} for part in parts]
+    factors = {one.name: [int(one.granularity / own[one.name]) for own in steps] for one in whole.statistics}
+    return factors, {name: math.lcm(*some) for name, some in factors.items()}
 
 
 def _order(key: Key) -> tuple[tuple[bool, object], ...]:

@@ -19,7 +19,7 @@ from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
-from dpsql.reuse.joined_periods import joined
+from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.tiles import BoughtMember, Lattice, Shown, Tile, only_statistic, shown_together, sums_of_cells, tile
 from rewriter.canonical_form import identity_of
 from rewriter.plan import DrillDown, Plan, Statistic
@@ -215,11 +215,12 @@ class Reuse:
         key = (found.wanted.plan, found.numbers)
         return self._made.get(key, lambda: made(found, None))
 
-    def joined(self, whole: Plan, parts: Sequence[Made]) -> Made:
+    def joined(self, whole: Plan, parts: Sequence[Made], *, adds_up: bool) -> Made:
         """The table of a series. One that is made of the same tables is the same object every time."""
         key = (whole, *(id(part.table) for part in parts))
         # The tables are kept with it: no other object can have the identity of one meanwhile.
-        return self._series.get(key, lambda: (joined(whole, parts), tuple(parts)))[0]
+        made_of = added_up if adds_up else joined
+        return self._series.get(key, lambda: (made_of(whole, parts), tuple(parts)))[0]
 
     def groups(self, plan: Plan, turn: Turn | None = None) -> Sequence[Key]:
         if not plan.keys:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import CalibratedBlock, Calibration
-from dpsql.inference.consistency import FEW, DerivedTable, agreed
+from dpsql.inference.consistency import FEW, DerivedTable, FinishedParts, agreed
 from dpsql.inference.estimates import Column
 from dpsql.mechanisms import Mechanism, sqrt_at_least
 from dpsql.releases import Key, NoisyTable, heaviest
@@ -256,9 +256,12 @@ def tile(
     law = lattice.law()
     noise = law(Fraction(sqrt_at_least(law.square_of_scale(most))))
     scaled = law(noise.scale * finer)
-    shrunk = np.array([sqrt(one / most) if most else 1.0 for one in variances])
+    parts = None if shown is None else _shown_sums(shown, sums, plan)
+    columns, moved = (None, [0.0] * len(variances)) if parts is None else parts
+    shrunk = np.array(
+        [sqrt(float(one) + far**2) / sqrt(most) if most else 1.0 for one, far in zip(variances, moved, strict=True)]
+    )
     table = NoisyTable(tuple(groups), {statistic.name: added}, {statistic.name: scaled})
-    columns = None if shown is None else _shown_sums(shown, sums)
     fine = refined(plan, {statistic.name: finer})
     derived = DerivedTable(columns, shrunk, fine, (), None)
     [block] = fine.blocks
@@ -266,7 +269,7 @@ def tile(
     return Tile(with_noise, ((number,),), Made(fine, table, derived), tuple(groups))
 
 
-Shown = Mapping[Attributes, Sequence[Column]]
+Shown = Mapping[Attributes, FinishedParts]
 """The finished parts of marginals, cell by cell: not negative, whole, and each the sum of any finer one."""
 
 
@@ -300,9 +303,18 @@ def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan)
     return lattice, {} if found is None else dict(zip(every, found, strict=True))
 
 
-def _shown_sums(shown: Shown, sums: CellSums) -> list[Column] | None:
-    """The sums of few shown cells; of many, which were cut off at 0, the unbiased sums are better."""
-    columns = shown.get(sums.estimated.table.attributes)
-    if columns is None or any(len(one) > FEW for one in sums.cells):
+def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[float]] | None:
+    """The sums of few shown cells, and how far at most rounding moved each group, in steps of what was measured; of
+    many cells, which were cut off at 0, the unbiased sums are better."""
+    found = shown.get(sums.estimated.table.attributes)
+    if found is None or any(len(one) > FEW for one in sums.cells):
         return None
-    return [tuple(sum(int(column[place]) for place in one) for one in sums.cells) for column in columns]
+    steps = [float(part.unit / sum(abs(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
+    moved = [
+        max(
+            (step * sum(float(far[place]) for place in one) for step, far in zip(steps, found.moved, strict=True)),
+            default=0.0,
+        )
+        for one in sums.cells
+    ]
+    return [[sum(int(column[place]) for place in one) for one in sums.cells] for column in found.columns], moved

@@ -27,6 +27,7 @@ VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
         "delta": DOUBLE,
         "tables": TEXT,
         "statement": TEXT,
+        "used": DOUBLE,
     },
     "dpsql_columns": {
         "table_name": TEXT,

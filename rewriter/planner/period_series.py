@@ -1,7 +1,11 @@
-"""Series: a release whose keys hold the time of its rows in periods, measured period by period.
+"""Series: a release over a window of time, measured period by period.
 
 Why. A release over thirty days is another one tomorrow, and is bought again as a whole. Its cells of a day that is over
 will not change any more: measured by themselves they can be kept for ever, and tomorrow buys one day.
+
+Two forms. Where a key holds the time of rows in periods, each group is in one period. Where no key does, the groups of
+all periods are the same, and a group's integers are the sums of its periods': of counts and sums over rows, and of no
+number of different people or values, which do not add up.
 
 Sensitivity. Each period is a release of its own: its rows are those whose time is in the period, a unit's vector over
 its groups is clipped as in any release, and the bound is that of one period: ``max_rows: 10 per month`` leaves a unit
@@ -23,6 +27,7 @@ import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from sqlglot import exp
 
@@ -48,12 +53,12 @@ _EXACT = (exp.GTE, exp.GT, exp.LTE, exp.LT, exp.Between)
 def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Dialect) -> Series | None:
     """The series of a release that is asked with the bounds of all spans; None where there is none."""
     plain = not (query.sets or query.others or query.together or query.cumulative or query.only is not None)
-    found = next(_keys_in_periods(query, catalog), None) if plain else None
+    found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if plain else None
     if found is None:
         return None
     at, unit, subject, variable, spans = found
     periods = _periods(query, unit, variable, spans)
-    if not periods:
+    if len(periods) < (2 if at is None else 1):
         return None
     inside = replace(query, bound=query.bound.touching(_in_one(query, unit, spans)))
     known: dict[tuple[int, SeriesPeriod], Plan] = {}
@@ -66,21 +71,26 @@ def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Di
 
     try:
         every = [plan(inside, norm, dialect) for norm in norms]
-        whole = tuple(_whole(one, of(place, periods[-1]), unit) for place, one in enumerate(every))
+        whole = tuple(_whole(one, of(place, periods[-1]), unit, adds_up=at is None) for place, one in enumerate(every))
     except Refused:
         return None
-    if any(one.selection is not None or one.choices or not one.blocks or not one.groups for one in (*every, *whole)):
+    planned = (*every, *whole)
+    if any(one.selection is not None or one.choices or not one.blocks for one in planned):
         return None
-    return Series(unit, periods, whole, of)
+    if any(one.keys and not one.groups for one in planned):
+        return None
+    cut = (one for one in periods if not all(_all_satisfy(test, one, variable) for test in _about(query, variable)))
+    return Series(unit, periods, whole, of, at is None, frozenset(cut))
 
 
-def _whole(every: Plan, one: Plan, unit: str) -> Plan:
+def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
     """The groups of all periods, measured as in ``one`` period. A text of its own keeps its name apart."""
+    of_all = f"added up over each {unit}: {every.sql}" if adds_up else f"and so for each {unit}: {every.groups}"
     said = "each person counts with at most "
     notes = (f"{note} in each {unit}" if note.startswith(said) else note for note in every.notes)
     return replace(
         one,
-        sql=f"{one.sql} -- and so for each {unit}: {every.groups}",
+        sql=f"{one.sql} -- {of_all}",
         keys=every.keys,
         cells=every.cells,
         notes=tuple(notes),
@@ -107,6 +117,38 @@ def _keys_in_periods(query: Query, catalog: Catalog) -> Iterator[tuple[int, str,
             same = (variable.alias, variable.name) == (spans.alias, spans.column)
             if same and table is not None and table.closes and not variable.optional:
                 yield place, *cut, variable, spans
+
+
+def _windows(query: Query, catalog: Catalog) -> Iterator[tuple[None, str, exp.Expr, Variable, Spans]]:
+    """The times of tables which close that conditions compare, where all that is asked adds up over time, and rows are
+    bounded by days: in these."""
+    asked, where = [one.within or one for one in query.aggregates], query.rows.args.get("where")
+    if (
+        where is None
+        or query.blocks
+        or query.presences
+        or query.bound.unique
+        or any(one.distinct or one.over_blocks for one in asked)
+    ):
+        return
+    columns = {
+        behind: node
+        for node in where.this.walk()
+        if isinstance(behind := BEHIND.of(node), Variable) and not behind.picked
+    }
+    for spans in query.bound.spans:
+        if not {"hour", "day"} & {spans.unit, *(one for one, _ in spans.more)}:
+            continue
+        for variable, node in columns.items():
+            table = catalog.tables.get(variable.table.name)
+            same = (variable.alias, variable.name) == (spans.alias, spans.column)
+            if same and table is not None and table.closes and not variable.optional:
+                yield None, "day", node, variable, spans
+
+
+def _about(query: Query, variable: Variable) -> list[Value]:
+    """The conditions that read a time."""
+    return [one for one in query.filters if any(BEHIND.of(node) == variable for node in one.sql.walk())]
 
 
 def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
@@ -192,10 +234,11 @@ def _in_one(query: Query, unit: str, spans: Spans) -> Callable[[Spans], int | Fr
 
 
 def _within(
-    query: Query, period: SeriesPeriod, at: int, subject: exp.Expr, variable: Variable, dialect: Dialect
+    query: Query, period: SeriesPeriod, at: int | None, subject: exp.Expr, variable: Variable, dialect: Dialect
 ) -> Query:
-    """The release of one period's rows, on which the key that holds the period is constant. Conditions that all of the
-    period satisfies are left out, so that a period is the same release in whatever window it is asked for."""
+    """The release of one period's rows, on which the key that holds the period is constant, where there is one.
+    Conditions that all of the period satisfies are left out, so that a period is the same release in whatever window it
+    is asked for."""
     implied = [place for place, one in enumerate(query.filters) if _all_satisfy(one, period, variable)]
     gone = {part for place in implied for part in conjuncts(query.filters[place].sql)}
     tests = [
@@ -206,7 +249,8 @@ def _within(
     rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in tests), *kept, copy=False)))
     left = (one for place, one in enumerate(query.filters) if place not in implied)
     keys = list(query.keys)
-    keys[at] = replace(keys[at], value=replace(keys[at].value, constant=True))
+    if at is not None:
+        keys[at] = replace(keys[at], value=replace(keys[at].value, constant=True))
     return replace(query, rows=rows, filters=(*tests, *left), keys=tuple(keys))
 
 

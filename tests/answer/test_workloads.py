@@ -16,6 +16,7 @@ import pytest
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error
+from dpsql.inference.consistency import infer
 from dpsql.proxy import Proxy, Session
 from tests.doubles import open_without_noise
 
@@ -178,6 +179,26 @@ def test_error_bars_hold_what_they_say(folder: Path) -> None:
     assert np.mean(inside) > 0.93
     for errors in off.values():
         assert np.mean(np.square(errors)) == pytest.approx(1, abs=6 * math.sqrt(2 / len(errors)) + 0.1)
+
+
+def test_bars_count_what_rounding_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody is heaped on one finest group: the bars of all other numbers say how far from the estimates they are."""
+    heap = lambda _, finest: [round(finest.sum()), *[0] * (len(finest) - 1)]  # noqa: E731
+    monkeypatch.setattr(infer, "round_lattice", heap)
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1, 4))
+        answers = [session.execute(sql) for sql in TILES]
+        session.change("dpsql.consistent", "off")
+        moved = 0
+        for sql, answer in zip(TILES, answers, strict=True):
+            for row, margins, unbiased in zip(answer.rows, answer.margins, session.execute(sql).rows, strict=True):
+                far, margin = abs(row[-1] - unbiased[-1]), margins[-1]  # type: ignore[operator]
+                assert margin is not None
+                if far > 100:
+                    assert 1.5 * far < margin < 2.5 * far
+                    moved += 1
+        assert moved > 10
 
 
 @pytest.mark.campaign

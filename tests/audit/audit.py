@@ -27,12 +27,13 @@ from tests.audit import marks
 from tests.audit.open_tables import declared
 from tests.audit.planted import BUGS, Planted, planting
 from tests.audit.policies import LEDGERS
-from tests.audit.profile_purchases import PURCHASES, ProfilePurchase
+from tests.audit.profile_purchases import PROFILES, ProfilePurchase
 from tests.audit.report import show, tell
 from tests.audit.scenario import Asked, Scenario, ask
 from tests.audit.scenarios import SCENARIOS
 from tests.audit.shapes import shapes
 from tests.audit.surroundings import CHANGING, Surroundings, on_its_clock
+from tests.audit.workload_purchases import WORKLOADS, WorkloadPurchase
 from tests.audit.worlds import CELLS, Worlds, write_duckdb, write_postgres
 
 ERROR = 0.001
@@ -43,6 +44,8 @@ UNSEEN = RuntimeError, OSError, psycopg.Error
 """Raised where there is no server, or it opened too late, or does not answer."""
 OF_PURCHASES = 5
 """A purchase of a profile reads a table for each sample: so many times fewer are made."""
+Purchase = ProfilePurchase | WorkloadPurchase
+PURCHASES: tuple[Purchase, ...] = (*PROFILES, *WORKLOADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class Programme:
         seen = next(self.marks_of(scenario, served), None) if result.passed else None
         return result if seen is None else replace(result, passed=False, what=seen)
 
-    def purchase(self, purchase: ProfilePurchase, samples: int, bug: str = "") -> Result:
+    def purchase(self, purchase: Purchase, samples: int, bug: str = "") -> Result:
         """What an owner buys, in this process; a bug that is planted in it and seen passes."""
         start = time.perf_counter()
         result = judged(purchase.name, purchase.ask(self.folder, samples, bug), self.error, start)
@@ -155,7 +158,7 @@ class Programme:
         what = f"{purchase.name}: {result.what}"
         return replace(result, name=bug, kind="bug", passed=not result.passed, what=what)
 
-    def purchases(self, chosen: Sequence[ProfilePurchase], bugs: Sequence[str], tell: Callable[[Result], None]) -> None:
+    def purchases(self, chosen: Sequence[Purchase], bugs: Sequence[str], tell: Callable[[Result], None]) -> None:
         """One after the other: a bug is planted in all of this process, in which nothing else is served."""
         for one in chosen:
             tell(self.purchase(one, self.samples // OF_PURCHASES))
@@ -247,7 +250,7 @@ def run(
     error: float | None = None,
     marks: Sequence[str] | None = None,
     bug_samples: int | None = None,
-    purchases: Sequence[ProfilePurchase] = (),
+    purchases: Sequence[Purchase] = (),
 ) -> list[Result]:
     """Audit scenarios and ``purchases``, and look for planted bugs. ``error`` is that of one bound; ``marks`` are all
     unless given."""

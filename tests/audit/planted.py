@@ -255,6 +255,7 @@ BUGS = {
     "half of the price is charged": Bug(_half_is_charged, "people"),
     "half of a profile is charged": Bug(_half_a_profile_is_charged, "the profile of a table"),
     "half of a profile is charged, ρ": Bug(_half_a_profile_is_charged, "the profile of a table, ρ"),
+    "the noise of a workload halved": Bug(_halved_noise, "a workload of the policy", times=4),
     "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
     "empty groups left out": Bug(_only_people_with_rows, "people, alone"),
     "one draw for all groups": Bug(_one_draw_for_all, "noise"),

@@ -114,7 +114,7 @@ def _write(path: Path) -> None:
             )
 
 
-PURCHASES = (
+PROFILES = (
     ProfilePurchase("the profile of a table"),
     ProfilePurchase("the profile of a table, ρ", ledger="zcdp"),
 )

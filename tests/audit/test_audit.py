@@ -12,11 +12,11 @@ import pytest
 from dpsql.audit.lower_bounds import ChargedLoss, guessed, lower_chance, told_apart, upper_chance
 from dpsql.audit.telling_events import Samples, choose
 from tests.audit import audit, surroundings
-from tests.audit.audit import Result, audited, main, programme, run
+from tests.audit.audit import PURCHASES, Result, audited, main, programme, run
 from tests.audit.planted import BUGS, planting
-from tests.audit.profile_purchases import PURCHASES
 from tests.audit.scenario import Scenario
 from tests.audit.scenarios import SCENARIOS
+from tests.audit.workload_purchases import WORKLOADS
 
 _ERROR = 1e-8
 """A product that keeps its promise fails one scenario of these tests once in 10⁸ runs."""
@@ -53,6 +53,15 @@ def test_a_profile_stays_below_its_claim_and_half_a_charge_for_it_does_not() -> 
         found = one.purchase(PURCHASES[0], 1200, "half of a profile is charged")
         assert found.passed
         assert found.bound > 1
+
+
+@pytest.mark.campaign
+def test_a_workload_stays_below_its_claim_and_halved_noise_in_it_does_not() -> None:
+    with programme((), [], 800, "duckdb", _ERROR, (), 800) as one:
+        assert one.purchase(WORKLOADS[0], 1600).passed
+        found = one.purchase(WORKLOADS[0], 6400, "the noise of a workload halved")
+        assert found.passed
+        assert found.bound > 2
 
 
 _LATE = "a public view that follows the clock"

@@ -28,8 +28,8 @@ ledger: sqlite:clinic.ledger
 privacy_unit: patient.id
 budget: {budget}
 statement: {{epsilon: {epsilon}, max_epsilon: 1}}
-refresh: 1 day at 02:00
-clock: {{zone: UTC, tick: 1 day}}
+refresh: {refresh}
+clock: {{zone: UTC, tick: {tick}}}
 tables:
   patient:
     columns: {{id: {{}}, region: {{values: [north, south, east, west]}}, born: {{range: [1920, 2026]}}}}
@@ -80,18 +80,18 @@ class GrowingClinic:
         """Whom the most rows are about, most likely."""
         return int(np.random.default_rng(seed).gamma(2.0, 0.5, people).argmax())
 
-    def grow(self, day: datetime.date) -> None:
+    def grow(self, day: datetime.date, late: float = 0.1) -> None:
         """The rows of one day, and the tenth of the day before's that come late."""
         year = day.timetuple().tm_yday / 365
         season = 1 + 0.4 * math.cos(2 * math.pi * year) - (0.5 if day.weekday() >= 5 else 0)
-        self._copy("visit", self._rows(day, 0.035 * season, visits=True))
-        self._copy("login", self._rows(day, 0.09 * season, visits=False))
+        self._copy("visit", self._rows(day, 0.035 * season, late, visits=True))
+        self._copy("login", self._rows(day, 0.09 * season, late, visits=False))
 
-    def _rows(self, day: datetime.date, rate: float, *, visits: bool) -> Iterator[tuple[object, ...]]:
+    def _rows(self, day: datetime.date, rate: float, many: float, *, visits: bool) -> Iterator[tuple[object, ...]]:
         # As many draws whoever is left out: neighbours differ by one person's rows alone.
         times = self._random.poisson(np.minimum(self._habit * rate, 3))
         for person in np.repeat(np.arange(self._people), times).tolist():
-            late = 1 if self._random.random() < 0.1 and day > FIRST else 0
+            late = 1 if self._random.random() < many and day > FIRST else 0
             seconds = int(np.clip(self._random.normal(13, 4), 0, 23.99) * 3600)
             at = datetime.datetime.combine(day, datetime.time()) + datetime.timedelta(days=-late, seconds=seconds)
             department = DEPARTMENTS[min(19, int(self._random.exponential(4)))]
@@ -106,14 +106,38 @@ class GrowingClinic:
                     copy.write_row(row)
 
 
-def policy_text(database: str, budget: str, epsilon: str) -> str:
-    """The owner's policy over such a clinic."""
-    return POLICY.format(database=database, budget=budget, epsilon=epsilon, departments=", ".join(DEPARTMENTS))
+def policy_text(database: str, budget: str, epsilon: str, *, hourly: bool = False) -> str:
+    """The owner's policy over such a clinic. ``hourly``: answers stand for an hour, and rows are there half an hour after
+    their time; a person counts once a day."""
+    refresh, tick = ("1 hour", "1 hour") if hourly else ("1 day at 02:00", "1 day")
+    known = {"database": database, "budget": budget, "epsilon": epsilon, "refresh": refresh, "tick": tick}
+    text = POLICY.format(departments=", ".join(DEPARTMENTS), **known)
+    if not hourly:
+        return text
+    text = text.replace("closed_after: 1 day", "closed_after: 30 minutes")
+    return text.replace("2 per day", "1 per day").replace("3 per day", "1 per day")
 
 
 PRICES = {"visits by day": "0.2", "alert": "0.2"}
 """The ε of tiles that ask for more than the default."""
 TOOLS = ("Grafana", "Superset", "Metabase")
+
+
+HOURLY = {"visits by day": "0.05", "month over month": "0.02", "alert": "0.2"}
+"""The same of a dashboard that is refreshed each hour."""
+
+
+def hourly_tiles(now: datetime.datetime) -> dict[str, str]:
+    """The dashboard of Superset with windows that end with the present hour. Those of different people, which do not add
+    up over days, end with a day that is over."""
+    until = f"{now:%H}:00:00'"
+    found = tiles(now.date())
+    people = ("active people", "retention")
+    moving = {tile: sql.replace("00:00:00'", until) for tile, sql in found.items() if tile not in people}
+    ended = found["retention"].replace(
+        "at >= TIMESTAMP", f"at < TIMESTAMP '{now.date()} 00:00:00' AND at >= TIMESTAMP", 1
+    )
+    return {**moving, "active people": found["active people"], "retention": ended}
 
 
 def tiles(today: datetime.date, tool: str = "Superset") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``python -m tests.bench year [--people 20000] [--days 365] [--refreshes 24] [--viewers 20] [--picture FILE]``: a dashboard over data that grow.
+"""``python -m tests.bench year [--people 20000] [--days 365] [--refresh day|hour] [--viewers 20] [--picture FILE]``: a dashboard over data that grow.
 
 A PostgreSQL database gets its rows day by day, and viewers who use three tools refresh twelve tiles again and again. Each
 month says how many statements were asked, bought, free and refused, how far each tile was off the truth, what was spent
@@ -7,6 +7,9 @@ of what was declared, and what the same would have cost if each refresh were bou
 In the second month every refresh of every viewer is sent, with the clock moved from refresh to refresh. In the other
 months not all are: see ``ASKED``. What is counted without being sent has the very text that was sent before in the same
 period of ``refresh``, and is free, as all of the second month shows.
+
+With ``--refresh hour`` answers stand for an hour, the windows of tiles end with the present hour, and every tile is sent
+at each hour of each day.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
 from tests.engines.postgres_server import start
 
-from .growing import FIRST, PRICES, TOOLS, GrowingClinic, alert, policy_text, tiles
+from .growing import FIRST, HOURLY, PRICES, TOOLS, GrowingClinic, alert, hourly_tiles, policy_text, tiles
 
 EPSILON, LIFETIME = 6, 40
 BUDGET = f"{{epsilon: {EPSILON}, delta: 1e-6, per: month, lifetime: {{epsilon: {LIFETIME}, delta: 1e-5}}}}"
@@ -97,7 +100,9 @@ class Year:
         return rows
 
 
-def run(people: int, days: int, refreshes: int, viewers: int, epsilon: str, console: Console) -> Year:
+def run(
+    people: int, days: int, refreshes: int, viewers: int, epsilon: str, console: Console, *, hourly: bool = False
+) -> Year:
     year, now, began = Year(), [datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)], time.monotonic()
     server = start()
     try:
@@ -108,15 +113,19 @@ def run(people: int, days: int, refreshes: int, viewers: int, epsilon: str, cons
             clinic = GrowingClinic(owner, people)
             server.grant(owner)
             path = Path(folder) / "policy.yaml"
-            path.write_text(policy_text(server.url(name), BUDGET, epsilon))
+            path.write_text(policy_text(server.url(name), BUDGET, epsilon, hourly=hourly))
             with closing(Proxy(open_here(compared(load_policy(path)), read=lambda: now[0]), ExactSampler())) as proxy:
                 for number in range(days):
                     day = FIRST + datetime.timedelta(days=number)
-                    clinic.grow(day)
+                    clinic.grow(day, 0 if hourly else 0.1)
                     if number < 31:
                         continue  # a month of rows, and then the dashboard begins
                     now[0] = datetime.datetime.combine(day, datetime.time(3), datetime.UTC) + datetime.timedelta(days=1)
-                    _one_day(year, proxy, owner, now, refreshes, viewers, people, epsilon)
+                    if hourly:
+                        now[0] -= datetime.timedelta(hours=27)
+                        _one_day_by_hour(year, proxy, owner, now, people, epsilon)
+                    else:
+                        _one_day(year, proxy, owner, now, refreshes, viewers, people, epsilon)
                     if now[0].day in (1, 11, 21):
                         took = f"{(time.monotonic() - began) / 60:.1f} minutes"
                         console.print(f"{now[0]:%Y-%m-%d}: {dict(year.counts[_month(now[0])])} {took}", highlight=False)
@@ -165,6 +174,38 @@ def _one_day(
     for tile in (*tiles(now.date()), "alert"):
         each = proxy._opened.accountant.price(Fraction(PRICES.get(tile, epsilon)), Fraction(0))
         year.bought_each[month] += each * refreshes
+    _within_budget(year, month, proxy)
+
+
+def _one_day_by_hour(
+    year: Year, proxy: Proxy, owner: psycopg.Connection, clock: list[datetime.datetime], people: int, epsilon: str
+) -> None:
+    """Every tile at each hour, half an hour after it has begun."""
+    begin = clock[0]
+    month = _month(begin)
+    year.counts[month] += Counter()
+    session, watch = proxy.session(), proxy.session()
+    watch.execute("SET dpsql.watch = 'hardly anybody'")
+    watch.execute(f"SET dpsql.epsilon = {HOURLY['alert']}")
+    for hour in range(24):
+        now = begin + datetime.timedelta(hours=hour, minutes=30)
+
+        def refresh(_: int, now: datetime.datetime = now) -> None:
+            clock[0] = now
+
+        for tile, sql in hourly_tiles(now).items():
+            session.execute(f"SET dpsql.epsilon = {HOURLY.get(tile, epsilon)}")
+            rows = year.ask(month, tile, session, sql, 1, refresh)
+            compared_now = rows and begin.day in (5, 10, 20) and hour in (9, 15)
+            error = off(rows, owner.execute(sql.encode()).fetchall()) if compared_now else None
+            if error is not None:
+                year.errors[month][tile].append(error)
+            year.bought_each[month] += proxy._opened.accountant.price(Fraction(HOURLY.get(tile, epsilon)), Fraction(0))
+        year.ask(month, "alert", watch, alert(people), 1, refresh)
+    _within_budget(year, month, proxy)
+
+
+def _within_budget(year: Year, month: str, proxy: Proxy) -> None:
     window = proxy.ledger.standings()[0]
     year.spent[month] = window.accountant.epsilon_of(window.spent)
     if not all(one.spent.fits_within(one.accountant.limit) for one in proxy.ledger.standings()):
@@ -220,7 +261,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench year", description=__doc__)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--days", type=int, default=365)
-    parser.add_argument("--refreshes", type=int, default=24, help="of a day")
+    parser.add_argument("--refresh", choices=("day", "hour"), default="day", help="how long an answer stands")
+    parser.add_argument("--refreshes", type=int, default=24, help="of a day, by a viewer")
     parser.add_argument("--viewers", type=int, default=20)
     parser.add_argument("--epsilon", default="0.05", help="of a statement")
     parser.add_argument("--json", type=Path, metavar="FILE")
@@ -231,7 +273,12 @@ def main() -> None:
         drawn(json.loads(options.again.read_text()), options.picture)
         return
     console = Console(width=170)
-    year = run(options.people, options.days, options.refreshes, options.viewers, options.epsilon, console)
+    hourly = options.refresh == "hour"
+    if hourly:
+        options.refreshes, options.viewers = 24, 1
+    year = run(
+        options.people, options.days, options.refreshes, options.viewers, options.epsilon, console, hourly=hourly
+    )
     months = list(year.counts)
     each = {month: ZCDP.alone(year.bought_each[month], Fraction(1, 10**6)) for month in months}
     told = {

@@ -56,7 +56,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def commands() -> Sequence[str]:
-    return re.findall(r"^    (\w+) ", parser().format_help(), re.MULTILINE)
+    return re.findall(r"^    (\w+)(?: |$)", parser().format_help(), re.MULTILINE)
 
 
 def test_the_commands_are_those_that_were_promised() -> None:
@@ -74,8 +74,10 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "passwd",
         "profile",
         "query",
+        "randomize",
         "serve",
         "shell",
+        "synthesize",
         "workload",
     ]
 

@@ -216,7 +216,7 @@ def test_the_policy_of_the_compose_file_is_the_clinics() -> None:
 def test_only_dpsql_reaches_both_the_database_and_the_analysts() -> None:
     networks = {name: set(service["networks"]) for name, service in SERVICES.items()}
     assert [name for name, found in networks.items() if found == {"owner", "analysts"}] == ["dpsql"]
-    assert networks["superset"] == networks["dashboard"] == {"analysts"}
+    assert networks["superset"] == networks["grafana"] == networks["dashboard"] == {"analysts"}
     assert COMPOSE["networks"]["owner"]["internal"] is True
     assert "ports" not in SERVICES["postgres"]
 
@@ -250,7 +250,7 @@ def images() -> list[str]:
 
 @pytest.mark.parametrize("image", sorted(set(images())))
 def test_every_image_is_pinned(image: str) -> None:
-    assert re.fullmatch(r"[a-z-]+:\d+\.\d+(\.\d+)?(-[a-z-]+)?", image)
+    assert re.fullmatch(r"[a-z/-]+:\d+\.\d+(\.\d+)?(-[a-z-]+)?", image)
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)

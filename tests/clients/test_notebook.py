@@ -42,7 +42,23 @@ def test_margins_are_columns(connection: dpsql.Connection) -> None:
     assert list(connection.execute(BY_SEX).df().columns) == ["sex", "n", "h"]
     later = connection.execute(BY_SEX)
     later.fetchone()
-    assert len(later.df(margins=True)) == 1
+    for frame in (later.df(), later.df(), later.pl(), later.pl(margins=True), later.arrow()):
+        assert len(frame) == 2, "each is the whole answer"
+    assert later.pl(margins=True).columns == ["sex", "n", "n_margin", "h", "h_margin"]
+    assert later.pl(margins=True)["h_margin"].to_list() == [row[2] for row in later.margins]
+    assert len(later.fetchall()) == 1, "no frame has fetched a row"
+
+
+def test_arrays_are_lists_and_so_are_their_margins(connection: dpsql.Connection) -> None:
+    quartiles = "PERCENTILE_CONT(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY height_cm)"
+    cursor = connection.execute(f"SELECT sex, {quartiles} AS q FROM patient GROUP BY sex")
+    lists = [row[1] for row in cursor.fetchall()]
+    assert all(isinstance(one, list) and 150 < one[0] <= one[1] < 200 for one in lists)
+    widths = [list(row[1]) for row in cursor.margins]
+    frame, polars, arrow = (frame(margins=True) for frame in (cursor.df, cursor.pl, cursor.arrow))
+    assert list(frame["q"]) == polars["q"].to_list() == arrow["q"].to_pylist() == lists
+    assert all(type(one) is list for one in [*frame["q"], *frame["q_margin"]])
+    assert list(frame["q_margin"]) == polars["q_margin"].to_list() == arrow["q_margin"].to_pylist() == widths
 
 
 def test_charts_have_error_bars(connection: dpsql.Connection) -> None:
@@ -72,6 +88,24 @@ def test_magics(policy: Path) -> None:
     found = shell.run_cell_magic("dpsql", "answer", "SELECT COUNT(*) AS n FROM patient;")
     assert found.description[0][0] == "n"
     assert shell.user_ns["answer"] is found
+
+
+def test_a_cell_is_explained_for_nothing(policy: Path) -> None:
+    from IPython.testing.globalipapp import start_ipython
+
+    shell = start_ipython() or __import__("IPython").get_ipython()
+    shell.run_line_magic("load_ext", "dpsql")
+    shell.run_line_magic("dpsql", f"{policy} ana")
+    with dpsql.connect(policy, "ana") as connection:
+        before = connection.budget().used
+        told = shell.run_cell_magic("dpsql", "--explain told", "SELECT COUNT(*) AS n FROM visit;")
+        assert shell.user_ns["told"] is told
+        assert "expected 95 % error" in told._repr_html_()
+        assert shell.run_cell_magic("dpsql", "--explain", "SELECT COUNT(*) FROM visit").price == told.price
+        for misspelt in ("--explian", "--explain a b", "1a"):
+            with pytest.raises(dpsql.DataError, match="is no name"):
+                shell.run_cell_magic("dpsql", misspelt, "SELECT COUNT(*) FROM visit")
+        assert connection.budget().used == before
 
 
 def test_the_example_notebook_runs(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         "0",
         "--console-port",
         "0",
+        "--what-if",
         "--workers",
         "1",
     ]

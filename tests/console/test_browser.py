@@ -156,6 +156,21 @@ def test_an_owner_watches(page: Page) -> None:
     kept(page, "owner")
 
 
+def test_an_owner_slides_a_bound(page: Page) -> None:
+    sign_in(page, OWNER)
+    page.get_by_role("link", name="What if").click()
+    questions = page.get_by_label("Questions in SQL")
+    expect(questions).to_be_focused()
+    questions.fill("SELECT COUNT(*) FROM visit; SELECT region, AVG(weight_kg) AS weight FROM patient GROUP BY region")
+    page.get_by_role("button", name="Try", exact=True).click()
+    expect(page.locator("#tried")).to_contain_text("59,955", timeout=30_000)
+    slider = page.get_by_role("slider", name="visit: max_rows")
+    slider.press("ArrowRight")
+    expect(page.locator("#tried")).to_contain_text("visit: max_rows: 24 → 29", timeout=30_000)
+    expect(slider).to_be_focused()
+    kept(page, "what-if")
+
+
 def test_evil_names_run_nothing(page: Page) -> None:
     sign_in(page, ANALYST)
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script>"

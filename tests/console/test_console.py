@@ -110,6 +110,7 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         history = browser.get("/history").text
         assert "AVG(weight_kg)" in history
         assert ">free</a>" in history
+        assert re.search(r"<td>2\.1 % \(ρ = ", history), "what was paid is said as everywhere"
 
 
 def test_a_number_without_an_interval_says_so(console: Watched) -> None:
@@ -343,3 +344,29 @@ def test_an_answer_of_older_numbers_is_marked(console: Watched) -> None:
         told = asked(browser, "/answer", smokers, "1")
         assert re.search(r'<p class="stale" role="status">Stale: [^<]* released (at|from) \d{4}-', told)
         assert "Free." in told
+
+
+def test_an_owner_pauses_an_analyst_and_changes_a_share(console: Watched) -> None:
+    def order(owner: httpx.Client, act: str, share: str = "", name: str = "guest") -> httpx.Response:
+        return owner.post("/owner/analyst", data={"name": name, "act": act, "share": share})
+
+    bought = "SELECT COUNT(*) AS pauses FROM patient"
+    with console.signed_in(OWNER) as owner, console.signed_in(("guest", "")) as guest:
+        assert "pauses" in asked(guest, "/answer", bought, "0.01")
+        assert order(owner, "pause").headers["location"] == "/owner"
+        assert '<strong class="stopped">paused</strong>' in owner.get("/owner").text
+        assert "owner olga: pause" in owner.get("/owner").text
+        assert "the owner has paused this analyst" in asked(guest, "/answer", bought, "0.01"), "what is free, too"
+        assert "Your share" in guest.get("/").text
+        assert order(owner, "resume").status_code == 303
+        assert "Free." in asked(guest, "/answer", bought, "0.01")
+        before = left(guest)
+        assert order(owner, "share", "0.02").status_code == 303
+        assert left(guest) < before
+        refusal = asked(guest, "/answer", "SELECT SUM(cost) AS s FROM visit WHERE cost < 300", "0.25")
+        assert "share of the privacy budget" in refusal
+        assert order(owner, "share", "").status_code == 303
+        assert left(guest) == before
+        assert [order(owner, "share", wrong).status_code for wrong in ("-1", "99", "1e1", "x")] == [422] * 4
+        assert order(owner, "x").status_code == order(owner, "pause", name="nobody").status_code == 422
+        assert [order(guest, "resume").status_code, order(guest, "share", "3").status_code] == [403, 403]

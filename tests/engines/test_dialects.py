@@ -32,6 +32,8 @@ from rewriter.statement.parser import Explain, Select, parse
 from tests.engines.toy_dialect import TOY, Toy
 from tests.golden.pairs import Pair, clinic, pairs
 from tests.golden.test_postgres_queries import known
+from tests.guide.statement_forms import ANSWERED, REFUSED, form
+from tests.guide.statement_forms import told as forms_told
 from tests.properties.total_rows import COLUMNS, Grammar, Rows
 from tests.properties.total_rows import parse as parse_expression
 
@@ -123,6 +125,7 @@ def called(text: str, dialect: Dialect) -> set[str]:
 
 
 PAIRS = pairs()
+FORMS = forms_told()
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +161,9 @@ def test_a_plan_has_the_same_shape_in_all_dialects(pair: Pair, catalogs: dict[st
 
 def same_shape(pair: Pair, catalogs: dict[str, Catalog], dialects: set[str]) -> None:
     found = {name: plans_of(pair, DIALECTS[name], catalogs[name]) for name in dialects}
+    for name, told in FORMS.get(form(pair), {}).items():
+        answered = REFUSED if isinstance(found.get(name), Refused) else ANSWERED
+        assert name not in found or answered == told, "python -m tests.guide.write"
     for name, dialect in ((name, DIALECTS[name]) for name in sorted(dialects)):
         refused = found[name]
         if isinstance(refused, Refused) and refused.message == NO_NESTED:

@@ -113,4 +113,4 @@ def test_data_frames_have_all_margins(proxy: Proxy) -> None:
                 assert f"{name}_margin" not in frame
             elif frame[name].notna().any():
                 known = frame[f"{name}_margin"][frame[name].notna()]
-                assert all(isinstance(one, tuple) or not math.isnan(one) for one in known)
+                assert all(isinstance(one, list) or not math.isnan(one) for one in known)

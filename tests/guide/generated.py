@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
+from dpsql.engines import ENGINES
 from dpsql.interfaces.commands.command_line import parser
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
@@ -150,8 +151,8 @@ def form(section: type[BaseModel], name: str, field: FieldInfo) -> str:
         known = inspect.getclosurevars(reader).nonlocals
         if "options" in known:
             return ", ".join(f"`{option}`" for option in known["options"])
-        if "right" in known:
-            return ", ".join(f"`{address}`" for address in known["right"].split(", "))
+        if "of" in known:
+            return ", ".join(f"`{address}`" for address in known["of"] or ENGINES.addresses)
     raise LookupError(f"{section.__name__}.{name} has no form")
 
 

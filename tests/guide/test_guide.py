@@ -17,6 +17,7 @@ from dpsql.policy import Policy
 from dpsql.server.operations import metrics
 from dpsql.server.workers import added_figures
 from dpsql.settings import NAMES
+from tests.guide import statement_forms
 from tests.guide.blocks import GUIDE, PAGES, README, ROOT
 from tests.guide.first_words import WORDS, unexplained
 from tests.guide.generated import DEFAULTS, FORMS, GENERATED, SECTIONS, documented, readers
@@ -80,6 +81,13 @@ def anchors(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("name", sorted(GENERATED))
 def test_pages_that_are_made_of_the_code_are_up_to_date(name: str) -> None:
     assert (GUIDE / f"{name}.md").read_text(encoding="utf-8") == GENERATED[name](), "python -m tests.guide.write"
+
+
+def test_the_page_of_statements_has_those_of_the_golden_queries() -> None:
+    """What it says of each engine is held where the queries are planned in every dialect."""
+    text = statement_forms.PAGE.read_text(encoding="utf-8")
+    assert list(statement_forms.told()) == [statement_forms.form(pair) for pair in statement_forms.listed()]
+    assert len(statement_forms.told()) == text.count("\n|") - 2 > 200
 
 
 def test_every_key_of_a_policy_is_explained_and_has_a_form() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +14,7 @@ from random import Random
 import duckdb
 import pytest
 
+from dpsql.inference.consistency import infer as inference
 from dpsql.inference.consistency.infer import infer_all
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Proxy, Session
@@ -365,3 +368,33 @@ def test_crossing_tables_that_agree_stay_as_they_are(ana: Session, seed: int) ->
     columns = {column.name: column.values for column in table.columns}
     for sex, region, count in zip(columns["k0"], columns["k1"], columns["a0"], strict=True):
         assert count == sum(n for key, n in cells.items() if sex in (None, key[0]) and region in (None, key[1]))
+
+
+def test_error_bars_count_what_rounding_moved(ana: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers that are heaped on one group are far from most estimates, and each bar says how far."""
+    prepared = ana._proxy.prepare("SELECT sex, region, COUNT(*) FROM patient GROUP BY GROUPING SETS (sex, region)", ())
+    program = prepared.program
+    plans = [replace(plan, exhaustive=True) for plan in program.plans]  # type: ignore[union-attr]
+    price = ana._opened.accountant.price(Fraction(1, 20), Fraction(0))  # type: ignore[arg-type]
+    tables = []
+    for plan, calibration, keys in zip(
+        plans, ana._proxy.answering.pricing.calibrations(prepared, price), ("FMX", "abcdefg"), strict=True
+    ):
+        (statistic,) = plan.statistics
+        column = tuple(int((17 + 3 * place) / statistic.granularity) for place in range(len(keys)))
+        tables.append(NoisyTable(tuple((key,) for key in keys), {statistic.name: column}, calibration.noise))
+
+    def shown() -> tuple[list[int], list[float]]:
+        found = infer_all(tables, plans, program.families, program.shapes, consistent=True)["dpsql_release_0"]  # type: ignore[union-attr]
+        column = next(one for one in found.columns if one.name == "a0")
+        return list(column.values), list(column.margins or ())  # type: ignore[arg-type]
+
+    near, bars = shown()
+    heap = lambda _, finest: [round(finest.sum()), *[0] * (len(finest) - 1)]  # noqa: E731
+    monkeypatch.setattr(inference, "round_lattice", heap)
+    heaped, wider = shown()
+    moved = [abs(one - other) for one, other in zip(near, heaped, strict=True)]
+    assert max(moved) > 10
+    for far, before, after in zip(moved, bars, wider, strict=True):
+        assert after >= math.hypot(before, 1.9 * max(far - 1, 0)) - 1e-9
+        assert after <= math.hypot(before, 2.2 * (far + 1)) + 1e-9, "no wider than that"

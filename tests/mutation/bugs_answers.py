@@ -20,6 +20,9 @@ LIVING = "tests/answer/test_living_schemas.py"
 
 MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
+ADDED_UP = "tests/price/test_added_up.py"
+
+SYNTHETIC = "tests/synthetic/test_synthesize.py"
 
 CLOSED = "tests/price/test_closed_windows.py"
 
@@ -179,9 +182,30 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "each period has the noise of the whole price, and pays a part of it",
         "dpsql.price.pricing:Pricing._series",
-        "tuple(self._calibrated(series.of(place, period), each) for",
-        "tuple(self._calibrated(series.of(place, period), share) for",
+        "self._calibrated(series.of(place, period), share * part)",
+        "self._calibrated(series.of(place, period), share)",
         f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
+    ),
+    bug(
+        "the sum of all days has the noise of the widest of them",
+        "dpsql.reuse.joined_periods:added_up",
+        "sum((one.square * factor**2 for one, factor in zip(noises, times, strict=True)), Fraction())",
+        "max(one.square * factor**2 for one, factor in zip(noises, times, strict=True))",
+        f"{ADDED_UP}::test_variances_of_days_add_up",
+    ),
+    bug(
+        "a window of which the last day has closed misses its last day",
+        "dpsql.reuse.joined_periods:added_up",
+        "for column, factor, at in pairs if key in at",
+        "for column, factor, at in pairs[:-1] if key in at",
+        f"{ADDED_UP}::test_the_sum_of_the_days_is_the_number_of_the_window",
+    ),
+    bug(
+        "the part of a day at the begin of a window that moves is bought at the price of a day that is kept",
+        "dpsql.price.series_price:Portions.of",
+        "one in series.cut or is_open",
+        "is_open",
+        f"{ADDED_UP}::test_a_refresh_within_a_day_costs_what_is_new",
     ),
     bug(
         "only one of several periods is charged, as if nobody were in two",
@@ -364,6 +388,21 @@ BUGS: tuple[Bug, ...] = (
         "times.get(id_, began) >= began",
         "tests/ledger/test_budget_windows.py::test_a_charge_pays_in_the_windows_in_which_it_was_made",
     ),
+    # Workloads
+    bug(
+        "only the first table of a workload is charged",
+        "dpsql.price.pricing:Priced.loss",
+        "for one in self.releases if",
+        "for one in self.releases[:1] if",
+        "tests/properties/test_workload_neighbours.py::test_one_person_moves_a_workload_by_no_more_than_its_charge",
+    ),
+    bug(
+        "an error bar of a workload leaves out what rounding moved",
+        "dpsql.reuse.tiles:tile",
+        "sqrt(float(one) + far**2)",
+        "sqrt(float(one))",
+        "tests/answer/test_workloads.py::test_bars_count_what_rounding_moved",
+    ),
     # Releases that age
     bug(
         "what was released under the words of a table stands for a workload of other periods",
@@ -371,6 +410,28 @@ BUGS: tuple[Bug, ...] = (
         'f"{held.version(plan)} every {refresh}"',
         "held.version(plan)",
         "tests/answer/test_declared_workloads.py::test_no_answer_from_before_its_period_stands_in_it",
+    ),
+    # Made-up people
+    bug(
+        "counts for made-up rows are read before they are paid",
+        "dpsql.answer:Answering.bought",
+        "if priced.loss and paid is None:",
+        "if priced.loss and paid is None and len(priced.calibrations) < 2:",
+        f"{SYNTHETIC}::test_the_price_is_said_and_charged_once_before_any_row_is_read",
+    ),
+    bug(
+        "rows beyond a made-up column's list are in no cell",
+        "dpsql.synthetic.attributes:_case",
+        " ELSE {rest} END",
+        " ELSE {rest - 1} END",
+        f"{SYNTHETIC}::test_counts_are_those_of_the_rows_but_for_noise",
+    ),
+    bug(
+        "noisy counts of several tables are weighed as if their noise was the same",
+        "dpsql.synthetic.marginals:best",
+        "one.deviation**-2 for",
+        "1.0 for",
+        f"{SYNTHETIC}::test_the_best_count_is_that_of_least_variance",
     ),
     bug(
         "an answer stands for ever though its table refreshes",

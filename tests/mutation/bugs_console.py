@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.bug import Bug, bug
 
 CONSOLE = "tests/console/test_console.py"
+TRIALS = "tests/console/test_what_if_page.py"
 WIRE = "tests/clients/test_wire_errors.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -105,5 +106,45 @@ BUGS: tuple[Bug, ...] = (
         "    if form is None:\n",
         "    if True:\n",
         "tests/console/test_malformed_requests.py::test_the_token_may_be_a_field_of_the_form",
+    ),
+    Bug(
+        "an analyst's session sees true numbers",
+        "dpsql.console.pages:Pages",
+        (
+            (
+                'Route("/what-if", owner(self._what_if), methods=["POST"])',
+                'Route("/what-if", either(self._what_if), methods=["POST"])',
+            ),
+            ("        if not (session.is_owner and facts.what_if", "        if not (facts.what_if"),
+        ),
+        (f"{TRIALS}::test_no_analyst_gets_a_true_number",),
+    ),
+    bug(
+        "an owner elsewhere sees true numbers",
+        "dpsql.console.trials:is_on_this_machine",
+        "    return near and not passed",
+        "    return not passed",
+        f"{TRIALS}::test_each_condition_is_needed",
+    ),
+    bug(
+        "a proxy passes true numbers on",
+        "dpsql.console.trials:is_on_this_machine",
+        "    return near and not passed",
+        "    return near",
+        f"{TRIALS}::test_no_analyst_gets_a_true_number",
+    ),
+    bug(
+        "true numbers are shown where nobody asked for them at the start",
+        "dpsql.console.pages:Pages",
+        "session.is_owner and facts.what_if and",
+        "session.is_owner and",
+        f"{TRIALS}::test_each_condition_is_needed",
+    ),
+    bug(
+        "a trial is charged to the owner's ledger",
+        "dpsql.what_if:tried",
+        """                "ledger": Place.of(f"sqlite:{at / 'ledger'}", at),\n""",
+        "",
+        f"{TRIALS}::test_an_owner_sees_what_bounds_and_price_would_do_and_nothing_is_charged",
     ),
 )

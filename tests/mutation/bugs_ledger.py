@@ -16,6 +16,8 @@ BOUNDS = "tests/price/test_bounds.py"
 WATCHES = "tests/answer/test_watches.py"
 WINDOWS = "tests/ledger/test_budget_windows.py"
 
+ORDERS = "tests/ledger/test_orders.py"
+
 BUGS: tuple[Bug, ...] = (
     # Windows
     bug(
@@ -164,14 +166,14 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "charges that wait together are held to the total alone",
         "dpsql.ledger.charges:Admitted.decide",
-        "if not all(self._sum(name).admits(units) for name, units in more.items()):",
-        "if not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
+        "if stopped or not all(self._sum(name).admits(units) for name, units in more.items()):",
+        "if stopped or not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
         f"{LEDGER}::test_what_waits_together_is_decided_as_one_after_the_other",
     ),
     bug(
         "an analyst's share is not compared",
         "dpsql.ledger.charges:Admitted._refuses",
-        "if not (everybody.admits(more) and own.admits(more)):",
+        "if any(more) and not (everybody.admits(more) and own.admits(more)):",
         "if not everybody.admits(more):",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
     ),
@@ -193,8 +195,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a running total that is remembered and not read",
         "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
-        "            admission = Admitted(self.total, self._limits, lambda period, name: self._tally.spent(period, name, at), at)\n",
-        "            self._known = getattr(self, '_known', None) or Admitted(self.total, self._limits)\n"
+        "            admission = Admitted(self.total, self._orders.limits, windowed, at, self._orders.paused)\n",
+        "            self._known = getattr(self, '_known', None) or Admitted(self.total, self._orders.limits)\n"
         "            admission = self._known\n            admission.admitted.clear()\n",
         f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
     ),
@@ -436,5 +438,35 @@ BUGS: tuple[Bug, ...] = (
         "                opened.engine.run(one.plan, patience.seconds, patience.cancellation, turn)\n"
         "            paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
+    ),
+    bug(
+        "a paused analyst is charged and answered",
+        "dpsql.ledger.charges:Admitted._is_stopped",
+        "        return analyst in self._paused and any(more)",
+        "        return False",
+        f"{ORDERS}::test_who_is_paused_pays_nothing_until_resumed_and_others_go_on",
+    ),
+    bug(
+        "a paused analyst is given what is free",
+        "dpsql.proxy:Session.execute",
+        "                self._opened.ledger.check_paused(self.analyst)",
+        "                pass",
+        "tests/console/test_console.py::test_an_owner_pauses_an_analyst_and_changes_a_share",
+    ),
+    bug(
+        "an analyst's cheapest charge is an order",
+        "dpsql.ledger.sqlite_journal:_orders",
+        """        " AND epsilon = '0' AND rho = '0' AND delta = '0' AND curve = '' ORDER BY number",
+""",
+        """        " ORDER BY number",
+""",
+        f"{ORDERS}::test_no_statement_of_an_analyst_is_an_order",
+    ),
+    bug(
+        "a share that is raised by order is one that the total does not bind",
+        "dpsql.ledger.orders:Orders._take",
+        "        self.limits = {**self._declared, **shares}",
+        "        self.limits = {**dict.fromkeys(self._declared, next(iter(shares.values()), ())), **shares}",
+        f"{ORDERS}::test_a_share_is_changed_for_all_who_have_the_ledger_open_and_the_total_stays",
     ),
 )

@@ -155,3 +155,61 @@
   }
   if (text.value.trim()) explain();
 })();
+
+// The owner's page of trials: a slider beside each bound, from an eighth to eight times of what the policy says. Without
+// this script the fields and the button do the same.
+(() => {
+  const form = document.getElementById("what-if");
+  if (!form) return;
+  const DOUBLINGS = 3;
+  let waiting = 0, running = false, again = false;
+
+  function slide(field) {
+    const usual = Number(field.dataset.bound);
+    if (!(usual > 0)) return;
+    const slider = document.createElement("input");
+    slider.type = "range";
+    slider.min = -DOUBLINGS;
+    slider.max = DOUBLINGS;
+    slider.step = 0.25;
+    slider.value = Math.log2(Number(field.value) / usual) || 0;
+    slider.setAttribute("aria-label", field.labels[0].textContent);
+    slider.addEventListener("input", () => {
+      const value = usual * 2 ** Number(slider.value);
+      const whole = "whole" in field.dataset;
+      field.value = whole ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
+      if (Number(slider.value) === 0) field.value = field.dataset.bound;
+    });
+    slider.addEventListener("change", trySoon);
+    field.addEventListener("change", () => { slider.value = Math.log2(Number(field.value) / usual) || 0; });
+    field.after(slider);
+  }
+
+  function trySoon() {
+    clearTimeout(waiting);
+    waiting = setTimeout(run, 400);
+  }
+
+  // The form's own page, of which the figures alone are put in place: the slider that has the focus keeps it. The server
+  // makes one trial at a time; the last place of the sliders is the one that is tried next.
+  async function run() {
+    if (running) { again = true; return; }
+    const place = document.getElementById("tried");
+    running = true;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const reply = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+      if (reply.status === 401) { location.assign("/sign-in"); return; }
+      const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+      const figures = page.getElementById("tried");
+      if (figures) place.replaceChildren(...figures.childNodes);
+    } catch (problem) {
+      place.textContent = "the server cannot be reached";
+    } finally {
+      running = false;
+      place.removeAttribute("aria-busy");
+      if (again) { again = false; run(); }
+    }
+  }
+  for (const field of form.querySelectorAll("[data-bound]")) slide(field);
+})();

@@ -81,11 +81,20 @@ def infer_all(
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
 
 
+@dataclass(frozen=True, slots=True)
+class FinishedParts:
+    """The parts of one measurement, group by group, and how far whole numbers that agree are from each part's estimate,
+    where that is more than 1: both in the part's unit."""
+
+    columns: list[Column]
+    moved: list[FloatArray]
+
+
 def agreed(
     keys: Sequence[tuple[int, ...]], tables: Sequence[NoisyTable], plans: Sequence[Plan]
-) -> list[list[Column]] | None:
-    """The finished parts of measurements that have these keys, group by group, made to agree; None where that cannot
-    be. A table without statistics was not measured, and follows from the others."""
+) -> list[FinishedParts] | None:
+    """The finished parts of measurements that have these keys, made to agree; None where that cannot be. A table
+    without statistics was not measured, and follows from the others."""
     family = Family(tuple(range(len(tables))), tuple(keys))
     all_ = Measurements(family, tuple(tables), tuple(plans))
     joint = _joint(all_)
@@ -95,8 +104,9 @@ def agreed(
         estimated = [_estimate(joint, all_, _part_of(plans, joint, at)) for at in range(len(plans[0].parts))]
     except Unsolved:
         return None
-    found: dict[int, list[Column]] = {
-        place: [one.columns[at] for one in estimated] for at, place in enumerate(joint.members)
+    found = {
+        place: FinishedParts([one.columns[at] for one in estimated], [one.moved[at] for one in estimated])
+        for at, place in enumerate(joint.members)
     }
     return [found[place] for place in range(len(tables))]
 
@@ -281,9 +291,11 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
 
 @dataclass(frozen=True, slots=True)
 class _Estimated:
-    """One part: finished integers of each measurement, and how much less they spread than what was measured."""
+    """One part: finished integers of each measurement, how far rounding moved them (0 up to 1), and how much less they
+    spread than what was measured, what rounding moved them included."""
 
     columns: tuple[Column, ...]
+    moved: tuple[FloatArray, ...]
     factors: tuple[FloatArray, ...]
 
 
@@ -299,13 +311,15 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
     check_reach(values, variances, estimates)
-    factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, posterior, strict=True))
     nonnegative = parts[0].estimator.minimum is not None
-    columns = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
+    columns, moved = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
+    # A known distance added to a variance as a square: 95 % of the normal law stay within 1.96 of the root, or more.
+    spreads = [after + far**2 for after, far in zip(posterior, moved, strict=True)]
+    factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, spreads, strict=True))
     # What is not negative, and whole, is farther off than what was estimated by no more than all that noise did.
     room = sum(float(FAR * np.sqrt(one[np.isfinite(one)]).sum() + one.size) for one in variances)
     check_reach(values, variances, [np.array(column, dtype=np.float64) for column in columns], room=room)
-    return _Estimated(columns, factors)
+    return _Estimated(columns, moved, factors)
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
@@ -349,10 +363,12 @@ def _rounded(
     variances: Sequence[FloatArray],
     *,
     nonnegative: bool,
-) -> tuple[Column, ...]:
-    """Integers of every measurement that agree, from least-squares estimates that agree."""
+) -> tuple[tuple[Column, ...], tuple[FloatArray, ...]]:
+    """Integers of every measurement that agree, from least-squares estimates that agree; and how far they are from
+    these, or from the nearest that are possible, where that is more than 1."""
+    still = tuple(np.zeros(size) for size in joint.sizes)
     if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
-        return tuple([0] * size for size in joint.sizes)
+        return tuple([0] * size for size in joint.sizes), still
     levels = [estimates[at] for at in joint.chain]
     # Where nothing determines a number, its estimate is any number that adds up.
     told = [np.isfinite(spread) for spread in posterior]
@@ -365,22 +381,25 @@ def _rounded(
             levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
-        return tuple(back[at] for at in range(len(joint.members)))
+        return tuple(back[at] for at in range(len(joint.members))), still
     fractions = [np.abs(level - np.rint(level))[sure] for level, sure in zip(estimates, told, strict=True)]
     if not negative and all(bool((fraction < _WHOLE).all()) for fraction in fractions):
-        return tuple([round(number) for number in level.tolist()] for level in estimates)
+        return tuple([round(number) for number in level.tolist()] for level in estimates), still
     total = max(0.0, float(estimates[0].sum())) if nonnegative and told[0].all() else None
     values_of_leaves = _leaf_values(
         joint, estimates, values, variances, total, nonnegative=nonnegative, negative=negative
     )
     finest = round_lattice(joint.groupings, values_of_leaves)
-    columns = []
+    columns, moved = [], []
+    off = np.array([integer - number for integer, number in zip(finest, values_of_leaves.tolist(), strict=True)])
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
         column = [0] * size
         for cell, leaf in zip(grouping.tolist(), finest, strict=True):
             column[cell] += leaf
         columns.append(column)
-    return tuple(columns)
+        far = np.abs(np.bincount(grouping, off, size))
+        moved.append(np.where(far > 1, far, 0.0))
+    return tuple(columns), tuple(moved)
 
 
 def _leaf_values(

@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    places = ", ".join(str(kind.address) for kind in ENGINES.values())
+    places = ", ".join(map(str, ENGINES.addresses))
     init.add_argument(
         "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
     )
@@ -123,6 +123,20 @@ def parser() -> argparse.ArgumentParser:
         "--marginals", type=Path, metavar="OUT.parquet", help="write the tables that were measured together"
     )
 
+    synthesize = commands.add_parser(
+        "synthesize", help="make up rows of a table from counts that are bought as one; needs dpsql[synthetic]"
+    )
+    _policy(synthesize)
+    synthesize.add_argument("table", metavar="TABLE", help="the table whose rows are made up")
+    synthesize.add_argument("--output", required=True, type=Path, metavar="MADE.parquet", help="never overwrites")
+    synthesize.add_argument("--analyst", metavar="NAME", help="who buys, where the policy names several")
+    synthesize.add_argument("--epsilon", metavar="E", help="the price of all counts; by itself that of one statement")
+    synthesize.add_argument(
+        "--columns", metavar="C,C,…", help="the columns that are made up, others are NULL; by itself the first 12"
+    )
+    synthesize.add_argument("--rows", type=_rows, metavar="N", help="how many; by itself as many as were measured")
+    synthesize.add_argument("--price", action="store_true", help="buy nothing: say what it costs")
+
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
@@ -142,6 +156,11 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--console-host", default="127.0.0.1", help="others than this machine need TLS and passwords (%(default)s)"
+    )
+    serve.add_argument(
+        "--what-if",
+        action="store_true",
+        help="owners may try bounds in a console of this machine alone; it shows them true numbers",
     )
     serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
     serve.add_argument(
@@ -198,6 +217,10 @@ def parser() -> argparse.ArgumentParser:
 
     budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
     _policy(budget)
+    orders = budget.add_mutually_exclusive_group()
+    orders.add_argument("--pause", metavar="NAME", help="answer this analyst no more, until --resume")
+    orders.add_argument("--resume", metavar="NAME", help="answer this analyst again")
+    orders.add_argument("--share", metavar="NAME=E", help="another ε for this analyst; NAME=policy: the policy's again")
 
     ledger = commands.add_parser("ledger", help="verify what was charged, or export it")
     acts = ledger.add_subparsers(dest="act", required=True, metavar="ACT")
@@ -259,6 +282,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql workload policy.yaml overview.sql --epsilon 0.5 --buy",
         "dpsql workload policy.yaml overview",
     ),
+    "synthesize": (
+        "dpsql synthesize policy.yaml patient --price --output made.parquet",
+        "dpsql synthesize policy.yaml patient --epsilon 0.5 --output made.parquet",
+    ),
     "serve": (
         "dpsql serve policy.yaml --console-port 8080",
         "dpsql serve policy.yaml --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem --audit audit.jsonl",
@@ -269,7 +296,11 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "dpsql randomize answers.csv --column smoker --values yes,no --response 1.1 --output reports.csv",
         "dpsql randomize sites.parquet --column site --values a.org,b.org --rappor bits=64 --output reports.parquet",
     ),
-    "budget": ("dpsql budget policy.yaml",),
+    "budget": (
+        "dpsql budget policy.yaml",
+        "dpsql budget policy.yaml --pause ana",
+        "dpsql budget policy.yaml --share ana=0.5",
+    ),
     "ledger": ("dpsql ledger verify policy.yaml", "dpsql ledger export policy.yaml --format json"),
     "forget": ("dpsql forget policy.yaml --table visit --from 2026-04-01 --to 2026-05-01",),
     "guide": ("dpsql guide", "dpsql guide error-bars"),
@@ -310,6 +341,13 @@ def _time(text: str) -> datetime.datetime:
 def _count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 256:
+        raise ValueError
+    return value
+
+
+def _rows(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 10_000_000:
         raise ValueError
     return value
 

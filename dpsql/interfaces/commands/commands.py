@@ -256,6 +256,21 @@ def _workload(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _synthesize(options: argparse.Namespace) -> int:
+    try:
+        from dpsql.synthetic.graphical_model import draw
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        raise OperationalError(f"dpsql synthesize needs {name}", sqlstate="58P01", hint=install("synthetic")) from None
+    from dpsql.interfaces.commands.synthesize_command import synthesize
+
+    only = [name for name in (options.columns or "").split(",") if name]
+    asked = (options.policy, options.table, options.output, draw, _console(), _tell)
+    wanted = {"analyst": options.analyst, "epsilon": options.epsilon, "only": only, "rows": options.rows}
+    synthesize(*asked, **wanted, price_only=options.price)
+    return DONE
+
+
 def _serve(options: argparse.Namespace) -> int:
     from dpsql.server.start import Serving, serve, usual_workers
 
@@ -283,13 +298,15 @@ def _serve(options: argparse.Namespace) -> int:
 def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | None:
     """What starts the console, where it was asked for. Raises where its packages are not installed."""
     if options.console_port is None:
+        if options.what_if:
+            raise DataError("--what-if is a page of the console", sqlstate="22023", hint="add --console-port 8080")
         return None
     try:
         from dpsql.console import console_beside
     except ModuleNotFoundError as missing:
         name = (missing.name or "").partition(".")[0]
         raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=install("console")) from None
-    return console_beside(options.console_host, options.console_port)
+    return console_beside(options.console_host, options.console_port, what_if=options.what_if)
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
@@ -372,20 +389,47 @@ def _budget(options: argparse.Namespace) -> int:
 
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
+    paused: frozenset[str] = frozenset()
     total, shares = accountants(policy)
     unspent = {name: tuple(Standing(name, one, PrivacyLoss()) for one in some) for name, some in shares.items()}
+    _give_order(options, policy)
     standings = unspent | {EVERYBODY: tuple(Standing(EVERYBODY, one, PrivacyLoss()) for one in total)}
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
             ledger.verify()
             charges = ledger.charges(limit=sys.maxsize)
-            standings = {name: ledger.standings(name or None) for name in standings}
+            orders = ledger.orders()
+            standings = {name: ledger.standings(name or None) for name in {*standings, *orders.shares}}
+            paused = orders.paused
     except OperationalError as problem:
         if not isinstance(problem.__cause__, NoLedger):
             raise
-    _console().print(budget(policy, charges, standings), highlight=False)
+    _console().print(budget(policy, charges, standings, paused), highlight=False)
     return DONE
+
+
+def _give_order(options: argparse.Namespace, policy: Policy) -> None:
+    """Write down what the owner wants of an analyst, if anything."""
+    from getpass import getuser
+
+    from dpsql.ledger import Order
+    from dpsql.opened import open_ledger
+
+    name, act, share = options.pause or options.resume or "", "pause" if options.pause else "resume", ""
+    if options.share:
+        act = "share"
+        name, _, share = options.share.partition("=")
+        if not share:
+            hint = "--share ana=0.5, or --share ana=policy"
+            raise DataError("a share has a name and an ε", sqlstate="22023", hint=hint)
+    if not name:
+        return
+    if policy.analysts is not None and name not in policy.analysts:
+        hint = f"the policy names {', '.join(policy.analysts)}"
+        raise DataError(f"there is no analyst {name!r}", sqlstate="42704", hint=hint)
+    with open_ledger(policy) as ledger:
+        ledger.order(name, Order.asked(getuser(), act, share))
 
 
 def _ledger(options: argparse.Namespace) -> int:
@@ -401,7 +445,9 @@ def _ledger(options: argparse.Namespace) -> int:
             sys.stdout.write({"csv": charges_as_csv, "json": as_json_lines}[options.format](charges))
             return DONE
         spent = sum((charge.loss for charge in charges), PrivacyLoss())
-        found = list(faults(charges, ledger.limits))
+        # What was spent within a share that an owner has lowered since is no fault.
+        ordered = ledger.orders().shares
+        found = list(faults(charges, {name: own for name, own in ledger.limits.items() if name not in ordered}))
         for fault in found:
             print(f"error: {fault}")
         if not found:
@@ -453,6 +499,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "explain": _explain,
     "workload": _workload,
+    "synthesize": _synthesize,
     "serve": _serve,
     "mcp": _mcp,
     "passwd": _passwd,

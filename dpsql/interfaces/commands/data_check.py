@@ -22,10 +22,11 @@ from sqlglot import exp
 from dpsql.display import grid
 from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
-from dpsql.interfaces.commands.what_if import part_of, per_cent, questions_of, unreleased, what_if
+from dpsql.interfaces.commands.what_if_report import part_of, questions_of, what_if
 from dpsql.policy import Policy, steps_of
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
+from dpsql.what_if import per_cent, unreleased
 from rewriter.declared import Catalog, Column, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 

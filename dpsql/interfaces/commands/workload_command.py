@@ -32,7 +32,7 @@ def workload(
 ) -> None:
     """Plan the statements of a file, or of a workload of the policy, print what each is worth alone and together, and
     buy them if asked to."""
-    price = None if epsilon is None else _price(epsilon)
+    price = None if epsilon is None else price_of(epsilon)
     proxy = Proxy.open(policy)
     try:
         session = proxy.session(analyst)
@@ -93,7 +93,8 @@ def _shortened(sql: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _price(epsilon: str) -> Fraction:
+def price_of(epsilon: str) -> Fraction:
+    """The price that a command line names. Raises DataError 22023 for what is none."""
     try:
         found = Fraction(epsilon)
     except (ValueError, ZeroDivisionError):

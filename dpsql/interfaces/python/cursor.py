@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
 from types import TracebackType
@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpsql.accounting import PrivacyLoss
 from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describe
-from rewriter.declared import Scalar
+from dpsql.interfaces.python.python_lists import ITEMS, Row, with_lists
 
 if TYPE_CHECKING:
     from dpsql.reply import Answer, Budget, Explanation, Margin
 
-Row = tuple[Scalar | None, ...]
 Parameters = Sequence[object] | Mapping[str, object]
 
 
@@ -43,13 +42,14 @@ class Cursor:
         self.connection = connection
         self.arraysize = 1
         self._answer: Answer | None = None
+        self._listed: Sequence[Row] | None = None
         self._closed = False
         self._next = 0
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
         """Answer the statement and charge for it. Returns the cursor itself."""
         self._check_open()
-        self._answer, self._next = None, 0
+        self._answer, self._listed, self._next = None, None, 0
         self._answer = self.connection.answer(operation, parameters)
         return self
 
@@ -64,52 +64,45 @@ class Cursor:
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        rows = self._result().rows
         stop = self._next + (self.arraysize if size is None else max(size, 0))
-        taken = list(rows[self._next : stop])
+        taken = list(self._rows[self._next : stop])
         self._next += len(taken)
         return taken
 
     def fetchall(self) -> list[Row]:
         return self.fetchmany(len(self._result().rows))
 
-    def arrow(self) -> Any:
-        """The rows not fetched yet as a ``pyarrow.Table`` of the answer's types."""
+    def arrow(self, *, margins: bool = False) -> Any:
+        """The whole answer as a ``pyarrow.Table`` of its types, arrays as lists; no row is fetched by that.
+
+        With ``margins``, the half-width of each number's 95 % interval is a column ``NAME_margin`` beside it: infinite
+        where none is known, null of what is exact, and of an array a list.
+        """
         import pyarrow
 
         columns = self._result().columns
-        rows = self.fetchall()
-        arrays = [
-            pyarrow.array([row[position] for row in rows], arrow_type(column.type))
-            for position, column in enumerate(columns)
-        ]
-        return pyarrow.Table.from_arrays(arrays, names=[column.name for column in columns])
+        known = self._result().every_margin if margins else ()
+        named: list[tuple[str, Any]] = []
+        for at, column in enumerate(columns):
+            values = [row[at] for row in self._rows]
+            named.append((column.name, pyarrow.array(values, arrow_type(column.type))))
+            widths = [list(width) if isinstance(width := row[at], tuple) else width for row in known]
+            if any(width is not None for width in widths):
+                kind = pyarrow.list_(pyarrow.float64()) if column.type.kind in ITEMS else pyarrow.float64()
+                named.append((f"{column.name}_margin", pyarrow.array(widths, kind)))
+        return pyarrow.Table.from_arrays([array for _, array in named], names=[name for name, _ in named])
 
     def df(self, *, margins: bool = False) -> Any:
-        """The rows not fetched yet as a ``pandas.DataFrame``; with ``margins``, the half-width of each number's 95 %
-        interval in a column ``NAME_margin`` beside it: infinite where none is known, NaN of what is exact."""
+        """The whole answer as a ``pandas.DataFrame``, with ``margins`` as :meth:`arrow` has them: NaN of what is
+        exact. No row is fetched by that."""
         _needed("pandas", "df()")
-        first = self._next
-        try:
-            found = self.arrow().to_pandas()
-        except Exception as cause:
-            self._next = first  # No row of a paid answer is lost.
-            raise NotSupportedError(
-                f"there is no data frame of it: {type(cause).__name__}, {cause}",
-                sqlstate="0A000",
-                hint="fetchall(), arrow() or pl(): no row was fetched",
-            ) from cause
-        if margins:
-            self._with_margins(found, first)
-        return found
+        return _framed(lambda: _with_lists(self.arrow(margins=margins)), "pl()")
 
-    def _with_margins(self, frame: Any, first: int) -> None:
-        known = self._result().every_margin[first:]
-        for at in reversed(range(len(self._result().columns))):
-            widths = [row[at] for row in known]
-            if any(width is not None for width in widths):
-                name = f"{self._result().columns[at].name}_margin"
-                frame.insert(at + 1, name, [float("nan") if one is None else one for one in widths], True)
+    def pl(self, *, margins: bool = False) -> Any:
+        """The whole answer as a ``polars.DataFrame``, with ``margins`` as :meth:`arrow` has them. No row is fetched by
+        that."""
+        polars = _needed("polars", "pl()")
+        return _framed(lambda: polars.from_arrow(self.arrow(margins=margins)), "df()")
 
     def plot(self, axes: Any = None) -> Any:
         """A chart of the whole answer with its error bars: matplotlib's ``Axes``, on ``axes`` where they are given."""
@@ -123,11 +116,6 @@ class Cursor:
 
         return answer_html(self._last())
 
-    def pl(self) -> Any:
-        """The rows not fetched yet as a ``polars.DataFrame``."""
-        polars = _needed("polars", "pl()")
-        return polars.from_arrow(self.arrow())
-
     def explain(self, operation: str, parameters: Parameters | None = None) -> Explanation:
         """The plan, the price and the expected error; free, reads no data."""
         self._check_open()
@@ -135,7 +123,7 @@ class Cursor:
 
     def close(self) -> None:
         """Closing twice is allowed; anything else on a closed cursor is an InterfaceError."""
-        self._answer, self._closed = None, True
+        self._answer, self._listed, self._closed = None, None, True
 
     def setinputsizes(self, sizes: Sequence[object]) -> None:
         """Does nothing, as PEP 249 allows."""
@@ -184,6 +172,13 @@ class Cursor:
         """The budget left after the last statement."""
         return self._last().remaining
 
+    @property
+    def _rows(self) -> Sequence[Row]:
+        answer = self._result()
+        if self._listed is None:
+            self._listed = with_lists(answer.columns, answer.rows)
+        return self._listed
+
     def _last(self) -> Answer:
         self._check_open()
         if self._answer is None:
@@ -218,6 +213,29 @@ class Cursor:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _with_lists(table: Any) -> Any:
+    """A table as a data frame, whose arrays are lists and no arrays of NumPy."""
+    frame = table.to_pandas()
+    for at, column in enumerate(table.columns):
+        if str(column.type).startswith("list"):
+            frame.isetitem(at, frame.iloc[:, at].astype(object))
+            for row, items in enumerate(column.to_pylist()):
+                frame.iat[row, at] = items
+    return frame
+
+
+def _framed(make: Callable[[], Any], other: str) -> Any:
+    """A data frame, or an error that names another way to the same rows."""
+    try:
+        return make()
+    except Exception as cause:
+        raise NotSupportedError(
+            f"there is no data frame of it: {type(cause).__name__}, {cause}",
+            sqlstate="0A000",
+            hint=f"fetchall(), arrow() or {other}: the answer is kept",
+        ) from cause
 
 
 def _needed(library: str, method: str) -> Any:

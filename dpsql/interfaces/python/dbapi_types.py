@@ -92,7 +92,10 @@ def arrow_type(of: Type) -> Any:
         Kind.DATE: pyarrow.date32(),
         Kind.TIMESTAMP: pyarrow.timestamp("us"),
         Kind.TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
-        **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pyarrow.string()),
+        **dict.fromkeys((Kind.JSON, Kind.JSONB), pyarrow.string()),
+        Kind.TEXTS: pyarrow.list_(pyarrow.string()),
+        Kind.INTEGERS: pyarrow.list_(pyarrow.int64()),
+        Kind.DOUBLES: pyarrow.list_(pyarrow.float64()),
         # PostgreSQL's text: months and days are no lengths.
         Kind.INTERVAL: pyarrow.string(),
         Kind.TIME: pyarrow.time64("us"),

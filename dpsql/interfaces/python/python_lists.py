@@ -1,0 +1,54 @@
+"""Arrays of an answer as lists of Python: an answer holds PostgreSQL's text of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rewriter.declared import Kind, Scalar
+
+if TYPE_CHECKING:
+    from dpsql.reply import AnswerColumn
+
+Item = str | int | float | None
+Cell = Scalar | list[Item] | None
+Row = tuple[Cell, ...]
+
+ITEMS: Mapping[Kind, Callable[[str], str | int | float]] = {Kind.TEXTS: str, Kind.INTEGERS: int, Kind.DOUBLES: float}
+"""What an item's text stands for, by the kind of array."""
+
+_ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"]+)')
+
+
+def with_lists(columns: Sequence[AnswerColumn], rows: Sequence[tuple[Scalar | None, ...]]) -> Sequence[Row]:
+    """The same rows, with a list for each array. Rows of an answer without arrays are not touched."""
+    of = [ITEMS.get(column.type.kind) for column in columns]
+    if not any(of):
+        return rows
+    return [
+        tuple(
+            list_of(cell, item) if item and isinstance(cell, str) else cell for cell, item in zip(row, of, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def list_of(array: str, item: Callable[[str], str | int | float]) -> list[Item]:
+    r"""The items of an array's text, of one dimension.
+
+    >>> list_of('{a,"b, c","\\"",NULL,"NULL",""}', str)
+    ['a', 'b, c', '"', None, 'NULL', '']
+    >>> list_of("{1.5,NULL,NaN}", float), list_of("{}", int)
+    ([1.5, None, nan], [])
+    """
+    return list(_items(array, item))
+
+
+def _items(array: str, item: Callable[[str], str | int | float]) -> Iterator[Item]:
+    for found in _ITEM.finditer(array):
+        quoted, bare = found.groups()
+        if bare is None:
+            yield item(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL))
+        else:
+            yield None if bare == "NULL" else item(bare)

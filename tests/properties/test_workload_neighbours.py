@@ -1,0 +1,174 @@
+"""One person moves all that a workload measures, taken together, by no more than its one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+
+from dpsql.mechanisms import Gaussian, Laplace
+from dpsql.proxy import Proxy
+from dpsql.workload import WorkloadPlan
+
+PEOPLE = 60
+HEAVY = 7
+"""A person who has far more rows than anybody may have."""
+POLICY = """
+database: duckdb:people.duckdb
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 1000, {accounting}}}
+statement: {{epsilon: 0.5, max_epsilon: 4}}
+tables:
+  person:
+    columns:
+      id: {{}}
+      region: {{values: [N, E, S, W]}}
+      plan: {{values: [free, pro, max]}}
+      segment: {{values: [std, vip]}}
+      day: {{range: [2025-01-01, 2025-01-20]}}
+      amount: {{range: [0, 100]}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 4
+    columns:
+      person_id: {{}}
+      ward: {{values: [a, b, c]}}
+      kind: {{values: [x, y]}}
+      cost: {{range: [0, 50]}}
+"""
+ACCOUNTINGS = ("delta: 1e-6, accounting: zcdp", "delta: 0, accounting: pure")
+KEYS = {"person": ("region", "plan", "segment"), "visit": ("ward", "kind")}
+FILTERS = {
+    "person": (
+        "segment = 'vip'", "plan IN ('free', 'pro')", "region = 'N' OR region = 'S'", "region <> 'E'", "amount > 50",
+        "amount BETWEEN 20 AND 70", "day < DATE '2025-01-09'", "day >= DATE '2025-01-05' AND day < DATE '2025-01-12'",
+        "segment = 'std' AND amount < 10",
+    ),
+    "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25"),
+}  # fmt: skip
+VALUES = {"person": "amount", "visit": "cost"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made, drawn = tmp_path_factory.mktemp("people"), Random(38)
+    with duckdb.connect(str(made / "people.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
+            " plan ENUM ('free', 'pro', 'max') NOT NULL, segment ENUM ('std', 'vip') NOT NULL, day DATE, amount INTEGER);"
+            "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, ward ENUM ('a', 'b', 'c') NOT NULL,"
+            " kind ENUM ('x', 'y') NOT NULL, cost INTEGER)"
+        )
+        for person in range(PEOPLE):
+            values = (drawn.choice("NESW"), drawn.choice(["free", "pro", "max"]), drawn.choice(["std", "vip"]))
+            day = drawn.choice(["2025-01-01", "2025-01-08", "2025-01-20", "2031-01-01", None])
+            amount = drawn.choice([0, 51, 100, 10**6, -5, None])
+            connection.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?, ?)", (person, *values, day, amount))
+            for _ in range(60 if person == HEAVY else drawn.choice([0, 1, 4, 9])):
+                visit = (drawn.choice("abc"), drawn.choice("xy"), drawn.choice([0, 50, 900, None]))
+                connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?)", (person, *visit))
+    return made
+
+
+def statement(random: Random, table: str) -> str:
+    keys = ", ".join(random.sample(KEYS[table], random.randint(0, 2)))
+    where = f" WHERE {random.choice(FILTERS[table])}" if random.random() < 0.4 else ""
+    value = VALUES[table]
+    what = random.choice(["COUNT(*)"] * 4 + [f"SUM({value})", f"AVG({value})", f"COUNT(*), SUM({value})"])
+    if table == "person" and random.random() < 0.15:
+        return f"SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) FROM person{where} GROUP BY day"
+    shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    return f"SELECT {shown}{what} FROM {table}{where}{grouped}"
+
+
+def workload(random: Random) -> list[str]:
+    """Statements of people, of their rows, or of both; most of them counts, that are joined."""
+    tables = random.choice([["person"], ["person"], ["visit"], ["person", "visit"]])
+    return list(dict.fromkeys(statement(random, random.choice(tables)) for _ in range(random.randint(2, 9))))
+
+
+@contextmanager
+def opened(folder: Path, accounting: str) -> Iterator[Proxy]:
+    name = accounting.rpartition(" ")[2]
+    path = folder / f"{name}.yaml"
+    path.write_text(POLICY.format(accounting=accounting, name=name))
+    proxy = Proxy.open(path)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+Table = dict[tuple[object, ...], dict[str, int]]
+
+
+def exact(folder: Path, plan: WorkloadPlan, drop: int | None) -> list[Table]:
+    """The engine's own integers of every release, of all people or of all but one."""
+    found = []
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{folder / 'people.duckdb'}' AS whole (READ_ONLY)")
+        for table, key in (("person", "id"), ("visit", "person_id")):
+            kept = "" if drop is None else f" WHERE {key} <> {drop}"
+            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM whole.{table}{kept}")
+        for release in plan.priced.releases:
+            read = connection.execute(release.plan.sql)
+            names = [one[0] for one in read.description or ()]
+            keys = [key.name for key in release.plan.keys]
+            rows = [dict(zip(names, row, strict=True)) for row in read.fetchall()]
+            found.append({tuple(row[key] for key in keys): row for row in rows})
+    return found
+
+
+def told(plan: WorkloadPlan, here: Sequence[Table], there: Sequence[Table]) -> Fraction:
+    """What two databases are told apart by: Σ Δ²/2σ² of Gaussian noise, Σ |Δ|/b of Laplace noise."""
+    loss = Fraction(0)
+    for release, one, other in zip(plan.priced.releases, here, there, strict=True):
+        for statistic, noise in release.noise.items():
+            for group in {*one, *other}:
+                moved = one.get(group, {}).get(statistic, 0) - other.get(group, {}).get(statistic, 0)
+                if isinstance(noise, Gaussian):
+                    loss += Fraction(moved) ** 2 / (2 * noise.square)
+                else:
+                    assert isinstance(noise, Laplace)
+                    loss += abs(moved) / noise.scale
+    return loss
+
+
+def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int]:
+    """The nearest that a person came to a charge, and how many workloads joined several statements."""
+    nearest, joined = 0.0, 0
+    with opened(folder, accounting) as proxy:
+        for seed in seeds:
+            random = Random(f"{accounting} {seed}")
+            statements = workload(random)
+            plan = proxy.session().workload(statements, Fraction(random.choice(["1/8", "1", "4"])))
+            charged = plan.loss.rho or plan.loss.epsilon
+            whole = exact(folder, plan, None)
+            for person in (HEAVY, *random.sample(range(PEOPLE), 3)):
+                moved = told(plan, whole, exact(folder, plan, person))
+                assert moved <= charged, (seed, person, statements)
+                nearest = max(nearest, float(moved / charged))
+            joined += sum(one.joined for one in plan.statements) > 1
+    return nearest, joined
+
+
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+def test_one_person_moves_a_workload_by_no_more_than_its_charge(folder: Path, accounting: str) -> None:
+    nearest, joined = law(folder, accounting, range(8))
+    assert nearest > 0.9, "a person comes near to the charge: it is no larger than it must be"
+    assert joined >= 2
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+def test_one_person_moves_a_workload_by_no_more_than_its_charge_at_length(
+    folder: Path, accounting: str, part: int
+) -> None:
+    law(folder, accounting, range(1_000 * part, 1_000 * part + 250))
