@@ -132,14 +132,13 @@ def _keep(table: exp.Table, presence: Presence, after: exp.Select | None) -> Non
     """Read only those groups of a release: by the WHERE of the SELECT that reads nothing else, or by a subquery; where
     windows of ``after`` are sums over all groups, after these."""
     if after is not None:
-        name = table.alias_or_name
-        select = table.parent_select
-        while select is not after:
-            select.append("expressions", exp.column(presence.column, name))
-            within = select.parent
+        name, between = table.alias_or_name, table.parent_select
+        while between is not None and between is not after:
+            between.append("expressions", exp.column(presence.column, name))
+            within = between.parent
             if not isinstance(within, exp.Subquery):
                 raise AssertionError("what is between is a subquery of FROM")
-            name, select = within.alias_or_name, within.parent_select
+            name, between = within.alias_or_name, within.parent_select
         after.set("qualify", exp.Qualify(this=exp.column(presence.column, name)))
         return
     select = table.parent.parent if isinstance(table.parent, exp.From) else None

@@ -8,6 +8,7 @@ regression (Barlow et al. 1972; Hay, Rastogi, Miklau, Suciu 2010), and no group 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -97,7 +98,8 @@ class RunningNoise:
     def spread(self, start: int, length: int) -> float:
         if not length:
             return 0.0
-        return float(self._variances(length)[self._ends(np.array([start], dtype=np.int64), length)][0]) ** 0.5
+        (place,) = self._ends(np.array([start], dtype=np.int64), length)
+        return math.sqrt(self._variances(length)[place])
 
     def _ends(self, starts: IntArray, length: int) -> IntArray:
         """The row of the series at which each block ends."""
