@@ -72,7 +72,7 @@ class Answering:
         self.reader = Reader(opened, sampler)
         self.bounds = Bounds(opened)
         self.profiles = Profiles(opened)
-        self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
+        self.pricing = Pricing(opened, self.reuse, self.profiles, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
 
     def answer(self, asked: Asked, budget: Callable[[], Budget]) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
@@ -16,7 +16,17 @@ from dpsql.calibrate import Calibration, margins
 from dpsql.finish import has_interval, others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared, collecting_rarely
-from dpsql.price import Priced, beside_now, coarser, expected_errors, expected_of_items, notices, suggestions, trials
+from dpsql.price import (
+    Priced,
+    ReleasedBefore,
+    beside_now,
+    coarser,
+    expected_errors,
+    expected_of_items,
+    notices,
+    suggestions,
+    trials,
+)
 from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Better, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
@@ -94,7 +104,8 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         items = _expected_items(answering, prepared, priced.calibrations, settings)
     beyond = answering.profiles.notes(one.plan for one in priced.calibrations)
     told = (*settled.notices, *notes, *notices(priced), *beyond)
-    return _ExplainedStage(_releases(prepared, priced), expected, items, told, priced.unseen)
+    releases = _releases(prepared, priced, answering.pricing.rows(prepared))
+    return _ExplainedStage(releases, expected, items, told, priced.unseen)
 
 
 @collecting_rarely()
@@ -178,7 +189,9 @@ def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn
     return widened_columns(columns, prepared.measured) if settings.intervals else columns
 
 
-def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, ...]:
+def _releases(prepared: Prepared, priced: Priced, rows: Mapping[str, float]) -> tuple[ReleaseExplanation, ...]:
+    """``rows`` are those of the tables that have a profile."""
+    known = ReleasedBefore(rows=rows)
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     cut = {place for shape in prepared.program.shapes if shape.presences for place in shape.measurements}
     return tuple(
@@ -186,13 +199,15 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
             plan=calibration.read,
             mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
-            margins=margins(calibration.plan, calibration),
+            margins=margins(calibration.plan, calibration, known.group(calibration.plan)),
             reused=calibration.plan.identity in priced.stored,
             origin=priced.origin(calibration.plan),
             running=running_margins(calibration.plan, calibration.noise),
             ranking=calibration.ranking,
             beside=place in totals,
             every=place not in cut,
+            group=known.group(calibration.plan),
+            profiled=calibration.plan.bounded_by in rows and calibration.plan.cells is not None,
         )
         for place, calibration in enumerate(priced.calibrations)
     )

@@ -96,7 +96,8 @@ class ReleaseExplanation:
     ``ranking`` says how the groups are found where only the largest ones are shown.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     ``beside``: it is the total that is measured beside groups, for the row of those that are not shown.
-    ``every``: none of its public groups is left out of the answer.
+    ``every``: none of its public groups is left out of the answer. ``group``: how many rows a group has for which the
+    errors of means are foretold; ``profiled``: a profile of the table says so.
     """
 
     plan: Plan
@@ -109,6 +110,8 @@ class ReleaseExplanation:
     ranking: str = ""
     beside: bool = False
     every: bool = True
+    group: int = 1_000
+    profiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

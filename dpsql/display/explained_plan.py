@@ -65,17 +65,23 @@ def _groups(told: Explanation) -> Iterator[str]:
     seen = dict.fromkeys(found for release in told.releases if (found := _grouped(release).removeprefix(", ")))
     for found in seen:
         yield f"Groups {found}."
-    if estimators := [output.estimator for release in told.releases for output in release.plan.outputs]:
-        # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
-        from dpsql.calibrate import NOMINAL_GROUP
-        from dpsql.inference.estimates import estimate_of
+    if not any(release.plan.outputs for release in told.releases):
+        return
+    # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
+    from dpsql.inference.estimates import estimate_of
 
-        estimates = [estimate_of(one) for one in estimators]
+    sizes: dict[tuple[int, bool], str] = {}
+    steps: dict[str, None] = {}
+    for release in told.releases:
+        estimates = [estimate_of(output.estimator) for output in release.plan.outputs]
         if quotients := [one for one in estimates if one.estimator.is_quotient and not one.foretold]:
-            spread = max(one.assumed for one in quotients)
-            yield f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
-        for foretold in dict.fromkeys(one.foretold for one in estimates if one.foretold):
-            yield foretold.format(rows=NOMINAL_GROUP)
+            key = release.group, release.profiled
+            sizes[key] = max(sizes.get(key, ""), *(one.assumed for one in quotients))
+        steps |= dict.fromkeys(one.foretold.format(rows=release.group) for one in estimates if one.foretold)
+    for (rows, profiled), spread in sizes.items():
+        whose = ", its part of the table by the profile, without conditions" if profiled else ""
+        yield f"The error of a mean is that of a group of {rows:,} rows{whose}{spread}; larger groups have less."
+    yield from steps
 
 
 def _better(told: Explanation) -> Iterator[RenderableType]:

@@ -1,7 +1,7 @@
 """The price of a statement, and the error to expect."""
 
 from dpsql.price.advice import beside_now, coarser, suggestions, trials
-from dpsql.price.expected_error import error_notes, expected_errors, expected_of_items
+from dpsql.price.expected_error import ReleasedBefore, error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices, shows_groups_alone
 from dpsql.price.profiles import BUYER, Profiles, WantedProfile, loss_of
@@ -12,6 +12,7 @@ __all__ = [
     "Priced",
     "Pricing",
     "Profiles",
+    "ReleasedBefore",
     "Settled",
     "WantedProfile",
     "beside_now",

@@ -27,11 +27,21 @@ Sizes = Mapping[str, float]
 @dataclass(frozen=True, slots=True)
 class ReleasedBefore:
     """Earlier releases of the groups that a statement asks about: the sizes of outputs, and by what their errors differ
-    from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
+    from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1). ``rows`` are
+    how many rows of a table count within its bounds, by its profile.
     """
 
     sizes: Sizes = field(default_factory=dict)
     errors: Sizes = field(default_factory=dict)
+    rows: Sizes = field(default_factory=dict)
+
+    def group(self, plan: Plan) -> int:
+        """How many rows a group is taken to have: its part of the rows of the table by the profile, if groups are
+        declared and alike; else ``NOMINAL_GROUP``. Conditions leave fewer."""
+        rows = self.rows.get(plan.bounded_by)
+        if rows is None or plan.cells is None:
+            return NOMINAL_GROUP
+        return max(1, int(rows / plan.cells))
 
 
 NOTHING = ReleasedBefore()
@@ -42,9 +52,10 @@ def expected_errors(
 ) -> tuple[float | None, ...]:
     """The 95 % half-width of every column; None for a column that is no measured number, or has no known form.
 
-    Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of
-    ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what they are above and below the line
-    follows from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
+    Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of the
+    size that a profile tells, or of ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what
+    they are above and below the line follows from :func:`nominal_size`. Of several grouping sets, the one with the most
+    noise.
     """
     slots = slots_of_columns(prepared, calibrations)
     return tuple(column_half_width(column.form, slots, known) for column in prepared.outer.measured)
@@ -62,13 +73,13 @@ def expected_of_items(
     )
 
 
-def nominal_size(output: Output, calibration: Calibration) -> float:
-    """How large an output is in a group of ``NOMINAL_GROUP`` people, by public facts.
+def nominal_size(output: Output, calibration: Calibration, group: int = NOMINAL_GROUP) -> float:
+    """How large an output is in a group of so many people, by public facts.
 
     A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean and a quantile
     for the half of its range's larger end.
     """
-    return estimate_of(output.estimator).nominal_size(calibration.plan, NOMINAL_GROUP)
+    return estimate_of(output.estimator).nominal_size(calibration.plan, group)
 
 
 def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Sizes:
@@ -299,7 +310,7 @@ def _expected(calibration: Calibration, name: str, known: ReleasedBefore) -> flo
     noise = group_noise(calibration.plan.blocks, calibration.noise)
     if (found := known.errors.get(size_name(calibration.plan, name))) is not None:
         return found * estimate.error_unit(calibration.picking, noise, NOMINAL_GROUP)
-    return estimate.expected_half_width(noise, calibration.picks, NOMINAL_GROUP)
+    return estimate.expected_half_width(noise, calibration.picks, known.group(calibration.plan))
 
 
 def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> float | None:
@@ -317,7 +328,8 @@ def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Releas
     for (slot, name), weight in form.terms:
         calibration = slots[slot][0]
         size = known.sizes.get(size_name(calibration.plan, name))
-        total += float(weight) * (size or nominal_size(output_of(calibration, name), calibration))
+        group = known.group(calibration.plan)
+        total += float(weight) * (size or nominal_size(output_of(calibration, name), calibration, group))
     return total
 
 

@@ -7,6 +7,7 @@ same release is free, and where other releases contribute, only the rest is paid
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled, rounded_down
+from dpsql.price.profiles import Profiles
 from dpsql.price.series_price import (
     MOST_LOOKED_AT,
     Living,
@@ -128,8 +130,9 @@ class Priced:
 class Pricing:
     """The prices of one proxy's statements, remembered. ``rest`` is the part that is left when bounds are bought."""
 
-    def __init__(self, opened: Opened, reuse: Reuse, rest: Fraction) -> None:
+    def __init__(self, opened: Opened, reuse: Reuse, profiles: Profiles, rest: Fraction) -> None:
         self._opened = opened
+        self._profiles = profiles
         self._reuse = reuse
         self._rest = rest
         memories = opened.memories
@@ -302,18 +305,27 @@ class Pricing:
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
+        facts = (tuple(sorted(one.items())) for one in (known.sizes, known.errors, known.rows))
+        key = (id(prepared), wanted, *facts)
         found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
         return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> ReleasedBefore:
-        """Earlier releases of the groups of a statement."""
-        return released_before(prepared, self._stored_before)
+        """Earlier releases of the groups of a statement, and of the profiles of its tables."""
+        return replace(released_before(prepared, self._stored_before), rows=self.rows(prepared))
+
+    def rows(self, prepared: Prepared) -> Mapping[str, float]:
+        """How many rows of the statement's tables count, by their profiles; rounded down to powers of √2, so that a
+        price does not follow the noise of a profile that is bought anew."""
+        tables = {plan.bounded_by for plan in prepared.program.plans if plan.bounded_by}
+        found = {table: profile.rows_kept for table in sorted(tables) if (profile := self._profiles.find(table))}
+        return {table: 2 ** (math.floor(2 * math.log2(rows)) / 2) for table, rows in found.items()}
 
     def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
-        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon, stages)))
+        calibrations = self.calibrations(prepared, self._whole_price(prepared, epsilon, stages))
+        return expected_errors(prepared, calibrations, ReleasedBefore(rows=self.rows(prepared)))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""

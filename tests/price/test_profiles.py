@@ -287,3 +287,34 @@ def test_the_notice_depends_on_what_was_released_alone(folder: Path) -> None:
     assert before
     assert [one for one in proxy.session().explain(COUNT).notices if "profile" in one] == before
     proxy.close()
+
+
+MEANS = "SELECT AVG(cost), STDDEV(cost) FROM visit"
+
+
+def test_errors_of_means_are_foretold_for_as_many_rows_as_it_tells(proxy: Proxy) -> None:
+    """A group of 1,000 rows has a mean ± 0.2 where 20 rows of a person count; some 40,000 rows do."""
+    session = proxy.session()
+    blind = session.explain(MEANS)
+    assert "a group of 1,000 rows" in str(blind)
+    buy(proxy)
+    told = session.explain(MEANS)
+    (release,) = told.releases
+    within = int(np.minimum(ROWS, MOST).sum())
+    assert release.profiled
+    assert within / 1.5 <= release.group <= within * 1.05
+    assert f"a group of {release.group:,} rows, its part of the table by the profile" in str(told)
+    assert blind.expected[0] is not None
+    assert told.expected[0] is not None
+    assert told.expected[0] < blind.expected[0] / 10
+    (margins,) = session.execute(MEANS).margins
+    assert margins[0] is not None
+    assert told.expected[0] / 3 <= margins[0] <= 2 * told.expected[0]
+
+
+def test_a_wanted_error_of_a_mean_is_priced_by_it(proxy: Proxy) -> None:
+    session = proxy.session()
+    session.execute("SET dpsql.target_error = 0.05")
+    blind = session.explain(MEANS).epsilon
+    buy(proxy)
+    assert session.explain(MEANS).epsilon < blind / 4

@@ -152,6 +152,11 @@ class RowsProfile:
         most = self.max_rows * max(0.0, sum(self.people[bins:]) + margin)
         return least / (least + most) if least > 0 else 0.0
 
+    @property
+    def rows_kept(self) -> float:
+        """About how many rows count, Σ min(r, max_rows): the middle of what the bins leave; at least 1."""
+        return max((self._kept(upper=True) + self._kept(upper=False)) / 2, 1.0)
+
     def _kept(self, *, upper: bool) -> float:
         """The rows that count in full, Σ min(r, max_rows), from above or from below."""
         bins, ends = self._bins_below, self.ends
