@@ -402,6 +402,8 @@ class Pricing:
         closing, now = policy.closing_of(table), opened.clock.read()
         if closing is None:
             return None
+        if series.adds_up and opened.store.get(joint.plan.identity, opened.version(joint.plan), joint.hidden_by):
+            return None  # It was bought as one, and is free.
         alone = [self._calibrated(plan, share) for plan in series.whole]
         place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
         accounting, living = opened.accountant.accounting, Living(closing, policy.horizon)

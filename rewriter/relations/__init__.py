@@ -12,6 +12,7 @@ from rewriter.relations.from_where import (
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
+from rewriter.relations.rows_of_nobody import rows_of_nobody
 from rewriter.relations.shared_rows import is_bounded, limited_rows, of_people
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "renamed",
     "reports_in",
     "resolved",
+    "rows_of_nobody",
     "unbounded_rows",
     "union_all",
 ]

@@ -33,7 +33,7 @@ from rewriter.per_person import groups_of_several, has_windows, of_units, output
 from rewriter.planner import together
 from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, rows_of_nobody
 from rewriter.release import Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
@@ -405,6 +405,7 @@ class _Splitter:
         block = build_block(select, resolve, membership, self._catalog, self._dialect, reports=reports)
         if self.answers.used:
             check_equalities(block.rows)
+        self.notes |= dict.fromkeys(rows_of_nobody(block, self._catalog))
         return block
 
     def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:

@@ -1,0 +1,56 @@
+"""Which rows of people a SELECT leaves out since they are nobody's: what SQL counts and an answer does not.
+
+A row has a person where its key is there and, if no foreign key of the database says that it refers to somebody, where
+it does. What is said here follows from the text, the declared way to the person and the database's constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewriter.columns import Source
+from rewriter.declared import Catalog
+from rewriter.relations.from_where import SelectRows
+
+
+def rows_of_nobody(block: SelectRows, catalog: Catalog) -> Iterator[str]:
+    """What to say of the rows that a SELECT's owner leaves out; nothing where its own conditions do the same, or where
+    it joins the table of the people."""
+    if catalog.unit is None or not block.owned:
+        return
+    people = [one for one in block.scope.sources if one.private and not one.optional]
+    if any(one.table is not None and one.table.name == catalog.unit[0] and one.table.path for one in people):
+        return
+    if len(people) > 1 and any(one.table is not None and one.table.name == catalog.unit[0] for one in people):
+        return
+    for source in people:
+        if (found := _of(source, block, catalog)) is not None:
+            yield found
+
+
+def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:
+    table = source.table
+    if table is None or catalog.unit is None or source.unit is None:
+        return None
+    hop = table.path[0] if table.path else None
+    name = catalog.unit[1] if hop is None else hop.column
+    lacks = table.columns[name].nullable and not any(_says_so(one.sql, source.alias, name) for one in block.filters)
+    dangles = hop is not None and not hop.enforced
+    if not lacks and not dangles:
+        return None
+    nobody = f"refers to no row of {hop.parent}" if hop is not None and dangles else ""
+    why = " or ".join([*(["is NULL"] if lacks else []), *([nobody] if nobody else [])])
+    return f"rows of {table.name} whose {name} {why} are nobody's, and do not count"
+
+
+def _says_so(test: exp.Expr, alias: str, name: str) -> bool:
+    """Whether a condition is that a column is there."""
+    while isinstance(test, exp.Paren):
+        test = test.this
+    if not isinstance(test, exp.Not) or not isinstance(inner := test.this.unnest(), exp.Is):
+        return False
+    column = inner.this.unnest()
+    there = isinstance(inner.expression, exp.Null) and isinstance(column, exp.Column)
+    return there and (column.table, column.name) == (alias, name)
