@@ -468,8 +468,8 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
         )
     if KeptGroups.PRESENT in kinds:
         yield (
-            f"groups of {keys} count as rows where the measured number of rows is above {least:,.0f}, or all of them"
-            f"{' between the ends' if axes else ''} if others may have many rows too"
+            f"groups of {keys} are taken to have rows where the measured number of rows is above {least:,.0f}; if"
+            f" others may have many rows too, all groups{' between the ends' if axes else ''} are"
         )
     if KeptGroups.COUNTED in kinds:
         yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"

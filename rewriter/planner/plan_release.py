@@ -215,7 +215,8 @@ def _contribution_notes(bound: ContributionBound, what: str, spread: tuple[str, 
     most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
     if bound.beyond is None:
         named = f" (max_rows of {bound.table})" if bound.table else ""
-        counted = f"each person counts with at most {bound.rows} {what}{named}"
+        said = "row" if (bound.rows, what) == (1, "rows") else what
+        counted = f"each person counts with at most {bound.rows} {said}{named}"
     else:
         counted = f"each person counts with at most {bound.rows:,} {what}, of the many more that its joins could make"
     return (counted, *spread, *map(str, most))

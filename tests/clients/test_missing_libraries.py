@@ -76,7 +76,7 @@ connect("sc://127.0.0.1:1")
 
 def test_no_text_installs_dpsql_from_an_index() -> None:
     """Whatever stands there under this name is not this."""
-    texts = [*ROOT.glob("*.md"), *(ROOT / "docker").iterdir()]
+    texts = [*ROOT.glob("*.md"), *filter(Path.is_file, (ROOT / "docker").rglob("*"))]
     for folder in ("dpsql", "rewriter", "examples"):
         texts += [path for path in (ROOT / folder).rglob("*") if path.suffix in {".md", ".py", ".ipynb"}]
     wrong = {path.name for path in texts if re.search(r"pip install [\\\"']*dpsql", path.read_text())}

@@ -48,7 +48,13 @@ class Watched:
 
 @pytest.fixture(scope="session")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    folder = tmp_path_factory.mktemp("console")
+    with served_console(tmp_path_factory.mktemp("console")) as found:
+        yield found
+
+
+@contextmanager
+def served_console(folder: Path) -> Iterator[Watched]:
+    """A console of its own over a new clinic in a folder."""
     clinic.build(folder)
     path = folder / clinic.POLICY
     text = path.read_text().replace("  ana: {}", f"  ana: {{password: '{make_verifier(ANALYST[1])}'}}")

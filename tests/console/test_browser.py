@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -110,6 +111,83 @@ def test_from_sign_in_to_a_chart(page: Page) -> None:
     expect(page.get_by_role("heading", name="Glossary")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("sql", "shapes", "colour"),
+    [
+        (BY_REGION, ("rect", "line", "text"), "--bar"),
+        ("SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1", ("polyline", "circle"), "--band"),
+    ],
+    ids=["bars", "line"],
+)
+def test_a_chart_is_a_file_that_looks_as_on_the_page(
+    page: Page, scheme: str, sql: str, shapes: tuple[str, ...], colour: str
+) -> None:
+    from matplotlib.colors import to_rgb
+    from matplotlib.image import imread
+
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    sign_in(page, ANALYST)
+    page.get_by_label("Your question in SQL").fill(sql)
+    page.get_by_role("button", name="Buy the answer").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download chart 1 as SVG").click()
+    assert download.value.suggested_filename == "n.svg"
+    picture = ElementTree.parse(download.value.path()).getroot()  # noqa: S314 - the console wrote it
+    kinds = {part.tag.rpartition("}")[2] for part in picture.iter()}
+    assert kinds >= {"svg", "title", *shapes}
+    hexadecimal = page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{colour}').trim()")
+    wanted = tuple(round(255 * part) for part in to_rgb(hexadecimal))
+    assert any(part.get("fill") == f"rgb({', '.join(map(str, wanted))})" for part in picture.iter())
+    assert not any(part.get("class") or part.get("style") for part in picture.iter())
+    assert [part.text for part in picture][-1] == picture.get("aria-label")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download chart 1 as PNG").click()
+    path = Path(download.value.path())
+    pixels = imread(path, format="png")
+    assert pixels.shape[:2] == (2 * int(picture.get("height", 0)), 2 * int(picture.get("width", 0)))
+    same = (abs(pixels[:, :, :3] - to_rgb(hexadecimal)) < 0.01).all(axis=2).mean()
+    assert same > 0.01, "the chart's own colour is in the picture"
+    if SCREENSHOTS:
+        shutil.copy(path, Path(SCREENSHOTS) / f"download-{shapes[0]}-{scheme}.png")
+
+
+def test_a_question_is_saved_in_the_browser_for_its_analyst_alone(page: Page) -> None:
+    sign_in(page, ANALYST)
+    saved = page.get_by_role("heading", name="Saved questions").locator("..")
+    evil = "<img src=x onerror=alert(1)>"
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    save = saved.get_by_role("button", name="Save the question")
+    save.click()
+    expect(saved.get_by_role("status")).to_contain_text("Write a question first")
+    for name, sql in (
+        (evil, BY_REGION),
+        ("visits", "SELECT COUNT(*) FROM visit"),
+        ("visits", "SELECT COUNT(*) AS n FROM visit"),
+    ):
+        page.get_by_label("Your question in SQL").fill(sql)
+        page.get_by_label("Name of the question").fill(name)
+        page.keyboard.press("Enter")
+        expect(saved.get_by_role("status")).to_contain_text(f"Saved in this browser: {name}")
+    assert not [url for url in asked if "answer" in url], "Enter in the name buys nothing"
+    page.reload()
+    assert saved.locator("li").count() == 2
+    page.get_by_label("Price ε").fill("0.5")
+    saved.get_by_role("button", name="visits", exact=True).click()
+    expect(page.get_by_label("Your question in SQL")).to_have_value("SELECT COUNT(*) AS n FROM visit")
+    expect(page.get_by_label("Price ε")).to_have_value("0.25")
+    expect(page.locator("#explained")).to_contain_text("±")
+    kept(page, "saved")
+    keys = page.evaluate("Object.keys(localStorage)")
+    assert keys == [f"dpsql questions of {ANALYST[0]}"]
+    saved.get_by_role("button", name="Remove visits").click()
+    expect(saved.locator("li")).to_have_count(1)
+    page.evaluate("key => localStorage.setItem(key, '{\"broken')", keys[0])
+    page.reload()
+    expect(saved.locator("li")).to_have_count(0)
 
 
 def test_by_keyboard_alone(page: Page) -> None:

@@ -146,7 +146,7 @@
     else if (event.key === "Escape") { event.preventDefault(); close(); }
     else if (event.key === "Tab") { event.preventDefault(); take(list.querySelector("[aria-selected=true]").dataset.word); }
   });
-  for (const button of document.querySelectorAll("button.word")) {
+  for (const button of document.querySelectorAll("button[data-word]")) {
     button.addEventListener("click", () => {
       text.setRangeText(button.dataset.word, text.selectionStart, text.selectionEnd, "end");
       text.focus();
@@ -154,6 +154,152 @@
     });
   }
   if (text.value.trim()) explain();
+
+  // Saved questions: texts and prices by name, in this browser alone, for each analyst. The server never has them.
+  const saved = document.getElementById("saved");
+  const place = "dpsql questions of " + saved.dataset.analyst;
+  const told = saved.querySelector("[role=status]");
+
+  function questions() {
+    try {
+      const found = JSON.parse(localStorage.getItem(place) || "[]");
+      return Array.isArray(found) ? found.filter((one) => one && typeof one.name === "string" && typeof one.sql === "string") : [];
+    } catch (problem) {
+      return [];
+    }
+  }
+
+  function keep(list, words) {
+    try {
+      localStorage.setItem(place, JSON.stringify(list));
+      told.textContent = words;
+    } catch (problem) {
+      told.textContent = "This browser keeps no more: remove a saved question, or allow it to keep data.";
+    }
+    showSaved();
+  }
+
+  function button(words, said, does) {
+    const found = document.createElement("button");
+    found.type = "button";
+    found.className = "word";
+    found.textContent = words;
+    if (said) found.setAttribute("aria-label", said);
+    found.addEventListener("click", does);
+    return found;
+  }
+
+  function showSaved() {
+    saved.querySelector("ul").replaceChildren(...questions().map((one) => {
+      const item = document.createElement("li");
+      const load = button(one.name, "", () => {
+        text.value = one.sql;
+        epsilon.value = one.epsilon || epsilon.value;
+        text.focus();
+        explainSoon();
+      });
+      load.title = one.sql;
+      item.append(load, button("×", "Remove " + one.name, () => {
+        keep(questions().filter((other) => other.name !== one.name), "Removed: " + one.name + ".");
+      }));
+      return item;
+    }));
+  }
+
+  saved.querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const field = document.getElementById("question");
+    const name = field.value.trim();
+    if (!text.value.trim()) { told.textContent = "Write a question first."; text.focus(); return; }
+    if (!name) { told.textContent = "Give it a name first."; field.focus(); return; }
+    const others = questions().filter((one) => one.name !== name);
+    const all = [...others, { name, sql: text.value, epsilon: epsilon.value }];
+    keep(all.sort((one, other) => one.name.localeCompare(other.name)), "Saved in this browser: " + name + ".");
+    field.value = "";
+  });
+  window.addEventListener("storage", showSaved);
+  saved.hidden = false;
+  showSaved();
+
+  // A chart as a file of its own: the wide drawing with the colours of the page written into it, and its caption below.
+  const WRITTEN = ["fill", "stroke", "stroke-width", "font-size", "font-family", "text-anchor"];
+  const SCALE = 2, CAPTION = 26;
+
+  function alone(figure) {
+    const drawn = figure.querySelector(".wide-place");
+    const { width, height } = drawn.viewBox.baseVal;
+    const found = drawn.cloneNode(true);
+    const originals = drawn.querySelectorAll("*");
+    found.querySelectorAll("*").forEach((part, at) => {
+      const style = getComputedStyle(originals[at]);
+      for (const name of WRITTEN) part.setAttribute(name, style.getPropertyValue(name));
+      part.removeAttribute("class");
+    });
+    const paper = document.createElementNS(found.namespaceURI, "rect");
+    const caption = document.createElementNS(found.namespaceURI, "text");
+    const colours = getComputedStyle(figure.querySelector("figcaption"));
+    const written = { x: 12, y: height + 14, fill: colours.color, "font-size": "13px", "font-family": colours.fontFamily };
+    for (const [name, value] of Object.entries(written)) caption.setAttribute(name, value);
+    caption.textContent = drawn.getAttribute("aria-label");
+    paper.setAttribute("width", width);
+    paper.setAttribute("height", height + CAPTION);
+    paper.setAttribute("fill", getComputedStyle(document.getElementById("ask")).backgroundColor);
+    found.prepend(paper);
+    found.append(caption);
+    found.removeAttribute("class");
+    found.setAttribute("viewBox", `0 0 ${width} ${height + CAPTION}`);
+    found.setAttribute("width", width);
+    found.setAttribute("height", height + CAPTION);
+    return found;
+  }
+
+  // The page's policy loads no picture but the package's own, so the few shapes of a chart are drawn one by one.
+  function painted(picture) {
+    const canvas = document.createElement("canvas");
+    const number = (part, name) => Number(part.getAttribute(name) || 0);
+    canvas.width = SCALE * number(picture, "width");
+    canvas.height = SCALE * number(picture, "height");
+    const brush = canvas.getContext("2d");
+    brush.scale(SCALE, SCALE);
+    for (const part of picture.querySelectorAll("rect, line, polygon, polyline, circle, text")) {
+      const at = (name) => number(part, name);
+      const [fill, stroke] = ["fill", "stroke"].map((name) => part.getAttribute(name) || "none");
+      if (part.localName === "text") {
+        const side = { middle: "center", end: "right" };
+        brush.font = part.getAttribute("font-size") + " " + part.getAttribute("font-family");
+        brush.textAlign = side[part.getAttribute("text-anchor")] || "left";
+        brush.fillStyle = fill;
+        brush.fillText(part.textContent, at("x"), at("y"));
+        continue;
+      }
+      const path = new Path2D();
+      if (part.localName === "rect") path.rect(at("x"), at("y"), at("width"), at("height"));
+      if (part.localName === "line") { path.moveTo(at("x1"), at("y1")); path.lineTo(at("x2"), at("y2")); }
+      if (part.localName === "circle") path.arc(at("cx"), at("cy"), at("r"), 0, 2 * Math.PI);
+      for (const corner of (part.getAttribute("points") || "").split(" ").filter(Boolean)) path.lineTo(...corner.split(",").map(Number));
+      if (part.localName === "polygon") path.closePath();
+      if (fill !== "none" && part.localName !== "line") { brush.fillStyle = fill; brush.fill(path); }
+      if (stroke !== "none") { brush.strokeStyle = stroke; brush.lineWidth = parseFloat(part.getAttribute("stroke-width")); brush.stroke(path); }
+    }
+    return canvas;
+  }
+
+  function download(blob, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+
+  answered.addEventListener("click", (event) => {
+    const kind = event.target.dataset.picture;
+    if (!kind) return;
+    const picture = alone(event.target.closest(".drawn").querySelector("figure"));
+    const name = picture.getAttribute("aria-label").split(" with ")[0].replace(/[^\p{L}\p{N}_-]+/gu, "_") + "." + kind;
+    if (kind === "svg") download(new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" }), name);
+    else painted(picture).toBlob((blob) => download(blob, name), "image/png");
+  });
 })();
 
 // The owner's page of trials: a slider beside each bound, from an eighth to eight times of what the policy says. Without

@@ -55,7 +55,10 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
             shifted = [row + (number - (len(drawn) - 1) / 2) * width for row in known]
             axes.bar(shifted, values, width, yerr=errors, capsize=3, label=label)
     if not temporal:
-        axes.set_xticks(places, names, rotation=45 if max(map(len, names)) > 6 else 0)
+        slanted = max(map(len, names)) > 6
+        axes.set_xticks(
+            places, names, rotation=45 if slanted else 0, ha="right" if slanted else "center", rotation_mode="anchor"
+        )
     if len(drawn) == 1:
         axes.set_ylabel(answer.columns[drawn[0]].name)
     else:
