@@ -8,6 +8,9 @@ where they are written out, and arithmetic above the release where they are comp
 
 ``LOGREGR(y, ARRAY[1, x])`` is MADlib's logistic regression, spelt alike; beside coefficients and standard errors it has
 ``odds_ratios``, and ``dpsql.predict`` is a chance.
+
+``(…).*`` are all fields as columns. Where a subquery calls a whole regression ``r``, ``(r).r2`` and ``(r).*`` are read
+there: the subquery shows the fields that are asked of it, each as a column of its own.
 """
 
 from __future__ import annotations
@@ -52,6 +55,8 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
     if not any(_is_call(node) or _is_prediction(node) for node in tree.find_all(exp.Anonymous, exp.Dot)):
         return tree
     copy: exp.Query = tree.copy()
+    _leave_out_schemas(copy)
+    _spread_records(copy)
     # Predictions first: they hold the calls of regressions.
     named = _named_regressions(copy)
     for node in [one for one in copy.find_all(exp.Dot) if _is_prediction(one)]:
@@ -85,6 +90,76 @@ def _is_prediction(node: exp.Expr) -> bool:
     )
 
 
+def _leave_out_schemas(tree: exp.Query) -> None:
+    """``madlib.linregr(…)`` is the same function."""
+    for node in list(tree.find_all(exp.Dot)):
+        if _is_call(node.expression) and isinstance(node.this, exp.Identifier) and folded(node.this) == "madlib":
+            node.replace(node.expression)
+
+
+def _spread_records(tree: exp.Query) -> None:
+    """Write ``(…).*`` as the fields of a regression, and let subqueries show those that are read of one outside."""
+    named = _named_regressions(tree)
+    added = False
+    for node in list(tree.find_all(exp.Dot)):
+        record = node.this.unnest()
+        if _is_call(_call_of(record)):
+            if isinstance(node.expression, exp.Star):
+                fields = _FIELDS[_call_of(record).name.lower()]
+                _spread(node, [exp.Dot(this=node.this.copy(), expression=exp.to_identifier(one)) for one in fields])
+        elif (known := _regression_named(record, named)) is not None and known.item is not None:
+            star = isinstance(node.expression, exp.Star)
+            asked = list(_FIELDS[known.word]) if star else [_known_field(node, known.word)]
+            columns = []
+            for field in asked:
+                column = record.copy()
+                if field != "coef":
+                    column.set("this", exp.to_identifier(f"{known.column}.{field}", quoted=True))
+                    _show(known.item, field, column.name)
+                    added = True
+                columns.append(column)
+            if star:
+                _spread(node, [exp.alias_(one, field) for one, field in zip(columns, asked, strict=True)])
+            else:
+                _put(node, columns[0], asked[0])
+    if added and any(item.is_star for select in tree.find_all(exp.Select) for item in select.expressions):
+        hint = "name the columns: SELECT t.region, (t.r).r2"
+        raise Refused("SELECT * beside a field of a regression would show columns that nobody asked for", hint=hint)
+
+
+def _show(item: exp.Expr, field: str, name: str) -> None:
+    """Add a column with a field of the regression of ``item`` to its SELECT, where it is missing."""
+    select = item.parent_select
+    if select is None:
+        raise AssertionError("an item stands in a SELECT")
+    if not any(one.alias == name for one in select.expressions):
+        call = exp.Paren(this=item.unalias().copy())
+        select.append(
+            "expressions", exp.alias_(exp.Dot(this=call, expression=exp.to_identifier(field)), name, quoted=True)
+        )
+
+
+def _spread(node: exp.Expr, fields: Sequence[exp.Expr]) -> None:
+    """Put several items in the place of ``(…).*``."""
+    own = node.parent if isinstance(node.parent, exp.Alias) else node
+    select = own.parent
+    if not isinstance(select, exp.Select) or own.arg_key != "expressions":
+        raise Refused("(…).* are columns of a SELECT, and stand nowhere else", hint="name a field, as in (r).r2")
+    items = [one for item in select.expressions for one in (fields if item is own else [item])]
+    select.set("expressions", items)
+
+
+def _known_field(dot: exp.Dot, word: str) -> str:
+    field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
+    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS[word]:
+        raise Refused(
+            f"a regression has no {field}",
+            hint=f"its fields are {', '.join(_FIELDS[word])}, as in ({word.upper()}(y, ARRAY[1, x])).std_err",
+            sqlstate="42703",
+        )
+    return field
+
+
 def _filtered(call: exp.Expr) -> exp.Expr:
     """The call with its FILTER."""
     return call.parent if isinstance(call.parent, exp.Filter) and call.parent.this is call else call
@@ -105,15 +180,7 @@ def _field_of(node: exp.Expr) -> tuple[exp.Expr, str]:
     around = _around_parentheses(node)
     if not isinstance(around.parent, exp.Dot) or around.parent.this is not around:
         return node, "coef"
-    dot, word = around.parent, _call_of(node).name.lower()
-    field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
-    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS[word]:
-        raise Refused(
-            f"a regression has no {field}",
-            hint=f"its fields are {', '.join(_FIELDS[word])}, as in ({word.upper()}(y, ARRAY[1, x])).std_err",
-            sqlstate="42703",
-        )
-    return dot, field
+    return around.parent, _known_field(around.parent, _call_of(node).name.lower())
 
 
 def _around_parentheses(node: exp.Expr) -> exp.Expr:
@@ -175,12 +242,14 @@ def _elements(node: exp.Expr) -> list[exp.Expr] | None:
 
 @dataclass(frozen=True, slots=True)
 class _NamedRegression:
-    """The coefficients of a regression, as a column of a subquery or of a WITH."""
+    """The coefficients of a regression, as a column of a subquery or of a WITH; ``item`` shows all of it, if not them
+    alone."""
 
     table: str
     column: str
     word: str
     size: int
+    item: exp.Expr | None
 
 
 def _named_regressions(tree: exp.Query) -> list[_NamedRegression]:
@@ -198,7 +267,9 @@ def _named_regressions(tree: exp.Query) -> list[_NamedRegression]:
             if _is_call(call):
                 name = item.alias or ("coef" if isinstance(item, exp.Dot) else call.name)
                 size = len(_arguments(call)[1])
-                found.append(_NamedRegression(one.alias.lower(), name.lower(), call.name.lower(), size))
+                renamed = one.alias_column_names or select.args.get("distinct")
+                whole = None if isinstance(item.unalias().unnest(), exp.Dot) or renamed else item
+                found.append(_NamedRegression(one.alias.lower(), name.lower(), call.name.lower(), size, whole))
     return found
 
 
