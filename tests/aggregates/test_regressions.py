@@ -192,7 +192,14 @@ def test_what_is_refused_says_what_would_work(exact: Session, sql: str, said: st
 
 
 @pytest.mark.parametrize("norm", list(Norm))
-@pytest.mark.parametrize("asked", ["i, ARRAY[1, x]", "d, ARRAY[x, k, i]", "x, ARRAY[1, x]", "k, ARRAY[1]", "x, ARRAY[1, i, k, d, i * 2, x + 1]"])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(f"(LINREGR({one})).r2" for one in ("i, ARRAY[1, x]", "d, ARRAY[x, k, i]", "x, ARRAY[1, x]", "k, ARRAY[1]")),
+        "(LINREGR(x, ARRAY[1, i, k, d, i * 2, x + 1])).r2",
+        *(f"(dpsql.pca(ARRAY[{one}])).share" for one in ("i, x", "d, x, k", "x, i, k, d, i * 2, x + 1")),
+    ],
+)
 def test_no_row_leaves_its_norm_whatever_it_holds(asked: str, norm: Norm, tmp_path: Path) -> None:
     random = Random(5)
     ends = {"i": (-20, 30), "k": (0, 4 * 10**9)}
@@ -211,7 +218,7 @@ def test_no_row_leaves_its_norm_whatever_it_holds(asked: str, norm: Norm, tmp_pa
     tables = "  person: {columns: {id: {}, i: {range: [-20, 30]}, d: {range: [0, 5000]}, x: {range: [-3.5, 96.1]}, k: {range: [0, 4000000000]}}}\n"
     policy = POLICY.format(database="duckdb:case.duckdb", delta=", delta: 1e-3", accounting="zcdp", epsilon=1)
     (tmp_path / "policy.yaml").write_text(policy + tables)
-    sql = f"SELECT id % 400 AS row, (LINREGR({asked})).r2 FROM person GROUP BY 1"
+    sql = f"SELECT id % 400 AS row, {asked} FROM person GROUP BY 1"
     (one,) = measure(sql, tmp_path / "policy.yaml", norm=norm)
     ((names, sensitivity),) = one.blocks
     reached = 0.0
