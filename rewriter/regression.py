@@ -36,6 +36,24 @@ class RegressionPart:
     logistic: bool = False
 
 
+class ComponentField(StrEnum):
+    """A field of a principal component: a loading for each number, the variance along it, and its share of all."""
+
+    LOADING = "loadings"
+    VARIANCE = "variance"
+    SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPart:
+    """One number of a principal component: number ``place`` of a ``field``, from 0 on; components count from 1 on, the
+    one along which numbers vary most."""
+
+    field: ComponentField
+    place: int
+    component: int
+
+
 @dataclass(frozen=True, slots=True)
 class Regression(Estimator):
     """A number of the regression of the last of ``ranges``' variables on the others, by least squares.
@@ -78,6 +96,42 @@ class Regression(Estimator):
         return (*widths, *(max(abs(low), abs(high)) ** 2 or Fraction(1) for low, high in self.ranges))
 
     def finer(self, refinement: Mapping[str, int]) -> Regression:
+        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalComponent(Estimator):
+    """A number of a principal component of the ``ranges``' variables, in their own units: the eigenvectors of their
+    sample covariances. ``cells`` are those of a :class:`Regression` of the same variables."""
+
+    part: ComponentPart
+    ranges: tuple[tuple[Fraction, Fraction], ...]
+    cells: Terms
+
+    def __post_init__(self) -> None:
+        size = len(self.ranges)
+        if len(self.cells) != 1 + 2 * size + size * (size - 1) // 2:
+            raise ValueError("every second moment is measured once")
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.cells)
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.part.field is not ComponentField.LOADING
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        if self.part.field is ComponentField.VARIANCE:
+            return 0.0, math.inf
+        return (0.0 if self.nonnegative else -1.0), 1.0
+
+    @property
+    def squared(self) -> tuple[Fraction, ...]:
+        return tuple((high - low) ** 2 for low, high in self.ranges)
+
+    def finer(self, refinement: Mapping[str, int]) -> PrincipalComponent:
         return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
 
 

@@ -15,7 +15,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.plan import Figure, RowsBetween
 from rewriter.refused import Refused
-from rewriter.regression import RegressionPart
+from rewriter.regression import ComponentPart, RegressionPart
 
 RESERVED = "dpsql_"
 """Names that begin so are ours: no statement may give one."""
@@ -169,15 +169,15 @@ class Aggregate:
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
     from the least value also where the order is ``descending``.
-    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
-    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
-    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
-    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. ``combines``: it is a sum of several aggregates
-    (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
-    the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them. Of a
-    ``regression``, ``row`` are the regressors, and ``argument`` is what they explain. ``over_blocks`` is what is
-    asked of blocks of people. ``debiasing``: it is a sum of aggregates over what people reported. ``fine``:
-    a figure of a block is computed of it, and sums of doubles keep more digits.
+    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN
+    x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``. ``row`` are the values of a row that is
+    counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the BOOL_OR or BOOL_AND that turns where this
+    count exceeds its margin. ``combines``: it is a sum of several aggregates (:mod:`rewriter.split.combinations`), and
+    ``notes`` say how their values are clipped. Of a mode, ``candidates`` are the values of a ``type`` that it is picked
+    from, and ``argument`` is the place of a row's value among them. Of a ``regression``, ``row`` are the regressors,
+    and ``argument`` is what they explain; of a component, the last number. ``over_blocks`` is what is asked of blocks
+    of people. ``debiasing``: it is a sum of aggregates over what people reported. ``fine``: a figure of a block is
+    computed of it, and sums of doubles keep more digits.
     """
 
     kind: AggregateKind
@@ -195,7 +195,7 @@ class Aggregate:
     decides: str = ""
     combines: bool = False
     notes: tuple[str, ...] = ()
-    regression: RegressionPart | None = None
+    regression: RegressionPart | ComponentPart | None = None
     over_blocks: OverBlocks | None = None
     debiasing: Debiasing | None = None
     fine: bool = False
@@ -215,7 +215,7 @@ class Aggregate:
     @property
     def is_logistic(self) -> bool:
         """Whether it is a number of a logistic regression."""
-        return self.regression is not None and self.regression.logistic
+        return isinstance(self.regression, RegressionPart) and self.regression.logistic
 
     @property
     def output_type(self) -> Type:

@@ -32,10 +32,11 @@ Fingerprint = tuple[int, int, int, int, int, bytes]
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
     """The files of one table, as the owner wrote them: absolute paths, ``*`` and ``**`` allowed. ``types`` are those of
-    columns whose files do not say any."""
+    columns whose files do not say any, and ``nulls`` the texts that stand for NULL in those."""
 
     patterns: tuple[str, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
+    nulls: tuple[str, ...] = ()
 
     def kind(self) -> str:
         """What all of them hold. Raises :class:`OperationalError`."""
@@ -131,9 +132,13 @@ class WatchedFiles:
         return glances({name: self.listed[name] for name in tables}) == known
 
     def state(self, tables: Iterable[str]) -> str:
-        """What tells the files of tables from all others that they may have been, but for the device that they are on,
-        which changes when a machine is started again."""
-        told = [(name, path, self.fingerprints[path][1:]) for name in sorted(tables) for path in self.paths[name]]
+        """What tells the files of tables, and how they are read, from all others that they may have been, but for the
+        device that they are on, which changes when a machine is started again."""
+        told: list[object] = []
+        for name in sorted(tables):
+            told += [(name, path, self.fingerprints[path][1:]) for path in self.paths[name]]
+            if (listed := self.listed[name]).types or listed.nulls:
+                told.append((name, sorted((column, str(one)) for column, one in listed.types.items()), listed.nulls))
         return hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest()
 
 

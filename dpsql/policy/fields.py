@@ -410,6 +410,18 @@ def names(value: object) -> tuple[str, ...]:
     return tuple(text(item) for item in (value if isinstance(value, list | tuple) else [value]))
 
 
+def null_texts(value: object) -> tuple[str, ...]:
+    """Texts of fields, one or several, the empty one too.
+
+    >>> null_texts(["NA", ""])
+    ('NA', '')
+    """
+    found = tuple(str(single(item)) for item in (value if isinstance(value, list | tuple) else [value]))
+    if not found or any("\0" in one for one in found):
+        raise wrong("no text: write [NA, '']")
+    return found
+
+
 _TYPES = {str(one): one for one in (BOOLEAN, INTEGER, BIGINT, DOUBLE, TEXT, DATE, TIMESTAMP)}
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 

@@ -70,6 +70,7 @@ Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
 Statements = Annotated[fields.StatementsFile, BeforeValidator(fields.statements)]
 Names = Annotated[tuple[str, ...], BeforeValidator(fields.names)]
+NullTexts = Annotated[tuple[str, ...], BeforeValidator(fields.null_texts)]
 ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
 Ways = Annotated[tuple[tuple[Hop, ...], ...], BeforeValidator(fields.ways)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
@@ -384,6 +385,9 @@ class TableSection(_Section):
     files: Files | None = None
     """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that were
     replaced are read anew, and paid for anew."""
+    nulls: NullTexts | None = None
+    """Texts that stand for NULL in the fields of CSV files, in all columns, quoted or not: `[NA, '']`. Without it,
+    fields that are empty and not quoted."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Rows | None = None
@@ -538,6 +542,8 @@ class Policy(_Section):
             typed = [column for column, spec in (table.columns or {}).items() if spec.type is not None]
             if typed and table.files is None:
                 raise wrong(f"the database says the type of {name}.{typed[0]}: take type: away")
+            if table.nulls is not None and table.files is None:
+                raise wrong(f"the database says what is NULL in {name}: take nulls: away")
         return value
 
     @property
@@ -547,6 +553,7 @@ class Policy(_Section):
             name: ListedFiles(
                 table.files,
                 {column: spec.type for column, spec in (table.columns or {}).items() if spec.type is not None},
+                table.nulls or (),
             )
             for name, table in self.tables.items()
             if table.files is not None

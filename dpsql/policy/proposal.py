@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated
+from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated, kind_of
 from dpsql.policy.first_database import address_of
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
@@ -261,6 +261,9 @@ class _Draft:
             yield f"  {name}:"
             if table.name in self.files:
                 yield f"    files: {_quoted(self.files[table.name], _PATH)}"
+            if self._holds_texts(table):
+                yield "    # A CSV file does not say what its columns hold: those without a type: are texts."
+                yield "    # nulls: [NA, '']  # texts that stand for NULL, if any"
             if way:
                 yield f"    unit: {_steps(way)}"
             if way or self._has_several_rows(table):
@@ -399,9 +402,15 @@ class _Draft:
             return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
         if column.type is not None and column.type.numeric:
             return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
+        if kind is Kind.TEXT and self._holds_texts(table):
+            return "DECIDE: {values: [?, ?]} of texts, {type: integer, range: [?, ?]}, or {type: date, range: [?, ?]}"
         if kind is Kind.TEXT:
             return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
         return ""
+
+    def _holds_texts(self, table: SchemaTable) -> bool:
+        """Whether the table's files say nothing of what its columns hold."""
+        return table.name in self.files and kind_of(self.files[table.name]) != "parquet"
 
     def _leads(self, table: str) -> bool:
         """Whether the rows of a table lead to the unit, declared or not."""

@@ -1,4 +1,5 @@
-"""LINREGR and LOGREGR: the regression of one number on several, by least squares, and of a chance on them."""
+"""LINREGR, LOGREGR and dpsql.pca: the regression of one number on several, by least squares, and of a chance on them;
+and the directions along which several numbers vary most."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.declared import DOUBLE, Kind, Type
 from rewriter.expressions import Value
 from rewriter.refused import Refused
-from rewriter.regression import RegressionField, RegressionPart
+from rewriter.regression import ComponentField, ComponentPart, RegressionField, RegressionPart
 from rewriter.release import Aggregate, MeasuredBy, Wording
-from rewriter.statement import REGRESSIONS, number_of, written
+from rewriter.statement import COMPONENTS, REGRESSIONS, number_of, written
 
 _HINT = "write {}(y, ARRAY[1, x]), where the constant 1 stands for the intercept"
+_PCA = "dpsql.pca"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,9 @@ class RegressionFunction(AggregateFunction):
         if word.lower() not in REGRESSIONS:
             raise Refused("this function is not answered over people", hint=_HINT.format("LINREGR"))
         named, place, y, *elements = call.node.expressions
+        if word.lower() == COMPONENTS:
+            component = ComponentPart(ComponentField(named.name), max(int(place.name) - 1, 0), int(y.name))
+            return self._component(call, component, elements)
         field = RegressionField(named.name)
         elements, at = _halves(elements) if field is RegressionField.PREDICTION else (elements, [])
         constants = [at for at, one in enumerate(elements) if _is_one(one)]
@@ -49,20 +54,33 @@ class RegressionFunction(AggregateFunction):
         )
         point = tuple(number_of(one) or Fraction(0) for one in at)
         part = RegressionPart(field, max(int(place.name) - 1, 0), next(iter(constants), None), point, logistic)
-        whole = f"{word}({written(y)}, ARRAY[{', '.join(map(written, elements))}])"
-        around = call.node.parent
-        if isinstance(around, exp.Filter):
-            whole = f"{whole} FILTER(WHERE {written(around.expression.this)})"
+        whole = _filtered(f"{word}({written(y)}, ARRAY[{', '.join(map(written, elements))}])", call)
         wording = Wording(_text(whole, part), tuple(map(written, (y, *regressors))))
         return Aggregate(self, values[0], call.test, False, wording, row=values[1:], regression=part)
 
+    def _component(self, call: Call, part: ComponentPart, elements: list[exp.Expr]) -> Aggregate:
+        """A number of a principal component: the last of the values takes the place of what regressions explain."""
+        *values, last = (self._number(call, one, _PCA) for one in elements)
+        place = f"[{part.place + 1}]" if part.field is ComponentField.LOADING else ""
+        whole = _filtered(f"{_PCA}(ARRAY[{', '.join(map(written, elements))}], {part.component})", call)
+        wording = Wording(f"({whole}).{part.field}{place}", tuple(map(written, (elements[-1], *elements[:-1]))))
+        return Aggregate(self, last, call.test, False, wording, row=tuple(values), regression=part)
+
     def _number(self, call: Call, node: exp.Expr, word: str) -> Value:
         if isinstance(node, exp.Literal):
+            if word == _PCA:
+                raise Refused(f"{written(node)} does not vary", hint="leave constants out of the array")
             raise Refused(f"{written(node)} is no regressor", hint=_HINT.format(word))
         return call.number(node, word)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return DOUBLE
+
+
+def _filtered(whole: str, call: Call) -> str:
+    """The call as it was asked for, with its FILTER."""
+    around = call.node.parent
+    return f"{whole} FILTER(WHERE {written(around.expression.this)})" if isinstance(around, exp.Filter) else whole
 
 
 def _chance(call: Call, node: exp.Expr) -> Value:

@@ -40,7 +40,7 @@ from rewriter.measure.second_moments import CentredVariable, measured_moments, u
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Terms
 from rewriter.refused import Refused
-from rewriter.regression import POINT_BITS, LogisticRegression, RegressionField
+from rewriter.regression import POINT_BITS, LogisticRegression, RegressionField, RegressionPart
 from rewriter.release import Aggregate
 from rewriter.strategies import weight
 
@@ -78,7 +78,7 @@ def logistic_regressions(asked: Mapping[int, Aggregate], builder: Builder, norm:
             _check_chance(aggregate, test, builder)
             names = (*aggregate.wording.arguments[1:], aggregate.wording.arguments[0])
             known[key] = _measured(values, names, test, builder, norm)
-        if (part := aggregate.regression) is None:
+        if not isinstance(part := aggregate.regression, RegressionPart):
             raise AssertionError("a regression says what is asked of it")
         one = known[key]
         ranges = tuple((variable.low, variable.high) for variable in one.variables)

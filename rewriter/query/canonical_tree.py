@@ -24,12 +24,12 @@ from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
 from rewriter.query.unread_columns import drop_unread
-from rewriter.statement import plain_blocks, plain_names
+from rewriter.statement import bare_regressions, plain_blocks, plain_names
 
 
 def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """``tree`` in one spelling. It is the caller's own copy; a statement that cannot be bound is returned as it is."""
-    tree = plain_names(plain_blocks(tree), catalog.schemas)
+    tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
     if not bind(tree, catalog):
         return tree
     selects = list(tree.find_all(exp.Select))

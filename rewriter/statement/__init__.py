@@ -42,12 +42,13 @@ from rewriter.statement.spell_conditions import plain_conditions, values_of_row
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_ranges import plain_ranges
-from rewriter.statement.spell_regressions import REGRESSIONS, number_of, plain_regressions
+from rewriter.statement.spell_regressions import COMPONENTS, REGRESSIONS, bare_regressions, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
+    "COMPONENTS",
     "MAX_BYTES",
     "REGRESSIONS",
     "WATCHED_FORM",
@@ -63,6 +64,7 @@ __all__ = [
     "WatchedComparison",
     "alias_columns",
     "at_instant",
+    "bare_regressions",
     "branches",
     "children_of",
     "coarser_groups",

@@ -8,6 +8,12 @@ where they are written out, and arithmetic above the release where they are comp
 
 ``LOGREGR(y, ARRAY[1, x])`` is MADlib's logistic regression, spelt alike; beside coefficients and standard errors it has
 ``odds_ratios``, and ``dpsql.predict`` is a chance.
+
+``dpsql.pca(ARRAY[a, b, c], 2)`` is the second principal component of numbers, the first where none is said: its
+``loadings``, as the bare call is, its ``variance`` and its ``share`` of all variance.
+
+``(…).*`` are all fields as columns. Where a subquery calls a whole regression ``r``, ``(r).r2`` and ``(r).*`` are read
+there: the subquery shows the fields that are asked of it, each as a column of its own.
 """
 
 from __future__ import annotations
@@ -21,17 +27,25 @@ from sqlglot import exp
 from rewriter.refused import Refused
 from rewriter.statement.identifiers import folded
 
-REGRESSIONS = ("linregr", "logregr")
+COMPONENTS = "pca"
+REGRESSIONS = ("linregr", "logregr", COMPONENTS)
 """The names of the aggregates; their arguments are a field, a place from 1 on (0 of a field that is one number), y, the
-elements of the array, and the numbers that a prediction is made at."""
+elements of the array, and the numbers that a prediction is made at. Of components, y is the number of one."""
 
 MOST_REGRESSORS = 20
 _LARGEST = 10**30
 """Of a number that a prediction is made at."""
-_LISTS = ("coef", "std_err", "odds_ratios")
+_LISTS = ("coef", "std_err", "odds_ratios", "loadings")
 _FIELDS = {
     "linregr": ("coef", "std_err", "r2", "condition_no"),
     "logregr": ("coef", "std_err", "odds_ratios", "condition_no"),
+    COMPONENTS: ("loadings", "variance", "share"),
+}
+"""The fields by name; the first is what the bare call is."""
+_EXAMPLES = {
+    "linregr": "LINREGR(y, ARRAY[1, x])",
+    "logregr": "LOGREGR(y, ARRAY[1, x])",
+    COMPONENTS: "dpsql.pca(ARRAY[a, b, c])",
 }
 _PREDICT = (
     "write dpsql.predict(LINREGR(y, ARRAY[1, x]), ARRAY[1, 50]), or dpsql.predict(b, ARRAY[1, 50]) where a subquery in"
@@ -52,6 +66,7 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
     if not any(_is_call(node) or _is_prediction(node) for node in tree.find_all(exp.Anonymous, exp.Dot)):
         return tree
     copy: exp.Query = tree.copy()
+    _spread_records(copy)
     # Predictions first: they hold the calls of regressions.
     named = _named_regressions(copy)
     for node in [one for one in copy.find_all(exp.Dot) if _is_prediction(one)]:
@@ -63,11 +78,27 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
         if (subscript := _subscript(whole)) is not None:
             whole, place = subscript
             if field not in _LISTS:
-                word = call.name.upper()
-                raise Refused(f"{field} is one number, and no array", hint=f"write ({word}(y, ARRAY[1, x])).{field}")
+                hint = f"write ({_EXAMPLES[call.name.lower()]}).{field}"
+                raise Refused(f"{field} is one number, and no array", hint=hint)
             plain = numbers[place - 1] if 0 < place <= len(numbers) else exp.Null()
         _put(whole, plain, name if isinstance(whole, exp.Dot | exp.Bracket) else call.name.lower())
     return copy
+
+
+def bare_regressions(tree: exp.Query) -> exp.Query:
+    """``tree``, changed: ``madlib.linregr(…)`` is ``linregr(…)``, and ``dpsql.pca(…)`` is ``pca(…)``. With a FILTER,
+    the parser reads them as columns of a table."""
+    for call in [one for one in tree.find_all(exp.Anonymous) if _is_call(one)]:
+        whole = _filtered(call)
+        around, schema = whole.parent, None
+        if isinstance(around, exp.Dot) and around.expression is whole:
+            schema = around.this
+        elif isinstance(around, exp.Column):
+            schema = around.args.get("table")
+        own = "dpsql" if call.name.lower() == COMPONENTS else "madlib"
+        if around is not None and isinstance(schema, exp.Identifier) and folded(schema) == own:
+            around.replace(whole)
+    return tree
 
 
 def _is_call(node: exp.Expr) -> bool:
@@ -85,6 +116,69 @@ def _is_prediction(node: exp.Expr) -> bool:
     )
 
 
+def _spread_records(tree: exp.Query) -> None:
+    """Write ``(…).*`` as the fields of a regression, and let subqueries show those that are read of one outside."""
+    named = _named_regressions(tree)
+    added = False
+    for node in list(tree.find_all(exp.Dot)):
+        record = node.this.unnest()
+        if _is_call(_call_of(record)):
+            if isinstance(node.expression, exp.Star):
+                fields = _FIELDS[_call_of(record).name.lower()]
+                _spread(node, [exp.Dot(this=node.this.copy(), expression=exp.to_identifier(one)) for one in fields])
+        elif (known := _regression_named(record, named)) is not None and known.item is not None:
+            star = isinstance(node.expression, exp.Star)
+            asked = list(_FIELDS[known.word]) if star else [_known_field(node, known.word)]
+            columns = []
+            for field in asked:
+                column = record.copy()
+                if field != _FIELDS[known.word][0]:
+                    column.set("this", exp.to_identifier(f"{known.column}.{field}", quoted=True))
+                    _show(known.item, field, column.name)
+                    added = True
+                columns.append(column)
+            if star:
+                _spread(node, [exp.alias_(one, field) for one, field in zip(columns, asked, strict=True)])
+            else:
+                _put(node, columns[0], asked[0])
+    if added and any(item.is_star for select in tree.find_all(exp.Select) for item in select.expressions):
+        hint = "name the columns: SELECT t.region, (t.r).r2"
+        raise Refused("SELECT * beside a field of a regression would show columns that nobody asked for", hint=hint)
+
+
+def _show(item: exp.Expr, field: str, name: str) -> None:
+    """Add a column with a field of the regression of ``item`` to its SELECT, where it is missing."""
+    select = item.parent_select
+    if select is None:
+        raise AssertionError("an item stands in a SELECT")
+    if not any(one.alias == name for one in select.expressions):
+        call = exp.Paren(this=item.unalias().copy())
+        select.append(
+            "expressions", exp.alias_(exp.Dot(this=call, expression=exp.to_identifier(field)), name, quoted=True)
+        )
+
+
+def _spread(node: exp.Expr, fields: Sequence[exp.Expr]) -> None:
+    """Put several items in the place of ``(…).*``."""
+    own = node.parent if isinstance(node.parent, exp.Alias) else node
+    select = own.parent
+    if not isinstance(select, exp.Select) or own.arg_key != "expressions":
+        raise Refused("(…).* are columns of a SELECT, and stand nowhere else", hint="name a field, as in (r).r2")
+    items = [one for item in select.expressions for one in (fields if item is own else [item])]
+    select.set("expressions", items)
+
+
+def _known_field(dot: exp.Dot, word: str) -> str:
+    field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
+    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS[word]:
+        raise Refused(
+            f"a {'component' if word == COMPONENTS else 'regression'} has no {field}",
+            hint=f"its fields are {', '.join(_FIELDS[word])}, as in ({_EXAMPLES[word]}).{_FIELDS[word][1]}",
+            sqlstate="42703",
+        )
+    return field
+
+
 def _filtered(call: exp.Expr) -> exp.Expr:
     """The call with its FILTER."""
     return call.parent if isinstance(call.parent, exp.Filter) and call.parent.this is call else call
@@ -97,23 +191,18 @@ def _call_of(node: exp.Expr) -> exp.Expr:
 
 
 def _hint(call: exp.Expr) -> str:
-    return f"write {call.name.upper()}(y, ARRAY[1, x]), where the constant 1 stands for the intercept"
+    word = call.name.lower()
+    if word == COMPONENTS:
+        return f"write {_EXAMPLES[word]}, or dpsql.pca(ARRAY[a, b, c], 2) for the second component"
+    return f"write {_EXAMPLES[word]}, where the constant 1 stands for the intercept"
 
 
 def _field_of(node: exp.Expr) -> tuple[exp.Expr, str]:
     """``(node).field`` around it, and the field; the coefficients, where none is named."""
     around = _around_parentheses(node)
     if not isinstance(around.parent, exp.Dot) or around.parent.this is not around:
-        return node, "coef"
-    dot, word = around.parent, _call_of(node).name.lower()
-    field = folded(dot.expression) if isinstance(dot.expression, exp.Identifier) else dot.expression.name.lower()
-    if not isinstance(dot.expression, exp.Identifier) or field not in _FIELDS[word]:
-        raise Refused(
-            f"a regression has no {field}",
-            hint=f"its fields are {', '.join(_FIELDS[word])}, as in ({word.upper()}(y, ARRAY[1, x])).std_err",
-            sqlstate="42703",
-        )
-    return dot, field
+        return node, _FIELDS[_call_of(node).name.lower()][0]
+    return around.parent, _known_field(around.parent, _call_of(node).name.lower())
 
 
 def _around_parentheses(node: exp.Expr) -> exp.Expr:
@@ -131,14 +220,18 @@ def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
     index = around.expressions[0] if len(around.expressions) == 1 else None
     if not isinstance(index, exp.Literal) or not index.is_int:
         raise Refused(
-            "the place of a coefficient is a number from 1 on", hint=f"write ({_word(node)}(y, ARRAY[1, x])).coef[2]"
+            "the place of a number is written out, from 1 on", hint=f"write ({_EXAMPLES[_word(node)]}){_second(node)}"
         )
     return around, int(index.name) + 1
 
 
 def _word(node: exp.Expr) -> str:
     """The name of the regression in a node."""
-    return next((one.name.upper() for one in node.find_all(exp.Anonymous) if _is_call(one)), "LINREGR")
+    return next((one.name.lower() for one in node.find_all(exp.Anonymous) if _is_call(one)), "linregr")
+
+
+def _second(node: exp.Expr) -> str:
+    return f".{_FIELDS[_word(node)][0]}[2]"
 
 
 def _numbers(filtered: exp.Expr, field: str) -> list[exp.Expr]:
@@ -156,8 +249,10 @@ def _numbers(filtered: exp.Expr, field: str) -> list[exp.Expr]:
 
 
 def _arguments(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
-    """y, and the elements of the array."""
+    """y, and the elements of the array; of components, the number of one in the place of y."""
     arguments = call.expressions
+    if call.name.lower() == COMPONENTS:
+        return _component(call)
     if len(arguments) != 2 or (elements := _elements(arguments[1])) is None:
         raise Refused(f"{call.name.upper()} takes a number and an array of numbers", hint=_hint(call), sqlstate="42883")
     if not 0 < len(elements) <= MOST_REGRESSORS + 1:
@@ -165,6 +260,20 @@ def _arguments(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
     if call.find(exp.AggFunc) is not None or sum(map(_is_call, call.find_all(exp.Anonymous))) > 1:
         raise Refused("aggregates are not nested", hint=_hint(call), sqlstate="42803")
     return arguments[0], elements
+
+
+def _component(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
+    elements = _elements(call.expressions[0]) if len(call.expressions) in (1, 2) else None
+    if elements is None:
+        raise Refused("dpsql.pca takes an array of numbers, and which component", hint=_hint(call), sqlstate="42883")
+    if not 1 < len(elements) <= MOST_REGRESSORS:
+        raise Refused(f"dpsql.pca takes an array of 2 to {MOST_REGRESSORS} numbers", hint=_hint(call))
+    if call.find(exp.AggFunc) is not None or sum(map(_is_call, call.find_all(exp.Anonymous))) > 1:
+        raise Refused("aggregates are not nested", hint=_hint(call), sqlstate="42803")
+    which = call.expressions[1] if len(call.expressions) > 1 else exp.Literal.number(1)
+    if not isinstance(which, exp.Literal) or not which.is_int or not 0 < int(which.name) <= len(elements):
+        raise Refused(f"these numbers have components 1 to {len(elements)}", hint=_hint(call), sqlstate="22023")
+    return which, elements
 
 
 def _elements(node: exp.Expr) -> list[exp.Expr] | None:
@@ -175,12 +284,14 @@ def _elements(node: exp.Expr) -> list[exp.Expr] | None:
 
 @dataclass(frozen=True, slots=True)
 class _NamedRegression:
-    """The coefficients of a regression, as a column of a subquery or of a WITH."""
+    """The coefficients of a regression, as a column of a subquery or of a WITH; ``item`` shows all of it, if not them
+    alone."""
 
     table: str
     column: str
     word: str
     size: int
+    item: exp.Expr | None
 
 
 def _named_regressions(tree: exp.Query) -> list[_NamedRegression]:
@@ -195,10 +306,12 @@ def _named_regressions(tree: exp.Query) -> list[_NamedRegression]:
             ):
                 inner = inner.this
             call = _call_of(inner)
-            if _is_call(call):
+            if isinstance(select, exp.Select) and _is_call(call):
                 name = item.alias or ("coef" if isinstance(item, exp.Dot) else call.name)
                 size = len(_arguments(call)[1])
-                found.append(_NamedRegression(one.alias.lower(), name.lower(), call.name.lower(), size))
+                renamed = one.alias_column_names or select.args.get("distinct")
+                whole = None if isinstance(item.unalias().unnest(), exp.Dot) or renamed else item
+                found.append(_NamedRegression(one.alias.lower(), name.lower(), call.name.lower(), size, whole))
     return found
 
 
@@ -228,12 +341,12 @@ def _prediction(node: exp.Expr, named: list[_NamedRegression]) -> exp.Expr:
     while isinstance(inner, exp.Paren) or (isinstance(inner, exp.Dot) and inner.expression.name.lower() == "coef"):
         inner = inner.this
     call = _call_of(inner)
-    if (known := _regression_named(inner, named)) is not None:
+    if (known := _regression_named(inner, named)) is not None and known.word != COMPONENTS:
         _check_size(known.size, values)
         places = range(known.size)  # of what it knows no type of, the parser counts from 0
         terms = [exp.Bracket(this=inner.copy(), expressions=[exp.Literal.number(place)]) for place in places]
         return _predicted(terms, values, known.word)
-    if not _is_call(call):
+    if not _is_call(call) or call.name.lower() == COMPONENTS:
         raise Refused("dpsql.predict takes the coefficients of a regression", hint=_PREDICT)
     numbers = _numbers(inner, "coef")
     _check_size(len(numbers), values)

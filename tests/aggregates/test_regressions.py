@@ -118,6 +118,31 @@ def test_numbers_of_one_regression_in_two_subqueries_are_two(exact: Session) -> 
     assert [float(age), float(years)] == pytest.approx(fitted(*people())[1:], rel=1e-3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT (r).* FROM (SELECT {FULL} AS r FROM person) t",
+        f"SELECT ({FULL}).* FROM person",
+        f"WITH m AS (SELECT 1 AS one, madlib.{FULL} AS r FROM person) SELECT (m.r).* FROM m ORDER BY (m.r).r2",
+        f"SELECT (r).coef, (t.r).std_err, (r).r2, (r).condition_no FROM (SELECT {FULL} FROM person) t(r)",
+        f"SELECT t.coef, t.std_err, t.r2, t.condition_no FROM (SELECT (linregr).* FROM (SELECT {FULL} FROM person) s) t",
+    ],
+)
+def test_fields_of_a_record_are_columns(exact: Session, sql: str) -> None:
+    plain = exact.execute(f"SELECT ({FULL}).coef, ({FULL}).std_err, ({FULL}).r2, ({FULL}).condition_no FROM person")
+    found = exact.execute(sql)
+    assert [column.name for column in found.columns] == ["coef", "std_err", "r2", "condition_no"]
+    assert found.rows == plain.rows
+    assert [column.type for column in found.columns] == [column.type for column in plain.columns]
+
+
+def test_a_record_shows_no_column_that_nobody_asked_for(exact: Session) -> None:
+    sql = f"SELECT *, (r).r2 AS share, (r).std_err[2] AS off FROM (SELECT sex, {FULL} AS r FROM person GROUP BY sex) t"
+    found = exact.execute(sql)
+    assert [column.name for column in found.columns] == ["sex", "r", "share", "off"]
+    assert all(0 < float(share) < 1 and float(off) > 0 for _, _, share, off in found.rows)  # type: ignore[arg-type]
+
+
 def test_who_has_too_many_rows_counts_with_less_and_bends_nothing(exact: Session) -> None:
     """Ten rows each, three of which count."""
     i, j = np.meshgrid(np.arange(1, PEOPLE + 1), np.arange(10))
@@ -141,6 +166,8 @@ def test_what_no_regression_is_there_for_is_null(exact: Session) -> None:
         ("SELECT LINREGR(wage, ARRAY[1, sex]) FROM person", "number"),
         ("SELECT (LINREGR(wage, ARRAY[1, age])).wat FROM person", "no wat"),
         ("SELECT (LINREGR(wage, ARRAY[1, age])).r2[1] FROM person", "one number"),
+        ("SELECT (r).wat FROM (SELECT LINREGR(wage, ARRAY[1, age]) AS r FROM person) t", "no wat"),
+        ("SELECT 1 + (r).* FROM (SELECT LINREGR(wage, ARRAY[1, age]) AS r FROM person) t", "stand nowhere else"),
         ("SELECT LINREGR(n, ARRAY[1, m]) FROM (SELECT COUNT(*) AS n, AVG(age) AS m FROM person) t", "over people alone"),
         ("SELECT LINREGR(AVG(wage), ARRAY[1, age]) FROM person", "nested"),
         ("SELECT LINREGR(wage, ARRAY[]) FROM person", "1 to 20"),
@@ -165,7 +192,14 @@ def test_what_is_refused_says_what_would_work(exact: Session, sql: str, said: st
 
 
 @pytest.mark.parametrize("norm", list(Norm))
-@pytest.mark.parametrize("asked", ["i, ARRAY[1, x]", "d, ARRAY[x, k, i]", "x, ARRAY[1, x]", "k, ARRAY[1]", "x, ARRAY[1, i, k, d, i * 2, x + 1]"])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(f"(LINREGR({one})).r2" for one in ("i, ARRAY[1, x]", "d, ARRAY[x, k, i]", "x, ARRAY[1, x]", "k, ARRAY[1]")),
+        "(LINREGR(x, ARRAY[1, i, k, d, i * 2, x + 1])).r2",
+        *(f"(dpsql.pca(ARRAY[{one}])).share" for one in ("i, x", "d, x, k", "x, i, k, d, i * 2, x + 1")),
+    ],
+)
 def test_no_row_leaves_its_norm_whatever_it_holds(asked: str, norm: Norm, tmp_path: Path) -> None:
     random = Random(5)
     ends = {"i": (-20, 30), "k": (0, 4 * 10**9)}
@@ -184,7 +218,7 @@ def test_no_row_leaves_its_norm_whatever_it_holds(asked: str, norm: Norm, tmp_pa
     tables = "  person: {columns: {id: {}, i: {range: [-20, 30]}, d: {range: [0, 5000]}, x: {range: [-3.5, 96.1]}, k: {range: [0, 4000000000]}}}\n"
     policy = POLICY.format(database="duckdb:case.duckdb", delta=", delta: 1e-3", accounting="zcdp", epsilon=1)
     (tmp_path / "policy.yaml").write_text(policy + tables)
-    sql = f"SELECT id % 400 AS row, (LINREGR({asked})).r2 FROM person GROUP BY 1"
+    sql = f"SELECT id % 400 AS row, {asked} FROM person GROUP BY 1"
     (one,) = measure(sql, tmp_path / "policy.yaml", norm=norm)
     ((names, sensitivity),) = one.blocks
     reached = 0.0

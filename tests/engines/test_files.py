@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.listed_files import ListedFiles
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.commands import main
+from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import open_policy
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
+from dpsql.proxy import Proxy
 from dpsql.testing import measure
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Plan, Statistic
@@ -90,6 +93,44 @@ def test_a_key_that_is_none_keeps_the_policy_closed(tmp_path: Path) -> None:
         )
     with pytest.raises(OperationalError, match=r"rows share values of patient\.id"):
         open_policy(path)
+
+
+NULLS = "{type: integer, range: [0, 200]}}\n    nulls: [NA, '', '7'] #"
+
+
+def _odd(folder: Path, cost: str) -> Path:
+    """The clinic with costs that stand for NULL, and with one that only seems to."""
+    path = write(folder, "csv", id="{type: bigint}", cost=cost)
+    with (folder / "visit" / "2024.csv").open("a") as file:
+        file.write('1,NA\n2,"NA"\n3,""\n4,\n5,"7"\n6,07\n7,na\n')
+    return path
+
+
+def test_texts_that_the_owner_says_stand_for_null(tmp_path: Path) -> None:
+    """Quoted or not, in all columns: 7 is one of them, the patient too, and neither 07 nor 7.00."""
+    path = _odd(tmp_path, NULLS)
+    asked = "SELECT COUNT({}) FROM visit".format
+    assert (total(path, asked("*")), total(path, asked("cost"))) == (127 - 4, 120 - 3 + 1)
+    assert total(path) == sum(range(120)) - (7 + 47 + 87) + 7
+    texts = _odd(tmp_path, "{values: ['NA', na, '7', null]}}\n    nulls: NA #")
+    assert total(texts, "SELECT COUNT(*) FROM visit WHERE cost = 'NA'") == 0
+    assert total(texts, "SELECT COUNT(*) FROM visit WHERE cost = 'na'") == 1
+
+
+def test_an_answer_is_not_given_again_where_fields_are_read_otherwise(tmp_path: Path) -> None:
+    prices = []
+    for cost in ("{type: integer}", "{type: integer}", "{type: boolean}", "{type: boolean}}\n    nulls: NA #"):
+        path = _said(tmp_path, cost) if prices else _odd(tmp_path, cost)
+        with closing(Proxy(open_policy(path), ExactSampler())) as proxy:
+            prices.append(bool(proxy.session().execute("SELECT COUNT(cost) FROM visit").price))
+    assert prices == [True, False, True, True]
+
+
+def _said(folder: Path, cost: str) -> Path:
+    path = folder / "clinic.yaml"
+    given = {"id": "{type: bigint}", "cost": cost, "patient": "patient.csv", "visit": "visit/*.csv"}
+    path.write_text(POLICY.format(**given))
+    return path
 
 
 @pytest.mark.parametrize("end", ["csv", "tsv", "csv.gz"])

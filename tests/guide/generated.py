@@ -39,6 +39,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.files: "`PATH.parquet`, `PATH.csv` or `PATH.tsv`, or a list of such; `*` stands for a part of a name",
     fields.statements: "`PATH.sql`",
     fields.names: "a name, or a list of names",
+    fields.null_texts: "a text, or a list of texts such as `[NA, '']`",
     fields.column_type: "`boolean`, `integer`, `bigint`, `double precision`, `text`, `date`, `timestamp`, `decimal(12, 2)`",
     fields.epsilon: "number above 0 (ε)",
     fields.delta: "probability, below 1 (δ)",

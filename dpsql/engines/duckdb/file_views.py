@@ -2,7 +2,8 @@
 
 Guarantee: no row decides what a table looks like. The columns of a Parquet file are those that it declares; those of a
 CSV file are named by its first line, and are texts unless the owner says their types: a value that is none of its type
-is NULL. What separates the fields is fixed, and not guessed from the rows.
+is NULL, and so is a text that the owner says to stand for it. What separates the fields is fixed, and not guessed
+from the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlglot import exp
 from dpsql.engines.listed_files import ListedFiles
 from dpsql.engines.names import match, suggestion
 from dpsql.errors import OperationalError
-from rewriter.declared import TEXT
+from rewriter.declared import TEXT, Type
 from rewriter.dialects import DUCKDB, call, named_table, text
 
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -69,16 +70,27 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str, listed: ListedFiles,
                 sqlstate="42804",
                 hint=f"take type: away from {', '.join(listed.types)}",
             )
+        if listed.nulls:
+            raise OperationalError(
+                f"the files of {name} say themselves what is NULL",
+                sqlstate="42804",
+                hint="take nulls: away: it is for CSV files",
+            )
         return exp.select("*").from_(exp.Table(this=call("read_parquet", _list(files))), copy=False)
     names = list(columns[0])
     types = {_known(name, column, names): type_ for column, type_ in listed.types.items()}
-    items = [
-        exp.alias_(DUCKDB.try_cast(exp.column(one, quoted=True), types[one], TEXT), one, quoted=True)
-        if one in types and types[one] != TEXT
-        else exp.column(one, quoted=True)
-        for one in names
-    ]
+    items = [_field(one, types.get(one, TEXT), listed.nulls) for one in names]
     return exp.select(*items).from_(exp.Table(this=_csv(kind, files, names)), copy=False)
+
+
+def _field(name: str, type_: Type, nulls: Sequence[str]) -> exp.Expr:
+    """The value of a field, which is NULL where its text is one of ``nulls``."""
+    value: exp.Expr = exp.column(name, quoted=True)
+    for one in nulls:
+        value = exp.Nullif(this=value, expression=text(one))
+    if type_ != TEXT:
+        value = DUCKDB.try_cast(value, type_, TEXT)
+    return exp.alias_(value, name, quoted=True)
 
 
 def _known(table: str, column: str, names: Sequence[str]) -> str:

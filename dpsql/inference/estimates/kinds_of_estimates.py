@@ -11,11 +11,12 @@ from dpsql.inference.estimates.logistic_figures import LogisticEstimate
 from dpsql.inference.estimates.mean_share import MeanEstimate
 from dpsql.inference.estimates.moment_figures import MomentEstimate
 from dpsql.inference.estimates.picked_quantiles import PickEstimate
+from dpsql.inference.estimates.principal_components import ComponentEstimate
 from dpsql.inference.estimates.regression_figures import RegressionEstimate
 from dpsql.inference.estimates.weighted_sums import SumEstimate
 from rewriter.debiased import Debiased
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Ratio
-from rewriter.regression import LogisticRegression, Regression
+from rewriter.regression import LogisticRegression, PrincipalComponent, Regression
 
 _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Linear: SumEstimate,
@@ -23,6 +24,7 @@ _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
     Moment: MomentEstimate,
     Chosen: PickEstimate,
     Regression: RegressionEstimate,
+    PrincipalComponent: ComponentEstimate,
     Debiased: DebiasedEstimate,
     LogisticRegression: LogisticEstimate,
 }

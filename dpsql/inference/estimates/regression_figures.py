@@ -19,7 +19,7 @@ than 95 times in 100. A hundredth of what is shown is about the sampling of peop
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -32,7 +32,7 @@ from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, ReleasedColumn
 from rewriter.plan import Output, Plan
-from rewriter.regression import Regression, RegressionField
+from rewriter.regression import PrincipalComponent, Regression, RegressionField
 
 _USUAL_SPREAD = 0.25
 """What is assumed of a variable before anything of it is released: a standard deviation of a quarter of half the range.
@@ -361,6 +361,40 @@ _NUMBERS = {
 }
 
 
+def second_moments(
+    estimator: Regression | PrincipalComponent, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None
+) -> SecondMoments:
+    """The second moments that integers of cells, in steps, stand for."""
+    weights = np.array([float(weight) for _, weight in estimator.cells])[:, None]
+    noises = [noise[name] for name, _ in estimator.cells]
+    sums = np.array(steps) * weights
+    spreads = np.array([variance(one) for one in noises])[:, None] * weights**2 * np.ones_like(sums)
+    if shrunk is not None:
+        spreads = spreads * shrunk**2
+    return SecondMoments.of(len(estimator.ranges), sums, spreads, min(one.excess for one in noises))
+
+
+def number_column(
+    estimator: Regression | PrincipalComponent,
+    output: Output,
+    groups: Groups,
+    numbers: Callable[[SecondMoments], RegressionNumbers],
+) -> ReleasedColumn:
+    """A number of every group, and how far it may be off within what is possible."""
+    noisy, size = groups.noisy, len(groups.noisy.keys)
+    steps = groups.sides.get(output.name) or [noisy.statistics[name] for name, _ in estimator.cells]
+    sums = [np.asarray(one, dtype=np.float64)[:size] for one in steps]
+    shrunk = None if groups.shrunk is None else np.asarray(groups.shrunk, dtype=np.float64)[:size]
+    found = numbers(second_moments(estimator, sums, noisy.noise, shrunk))
+    least, most = estimator.possible
+    values = tuple(None if math.isnan(one) else one for one in found.values.tolist())
+    reaches = tuple(
+        (0.0, 0.0) if value is None else (min(width, value - least), min(width, most - value))
+        for value, width in zip(values, found.widths.tolist(), strict=True)
+    )
+    return ReleasedColumn(output.name, output.type, values, tuple(map(max, reaches)), reaches)
+
+
 @dataclass(frozen=True, slots=True)
 class RegressionEstimate(Estimate[Regression]):
     """A number of a regression. What is expected of it is that of a group whose variables have a :func:`usual_spread`
@@ -369,18 +403,7 @@ class RegressionEstimate(Estimate[Regression]):
     foretold = FORETOLD
 
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
-        noisy, size = groups.noisy, len(groups.noisy.keys)
-        steps = groups.sides.get(output.name) or [noisy.statistics[name] for name, _ in self.estimator.cells]
-        sums = [np.asarray(one, dtype=np.float64)[:size] for one in steps]
-        shrunk = None if groups.shrunk is None else np.asarray(groups.shrunk, dtype=np.float64)[:size]
-        found = regression_numbers(self.estimator, self.moments(sums, noisy.noise, shrunk))
-        least, most = self.estimator.possible
-        values = tuple(None if math.isnan(one) else one for one in found.values.tolist())
-        reaches = tuple(
-            (0.0, 0.0) if value is None else (min(width, value - least), min(width, most - value))
-            for value, width in zip(values, found.widths.tolist(), strict=True)
-        )
-        return ReleasedColumn(output.name, output.type, values, tuple(map(max, reaches)), reaches)
+        return number_column(self.estimator, output, groups, lambda cells: regression_numbers(self.estimator, cells))
 
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
         if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
@@ -421,11 +444,4 @@ class RegressionEstimate(Estimate[Regression]):
         return [np.array([one / float(by)]) for one, (_, by) in zip(sums, self.estimator.cells, strict=True)]
 
     def moments(self, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None) -> SecondMoments:
-        """The second moments that integers of cells, in steps, stand for."""
-        weights = np.array([float(weight) for _, weight in self.estimator.cells])[:, None]
-        noises = [noise[name] for name, _ in self.estimator.cells]
-        sums = np.array(steps) * weights
-        spreads = np.array([variance(one) for one in noises])[:, None] * weights**2 * np.ones_like(sums)
-        if shrunk is not None:
-            spreads = spreads * shrunk**2
-        return SecondMoments.of(len(self.estimator.ranges), sums, spreads, min(one.excess for one in noises))
+        return second_moments(self.estimator, steps, noise, shrunk)
