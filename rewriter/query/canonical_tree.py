@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
+from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
@@ -33,6 +34,8 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     if not bind(tree, catalog):
         return tree
     selects = list(tree.find_all(exp.Select))
+    for select in selects:
+        count_rows(select, catalog)
     if len(selects) == 1 and not selects[0].args.get("joins"):
         return tree
     labels = name_apart(tree)
