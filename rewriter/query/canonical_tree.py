@@ -56,7 +56,7 @@ def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
         or merge(select, labels)
         or without_lateral(select, labels)
         or without_one_row(select)
-        or as_membership(select)
+        or as_membership(select, persons)
         or semijoin(select)
         or total_of_groups(select, persons)
     )

@@ -81,7 +81,7 @@ def test_equal_questions_share_plans() -> None:
         "the whole beside its groups": 3,
         "the first of each person": 6,
         "how many rows": 1,
-        "people who have such a row": 6,
+        "people who have such a row": 3,
         "the mean of sums per person": 5,
         "a value of the person by a value of the row": 2,
         "by a computed key": 1,
