@@ -17,6 +17,7 @@ from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
+from rewriter.query.first_rows import number_first
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
@@ -42,6 +43,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     inline_with(tree)
     persons = catalog.keys_of_people
     for select in reversed(list(tree.find_all(exp.Select))):
+        number_first(select, labels, catalog)
         while _changed(select, labels, persons):
             pass
     drop_unread(tree, catalog)
