@@ -18,6 +18,7 @@ from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.first_rows import number_first
+from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
@@ -59,6 +60,7 @@ def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
         or without_lateral(select, labels)
         or without_one_row(select)
         or as_membership(select, persons)
+        or join_groups(select, labels, persons)
         or semijoin(select)
         or total_of_groups(select, persons)
     )

@@ -245,6 +245,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/query/test_one_row_items.py",
     ),
     bug(
+        "groups by more than the list shows are joined",
+        "rewriter.query.grouped_values:_of_list",
+        "set(keys) != set(wanted) or len(keys) != len(wanted)",
+        "False",
+        "tests/query/test_grouped_values.py",
+    ),
+    bug(
         "columns of distinct rows are left out",
         "rewriter.query.unread_columns:_may_lack",
         'if select.args.get("distinct") or any(',
