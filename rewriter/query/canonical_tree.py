@@ -9,13 +9,14 @@ mistake here may cost a right answer, and never the promise.
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from sqlglot import exp
 
 from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
+from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
+from rewriter.query.first_rows import number_first
+from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, semijoin
@@ -23,6 +24,7 @@ from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
+from rewriter.query.unneeded_joins import leave_out_join
 from rewriter.query.unread_columns import drop_unread
 from rewriter.statement import bare_regressions, plain_blocks, plain_names
 
@@ -33,27 +35,32 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
     if not bind(tree, catalog):
         return tree
     selects = list(tree.find_all(exp.Select))
+    for select in selects:
+        count_rows(select, catalog)
     if len(selects) == 1 and not selects[0].args.get("joins"):
         return tree
     labels = name_apart(tree)
     inline_with(tree)
-    persons = catalog.keys_of_people
     for select in reversed(list(tree.find_all(exp.Select))):
-        while _changed(select, labels, persons):
+        number_first(select, labels, catalog)
+        while _changed(select, labels, catalog):
             pass
     drop_unread(tree, catalog)
     number_anew(tree, labels)
     return tree
 
 
-def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
+def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     """Apply the first rule that finds something; whether one did."""
+    persons = catalog.keys_of_people
     return (
         spread(select)
         or merge(select, labels)
         or without_lateral(select, labels)
         or without_one_row(select)
-        or as_membership(select)
+        or as_membership(select, persons)
+        or join_groups(select, labels, persons)
         or semijoin(select)
+        or leave_out_join(select, catalog)
         or total_of_groups(select, persons)
     )

@@ -8,7 +8,9 @@ reads no item before it is a plain subquery.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence, Set
+from itertools import chain, islice
 
 from sqlglot import exp
 
@@ -107,30 +109,41 @@ def _numbered(item: exp.Expr, body: exp.Select, labels: Labels) -> tuple[exp.Sub
     if not pairs or reads_outside(body, rest):
         return None
     outputs = [(output_name(one), unaliased(one)) for one in body.expressions]
-    taken = {name for name, _ in outputs}
-    keys = [_new_name("key", taken) for _ in pairs]
-    number = _new_name("number", taken)
-    rank = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[inner.copy() for inner, _ in pairs],
-        order=_by_expressions(body.args["order"], outputs),
-        over="OVER",
+    keys = _new_names("key", len(pairs), {name for name, _ in outputs})
+    rest.set("order", None)
+    rest.set("limit", None)
+    set_where(rest, [test.copy() for test in kept])
+    inner = [value for value, _ in pairs]
+    outside = numbered_first(
+        rest, [*outputs, *zip(keys, inner, strict=True)], inner, by_expressions(body.args["order"], outputs), labels
     )
-    named = [*outputs, *((key, inner) for key, (inner, _) in zip(keys, pairs, strict=True))]
-    inside = exp.Select(expressions=[_alias(value.copy(), name) for name, value in [*named, (number, rank)]])
-    for part in ("from_", "joins"):
-        inside.set(part, rest.args.get(part))
-    set_where(inside, [test.copy() for test in kept])
-    own = f"numbered#{len(labels)}"
-    labels[own] = exp.Identifier(this="numbered", quoted=False)
-    outside = exp.Select(expressions=[_alias(_column(name, own), name) for name, _ in named])
-    outside.set("from_", exp.From(this=exp.Subquery(this=inside, alias=_table(own))))
-    outside.set("where", exp.Where(this=exp.EQ(this=_column(number, own), expression=exp.Literal.number(1))))
     tests: list[exp.Expr] = [
         exp.EQ(this=outer.copy(), expression=_column(key, item.alias))
         for key, (_, outer) in zip(keys, pairs, strict=True)
     ]
     return exp.Subquery(this=outside, alias=_table(item.alias)), tests
+
+
+def numbered_first(
+    body: exp.Select,
+    outputs: Sequence[tuple[str, exp.Expr]],
+    keys: Sequence[exp.Expr],
+    order: exp.Order,
+    labels: Labels,
+) -> exp.Select:
+    """The ``outputs`` of that row of a ``body`` that an ``order`` puts first, for each value of its ``keys``.
+
+    A subquery numbers the rows, under a name of its own in the ``labels``; the SELECT above it keeps number 1."""
+    number = _new_names("number", 1, {name for name, _ in outputs})[0]
+    rank = exp.Window(this=exp.RowNumber(), partition_by=[key.copy() for key in keys], order=order.copy(), over="OVER")
+    inside = body.copy()
+    inside.set("expressions", [_alias(value.copy(), name) for name, value in [*outputs, (number, rank)]])
+    own = f"numbered#{len(labels)}"
+    labels[own] = exp.Identifier(this="numbered", quoted=False)
+    outside = exp.Select(expressions=[_alias(_column(name, own), name) for name, _ in outputs])
+    outside.set("from_", exp.From(this=exp.Subquery(this=inside, alias=_table(own))))
+    outside.set("where", exp.Where(this=exp.EQ(this=_column(number, own), expression=exp.Literal.number(1))))
+    return outside
 
 
 def correlated(body: exp.Select, test: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
@@ -157,7 +170,7 @@ def _is_one(limit: exp.Expr | None) -> bool:
     return isinstance(count, exp.Literal) and count.name == "1"
 
 
-def _by_expressions(order: exp.Order, outputs: Iterable[tuple[str, exp.Expr]]) -> exp.Order:
+def by_expressions(order: exp.Order, outputs: Iterable[tuple[str, exp.Expr]]) -> exp.Order:
     """ORDER BY with expressions in the place of outputs."""
     found, copy = list(outputs), order.copy()
     for one in copy.expressions:
@@ -169,13 +182,10 @@ def _by_expressions(order: exp.Order, outputs: Iterable[tuple[str, exp.Expr]]) -
     return copy
 
 
-def _new_name(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    taken.add(found)
-    return found
+def _new_names(name: str, count: int, taken: Set[str]) -> list[str]:
+    """So many names that are not taken: the name itself, and the name with a number."""
+    found = (one for one in chain((name,), (f"{name}_{number}" for number in itertools.count(2))) if one not in taken)
+    return list(islice(found, count))
 
 
 def _alias(value: exp.Expr, name: str) -> exp.Alias:

@@ -1,14 +1,19 @@
 """Whether a row has a match: EXISTS, ``= ANY`` and joins of distinct keys, as IN.
 
 Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as false: ``EXISTS (SELECT … FROM v WHERE v.k =
-p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``IN (SELECT x.k FROM (body) x)``
-is ``IN (body)``. An inner join of rows whose key is unique, of which nothing but this key is read, keeps or drops each
-row: it is an IN, and the key is the column that it equals. A body with HAVING is not moved: its groups come first.
+p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``(SELECT COUNT(*) …) > 0`` is
+EXISTS, and ``(SELECT MAX(v.c) FROM v WHERE q) > 40`` is ``EXISTS (… WHERE q AND v.c > 40)``: the largest is larger if
+one is. ``IN (SELECT x.k FROM (body) x)`` is ``IN (body)``, and a value is in a list however often it is listed. An
+inner join of rows whose key is unique, of which nothing but this key is read, keeps or drops each row: it is an IN,
+and the key is the column that it equals. A body with HAVING is not moved: its groups come first.
+
+Aggregates and lists of distinct values are put so where their key may be a person's alone: of other keys, the groups
+are released, and rows are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from sqlglot import exp
 
@@ -27,7 +32,7 @@ from rewriter.statement import (
 )
 
 
-def as_membership(select: exp.Select) -> bool:
+def as_membership(select: exp.Select, persons: Set[str]) -> bool:
     """Rewrite one condition of a SELECT, in place; whether there was one."""
     for test in _asked(select):
         if isinstance(test, exp.Exists) and (found := _of_exists(test)) is not None:
@@ -38,10 +43,15 @@ def as_membership(select: exp.Select) -> bool:
             if isinstance(query, exp.Subquery):
                 test.replace(exp.In(this=test.this, query=query))
                 return True
+        if (found := _of_aggregate(test, persons)) is not None:
+            test.replace(found)
+            return True
         if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
             inner = _unwrapped(query.this)
             if inner is not None:
                 query.set("this", inner)
+                return True
+            if _list_plainly(query.this, persons):
                 return True
     return False
 
@@ -73,6 +83,60 @@ def _of_exists(node: exp.Exists) -> exp.In | None:
     inner.set("expressions", [pair[0].copy()])
     set_where(inner, [test.copy() for test in tests if test is not outside[0]])
     return exp.In(this=pair[1].copy(), query=exp.Subquery(this=inner))
+
+
+def _of_aggregate(test: exp.Expr, persons: Set[str]) -> exp.In | None:
+    """The IN of a condition that an aggregate of a person's rows meets if one of the rows does."""
+    test = unparenthesised(test)
+    if not isinstance(test, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.NEQ):
+        return None
+    one, other = unparenthesised(test.this), unparenthesised(test.expression)
+    kind: type[exp.Expr] = type(test)
+    if isinstance(other, exp.Subquery):
+        one, other, kind = other, one, _TURNED[kind]
+    body = one.this if isinstance(one, exp.Subquery) else None
+    if not isinstance(body, exp.Select) or len(body.expressions) != 1 or not isinstance(other, exp.Literal):
+        return None
+    call = unparenthesised(unaliased(body.expressions[0]))
+    wanted: exp.Expr | None
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Star):
+        if not other.is_int or (kind, int(other.name)) not in ((exp.GT, 0), (exp.GTE, 1), (exp.NEQ, 0)):
+            return None
+        wanted = None
+    elif isinstance(call, exp.Max | exp.Min) and not call.expressions and not has_aggregate(call.this):
+        if kind not in ((exp.GT, exp.GTE) if isinstance(call, exp.Max) else (exp.LT, exp.LTE)):
+            return None
+        wanted = kind(this=call.this.copy(), expression=other.copy())
+    else:
+        return None
+    rows: exp.Select = body.copy()
+    rows.set("expressions", [exp.Literal.number(1)])
+    where = rows.args.get("where")
+    set_where(rows, [*(() if where is None else conjuncts(where.this)), *(() if wanted is None else (wanted,))])
+    found = _of_exists(exp.Exists(this=rows))
+    return found if found is not None and _is_key_of_person(found.args["query"].this.expressions[0], persons) else None
+
+
+_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.NEQ: exp.NEQ
+}  # fmt: skip
+
+
+def _is_key_of_person(item: exp.Expr, persons: Set[str]) -> bool:
+    column = unparenthesised(unaliased(item))
+    return isinstance(column, exp.Column) and column.name.lower() in persons
+
+
+def _list_plainly(query: exp.Expr, persons: Set[str]) -> bool:
+    """Leave DISTINCT, or GROUP BY without an aggregate, out of a list of a person's key; whether there was one."""
+    known = {"expressions", "from_", "joins", "where", "group", "distinct"}
+    if not isinstance(query, exp.Select) or any(value for part, value in query.args.items() if part not in known):
+        return False
+    if _unique_key(query) is None or not _is_key_of_person(query.expressions[0], persons):
+        return False
+    query.set("group", None)
+    query.set("distinct", None)
+    return True
 
 
 def _unwrapped(query: exp.Expr) -> exp.Select | None:

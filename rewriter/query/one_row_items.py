@@ -2,7 +2,7 @@
 
 Theorem: an aggregate without GROUP BY has one row. So ``FROM v CROSS JOIN (SELECT AVG(c) AS a FROM w) m`` has each row
 of ``v`` once, and ``m.a`` of it is ``(SELECT AVG(c) FROM w)``. The value is the same in all rows, so GROUP BY needs no
-such key beside another one.
+such key beside another one, and in a group, which has a row, MAX and MIN of it are the value itself.
 
 Only one column of an item is moved: of several, each would be a query of its own, and they are released together where
 they stand in FROM. What an aggregate reads stays, too.
@@ -35,6 +35,8 @@ def without_one_row(select: exp.Select) -> bool:
         names = {folded(column) for column in columns}
         if len(names) != 1 or not names <= set(values) or not _drop_keys(select, columns):
             continue
+        for call in _extremes(select, columns):
+            call.replace(call.this)
         for column in read_columns(select, item):
             one: exp.Select = body.copy()
             one.set("expressions", [values[folded(column)].copy()])
@@ -45,12 +47,31 @@ def without_one_row(select: exp.Select) -> bool:
     return False
 
 
+def _extremes(select: exp.Select, columns: list[exp.Column]) -> list[exp.Expr]:
+    """Those MAX and MIN of one of the columns that are of a group."""
+    group = select.args.get("group")
+    if group is None or any(value for part, value in group.args.items() if part != "expressions"):
+        return []
+    if not all(isinstance(unparenthesised(key), exp.Column) for key in group.expressions):
+        return []
+    calls = [column.parent for column in columns if isinstance(column.parent, exp.Max | exp.Min)]
+    return [
+        call
+        for call in calls
+        if not call.expressions
+        and not isinstance(call.parent, exp.Filter)
+        and call.find_ancestor(*_PLACES, exp.Select) is select
+    ]
+
+
 def _drop_keys(select: exp.Select, columns: list[exp.Column]) -> bool:
     """Take the columns out of GROUP BY; False, and nothing is changed, where one stands in a place that needs it."""
     group = select.args.get("group")
     keys: list[exp.Expr] = [] if group is None else group.expressions
     kept = [key for key in keys if not any(unparenthesised(key) is column for column in columns)]
     others = [column for column in columns if not any(unparenthesised(key) is column for key in keys)]
+    extremes = set(map(id, _extremes(select, columns)))
+    others = [column for column in others if id(column.parent) not in extremes]
     if any(column.find_ancestor(*_PLACES, exp.Select) is not select for column in others):
         return False
     if group is not None and len(kept) < len(keys):

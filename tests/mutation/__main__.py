@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tests.mutation.bug import Bug
@@ -38,13 +39,20 @@ class Found:
 
 
 def plant_all(
-    jobs: int, folder: Path, every: int, say: Callable[[Found], None], *, check: bool, named: str = ""
+    jobs: int,
+    folder: Path,
+    every: int,
+    say: Callable[[Found], None],
+    *,
+    check: bool,
+    named: str = "",
+    areas: Sequence[str] = tuple(AREAS),
 ) -> list[str]:
     """Try the bugs in copies of the source; what the honest source fails, which would make the rest worthless."""
     work: queue.SimpleQueue[tuple[str, Bug]] = queue.SimpleQueue()
-    chosen = [(area, bug) for area, bugs in AREAS.items() for bug in bugs if named in f"{bug.name} {bug.place}"][
-        ::every
-    ]
+    every_bug = [(area, bug) for area in areas for bug in AREAS[area]]
+    chosen = [(area, bug) for area, bug in every_bug if named in f"{bug.name} {bug.place}"][::every]
+    tried: list[Found] = []
     for one in chosen:
         work.put(one)
     tests = sorted({test for _, bug in chosen for test in bug.tests})
@@ -60,6 +68,7 @@ def plant_all(
                 area, bug = work.get_nowait()
                 found = Found(area, bug.name, bug.file, copy.try_bug(bug))
                 with lock:
+                    tried.append(found)
                     say(found)
 
     threads = [threading.Thread(target=worker, args=(number,)) for number in range(jobs)]
@@ -67,6 +76,9 @@ def plant_all(
         thread.start()
     for thread in threads:
         thread.join()
+    # A worker that ended by an error of its own leaves the rest untried.
+    if not failed and len(tried) < len(chosen):
+        failed.append(f"only {len(tried)} of {len(chosen)} bugs were tried")
     return failed
 
 
@@ -110,6 +122,7 @@ def main() -> int:
     parser.add_argument(
         "--named", default="", metavar="TEXT", help="only planted bugs with this in their name or place"
     )
+    parser.add_argument("--areas", choices=tuple(AREAS), nargs="+", default=tuple(AREAS), metavar="AREA")
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests on the honest source before")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found here")
     options = parser.parse_args()
@@ -119,9 +132,11 @@ def main() -> int:
 
     def say(one: Found) -> None:
         found.append(one)
-        fate = one.verdict.found_by or f"[bold red]LIVES[/]: {one.verdict.why}"
+        fate = (
+            escape(one.verdict.found_by) if one.verdict.found_by else f"[bold red]LIVES[/]: {escape(one.verdict.why)}"
+        )
         console.print(
-            f"{one.verdict.seconds:5.0f} s  {one.area:10}  {one.name}: {fate}", highlight=False, soft_wrap=True
+            f"{one.verdict.seconds:5.0f} s  {one.area:10}  {escape(one.name)}: {fate}", highlight=False, soft_wrap=True
         )
 
     started = time.monotonic()
@@ -131,7 +146,8 @@ def main() -> int:
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dpsql-mutation-") as folder:
         if options.part != "hunted":
-            failed = plant_all(options.jobs, Path(folder), every, say, check=not options.unchecked, named=options.named)
+            which = {"named": options.named, "areas": options.areas}
+            failed = plant_all(options.jobs, Path(folder), every, say, check=not options.unchecked, **which)
     for text in failed:
         console.print(f"the honest source fails:\n{text}", markup=False)
     alive = [one for one in found if one.verdict.found_by is None]

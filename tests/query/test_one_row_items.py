@@ -39,6 +39,10 @@ def canonical_text(sql: str) -> str:
             f"SELECT k, COUNT(*) AS n, m.a FROM v CROSS JOIN {MEAN} GROUP BY k, m.a",
             "SELECT k, COUNT(*) AS n, (SELECT AVG(c) FROM v) AS a FROM v GROUP BY k",
         ),
+        (
+            f"SELECT k, COUNT(*) AS n, MAX(m.a) AS a FROM v CROSS JOIN {MEAN} GROUP BY k HAVING MIN(m.a) > 2",
+            "SELECT k, COUNT(*) AS n, (SELECT AVG(c) FROM v) AS a FROM v GROUP BY k HAVING (SELECT AVG(c) FROM v) > 2",
+        ),
     ],
 )
 def test_a_value_beside_rows_is_a_subquery_where_it_is_read(sql: str, same: str) -> None:
@@ -52,6 +56,12 @@ def test_a_value_beside_rows_is_a_subquery_where_it_is_read(sql: str, same: str)
         "SELECT COUNT(*) FROM v, (SELECT AVG(c) AS a, MAX(c) AS b FROM v) AS m WHERE v.c > m.a AND v.c < m.b",
         f"SELECT COUNT(*), m.a FROM v, {MEAN} GROUP BY m.a",
         f"SELECT SUM(v.c - m.a) FROM v, {MEAN}",
+        f"SELECT MAX(m.a) FROM v, {MEAN}",
+        f"SELECT k, MAX(m.a), SUM(v.c - m.a) FROM v, {MEAN} GROUP BY k",
+        f"SELECT k, MAX(m.a) FILTER (WHERE v.c > 3) FROM v, {MEAN} GROUP BY k",
+        f"SELECT k, MAX(m.a) OVER () FROM v, {MEAN} GROUP BY k, m.a",
+        f"SELECT k, SUM(m.a) FROM v, {MEAN} GROUP BY k",
+        f"SELECT k, MAX(m.a) FROM v, {MEAN} GROUP BY ROLLUP (k)",
         f"SELECT k, COUNT(*) FROM v, {MEAN} GROUP BY ROLLUP (k, m.a)",
         f"SELECT COUNT(*) FROM v LEFT JOIN {MEAN} ON v.c > m.a",
         "SELECT COUNT(*) FROM v, (SELECT AVG(c) AS a FROM v HAVING COUNT(*) > 5) AS m WHERE v.c > m.a",

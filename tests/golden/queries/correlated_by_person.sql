@@ -16,9 +16,9 @@ WITH partial AS (
     ) AS s0
   FROM (
     SELECT
-      t3."patient_id" AS u
+      t4.u AS u
     FROM "main"."visit" AS t3
-    LEFT JOIN (
+    JOIN (
       SELECT
         t2.k0 AS c0,
         t2.a0 AS c1,

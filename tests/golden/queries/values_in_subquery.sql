@@ -31,38 +31,48 @@ WITH partial AS (
     COUNT(*) AS n0
   FROM (
     SELECT
-      t1."patient_id" AS u,
+      t4.u AS u,
       CASE
-        WHEN t1."cost" < 0
+        WHEN t3."cost" < 0
         THEN 0
-        WHEN t1."cost" > 5000
+        WHEN t3."cost" > 5000
         THEN 500000
-        ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+        ELSE CAST(t3."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
       END AS v0
-    FROM "main"."visit" AS t1
+    FROM "main"."visit" AS t3
+    JOIN (
+      SELECT
+        t2.k0 AS c0,
+        t2.a0 AS c1,
+        t2.u AS u
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          t1."patient_id" AS k0,
+          MAX(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS a0
+        FROM "main"."visit" AS t1
+        GROUP BY
+          t1."patient_id"
+      ) AS t2
+    ) AS t4
+      ON t3."patient_id" = t4.c0
+      AND CASE WHEN t3."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t3."day" END = t4.c1
     WHERE
-      CASE
+      NOT CASE
         WHEN EXISTS(
           SELECT
             1
           FROM (
             SELECT
-              t3.k0 AS c0,
-              t3.a0 AS c1,
-              t3.u AS u
-            FROM (
-              SELECT
-                t2."patient_id" AS u,
-                t2."patient_id" AS k0,
-                MAX(CASE WHEN t2."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t2."day" END) AS a0
-              FROM "main"."visit" AS t2
-              GROUP BY
-                t2."patient_id"
-            ) AS t3
+              t5."diagnosis" AS c0,
+              t5."id" AS c1,
+              t5."id" AS u
+            FROM "main"."patient" AS t5
+            WHERE
+              t5."smoker"
           ) AS listed
           WHERE
-            t1."patient_id" = listed.c0
-            AND CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END = listed.c1
+            t3."reason" = listed.c0 AND t3."patient_id" = listed.c1
         )
         THEN TRUE
         WHEN EXISTS(
@@ -70,63 +80,17 @@ WITH partial AS (
             1
           FROM (
             SELECT
-              t3.k0 AS c0,
-              t3.a0 AS c1,
-              t3.u AS u
-            FROM (
-              SELECT
-                t2."patient_id" AS u,
-                t2."patient_id" AS k0,
-                MAX(CASE WHEN t2."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t2."day" END) AS a0
-              FROM "main"."visit" AS t2
-              GROUP BY
-                t2."patient_id"
-            ) AS t3
-          ) AS listed
-          WHERE
-            t1."patient_id" = listed.c0
-            AND (
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END = listed.c1
-              OR CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END IS NULL
-              OR listed.c1 IS NULL
-            )
-        )
-        THEN NULL
-        ELSE FALSE
-      END
-      AND NOT CASE
-        WHEN EXISTS(
-          SELECT
-            1
-          FROM (
-            SELECT
-              t4."diagnosis" AS c0,
-              t4."id" AS c1,
-              t4."id" AS u
-            FROM "main"."patient" AS t4
+              t5."diagnosis" AS c0,
+              t5."id" AS c1,
+              t5."id" AS u
+            FROM "main"."patient" AS t5
             WHERE
-              t4."smoker"
-          ) AS listed
-          WHERE
-            t1."reason" = listed.c0 AND t1."patient_id" = listed.c1
-        )
-        THEN TRUE
-        WHEN EXISTS(
-          SELECT
-            1
-          FROM (
-            SELECT
-              t4."diagnosis" AS c0,
-              t4."id" AS c1,
-              t4."id" AS u
-            FROM "main"."patient" AS t4
-            WHERE
-              t4."smoker"
+              t5."smoker"
           ) AS listed
           WHERE
             (
-              t1."reason" = listed.c0 OR t1."reason" IS NULL OR listed.c0 IS NULL
-            ) AND t1."patient_id" = listed.c1
+              t3."reason" = listed.c0 OR t3."reason" IS NULL OR listed.c0 IS NULL
+            ) AND t3."patient_id" = listed.c1
         )
         THEN NULL
         ELSE FALSE

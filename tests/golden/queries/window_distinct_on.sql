@@ -20,16 +20,16 @@ WITH released AS (
   FROM (
     SELECT
       t3.u AS u,
-      CAST(DATE_PART('year', t3.c1) AS DECIMAL(5, 0)) AS k0
+      CAST(DATE_PART('year', t3.c0) AS DECIMAL(5, 0)) AS k0
     FROM (
       SELECT
         t2.c0 AS c0,
-        t2.c1 AS c1,
+        t2.c2 AS c1,
         t2.u AS u
       FROM (
         SELECT
-          t1."patient_id" AS c0,
-          CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS c1,
+          CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS c0,
+          t1."patient_id" AS c1,
           ROW_NUMBER() OVER (
             PARTITION BY t1."patient_id"
             ORDER BY CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END ASC, t1."id" ASC
@@ -37,9 +37,9 @@ WITH released AS (
           t1."patient_id" AS u
         FROM "main"."visit" AS t1
       ) AS t2
-      WHERE
-        t2.c2 = CAST(1 AS BIGINT)
     ) AS t3
+    WHERE
+      t3.c1 = CAST(1 AS BIGINT)
   ) AS r
   GROUP BY
     k0
