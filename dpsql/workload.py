@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import repeat
 from math import sqrt
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from dpsql.errors import DataError
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
-from dpsql.reuse import BoughtMember, Lattice, only_statistic
+from dpsql.reuse import BoughtMember, Lattice, measures_of, only_vector
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, apart, best
 from rewriter.plan import DrillDown, Plan
@@ -40,6 +41,7 @@ _MARGINALS = pa.schema(
         "numbers": pa.list_(pa.float64()),
         "stddev": pa.float64(),
         "statistic": pa.string(),
+        "measure": pa.string(),
     }
 )
 _PARTS = 1 << 16
@@ -84,13 +86,13 @@ class _Release:
     wanted: Plan
     measured: Plan
     way: DrillDown | None
-    statistic: str
+    statistics: tuple[str, ...]
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """Releases of one statistic, measured as marginals at parts of a share."""
+    """Releases of one vector of statistics, measured as marginals at parts of a share."""
 
     releases: tuple[_Release, ...]
     plans: tuple[tuple[Plan, Fraction], ...]
@@ -175,26 +177,26 @@ class Workloads:
     def marginals(self, plan: WorkloadPlan) -> pa.Table:
         """The tables that were measured together for a plan that was bought, a row for each: its ``attributes``, the
         ``shape`` of its numbers, these ``numbers`` in the order of the values, the last attribute fastest, and the
-        standard deviation of their independent noise. ``statistic`` tells apart what was measured of other rows. The
+        standard deviation of their independent noise. ``statistic`` tells apart what was measured of other rows or of
+        other values, and ``measure`` says what it is in words. The
         schema's metadata has the ``domain``: the values of each attribute, as JSON. None of them is finished: numbers
         are unbiased, and may be negative.
 
         Raises DataError where nothing was measured together.
         """
-        steps = {one.plan.identity: one.plan.statistics for one in plan.priced.calibrations}
+        plans = {one.plan.identity: one.plan for one in plan.priced.calibrations}
         rows: list[dict[str, object]] = []
         domain: dict[str, list[Scalar | None]] = {}
         for _, facts, version in plan.kept:
             together = facts.together
             lattice = None
-            if together is not None and together.statistic:
+            if together is not None and together.statistics:
                 stored = self._opened.store.together(version, facts.scope)
                 known = (self._answering.reuse.lattice(one, together, version) for one in stored if one.facts == facts)
                 lattice = next(known, None)
             if lattice is None or together is None:
                 continue
-            [statistic] = steps[together.members[0][0]]
-            step = float(statistic.granularity)
+            vector = sorted(only_vector(plans[together.members[0][0]]), key=lambda one: one.family)
             names = [plan.attributes[family] for family in lattice.families]
             domain |= {name: list(values) for name, values in zip(names, lattice.values, strict=True)}
             rows += [
@@ -203,9 +205,11 @@ class Workloads:
                     "shape": [lattice.sizes[at] for at in one.table.attributes],
                     "numbers": [number * step for number in one.table.numbers],
                     "stddev": sqrt(one.variance) * step,
-                    "statistic": together.statistic,
+                    "statistic": statistic.family,
+                    "measure": statistic.text,
                 }
-                for one in lattice.measured
+                for statistic, tables in zip(vector, lattice.measured, strict=True)
+                for one, step in zip(tables, repeat(float(statistic.granularity)), strict=False)
             ]
         if not rows:
             hint = "buy it with --buy; counts of the same rows by different keys are measured together"
@@ -220,10 +224,10 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        found: dict[str, list[_Release]] = {}
+        found: dict[tuple[str, ...], list[_Release]] = {}
         for place, one in statements:
             for release in _releases(place, one):
-                found.setdefault(release.statistic, []).append(release)
+                found.setdefault(release.statistics, []).append(release)
         joints: list[_Joint] = []
         taken: set[int] = set()
         # A statement may be joined with others over its own rows, or over more: first where most are.
@@ -272,13 +276,14 @@ class Workloads:
 
     def _lattice(self, calibrations: Sequence[Calibration]) -> Lattice:
         """What calibrations would measure, with nobody in any group. Raises ValueError where it is no lattice."""
-        members = []
+        members, measures = [], dict[str, str]()
         for one in calibrations:
-            [statistic] = one.plan.statistics
+            measures = measures_of(one.plan)
+            names = tuple(measures.values())
             groups = self._answering.reuse.groups(one.plan)
-            table = NoisyTable(groups, {statistic.name: (0,) * len(groups)}, dict(one.noise))
-            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, statistic.name))
-        return Lattice(tuple(members))
+            table = NoisyTable(groups, dict.fromkeys(names, (0,) * len(groups)), dict(one.noise))
+            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, names))
+        return Lattice(tuple(measures), tuple(members))
 
     # -- what is paid, and kept
 
@@ -300,11 +305,11 @@ class Workloads:
     ) -> Iterator[tuple[NoisyTable, ReleaseFacts, str]]:
         for joint, lattice, own in lattices:
             members = tuple(
-                (one.plan.identity, member.statistic, member.keys)
+                (one.plan.identity, member.statistics, member.keys)
                 for one, member in zip(own, lattice.members, strict=True)
             )
             asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
-            together = BoughtTogether(joint.releases[0].statistic, members, asked)
+            together = BoughtTogether(joint.releases[0].statistics, members, asked)
             noise = {one.plan.identity: mechanism for one in own for mechanism in one.noise.values()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
             yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)
@@ -312,7 +317,7 @@ class Workloads:
     def _mark(self, statement: Prepared, share: PrivacyLoss) -> tuple[NoisyTable, ReleaseFacts, str]:
         plans = statement.program.plans
         parts = (share.epsilon, share.rho, share.delta, *share.curve)
-        together = BoughtTogether("", tuple((plan.identity, "", ()) for plan in plans), (), parts)
+        together = BoughtTogether((), tuple((plan.identity, (), ()) for plan in plans), (), parts)
         facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
         return NoisyTable((), {}, {}), facts, self._opened.version(plans[0])
 
@@ -366,14 +371,14 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     if series is not None and not series.adds_up:
         return
     plan = program.options[0].first
-    statistic = only_statistic(plan)
-    if statistic is None:
+    measures = tuple(measures_of(plan))
+    if not measures:
         return
     if plan.exhaustive:
-        yield _Release(place, plan, plan, None, statistic.family, tuple(one.family for one in plan.keys))
+        yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
     for way in plan.drill_downs():
         whole = way.whole()
-        measured = None if whole is None or not whole.exhaustive else only_statistic(whole)
-        if whole is None or measured is None or measured.family != way.statistics.get(statistic.name):
+        measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
+        if whole is None or not measured or measured != tuple(measures_of(plan, way)):
             continue
-        yield _Release(place, plan, whole, way, measured.family, way.keys)
+        yield _Release(place, plan, whole, way, measured, way.keys)

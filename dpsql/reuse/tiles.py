@@ -1,8 +1,10 @@
-"""Answers made of releases that were bought as one: counts by subsets of keys, all estimated together.
+"""Answers made of releases that were bought as one: numbers of the same rows by subsets of keys, estimated together.
 
 Guarantee: post-processing, it sees released numbers and public facts alone. Estimates are unbiased, all of them are
 made of the same components (:mod:`rewriter.strategies.residual_basis`), and variances are exact but for the bound on
-the variance of each noise. Which answers are made like this follows from the text, the policy and the list of releases.
+the variance of each noise. A release of several statistics, such as the two sums of a mean, has independent noise of
+one law in each: so each statistic is estimated by itself with the same weights, and estimates of two of them are
+independent. Which answers are made like this follows from the text, the policy and the list of releases.
 
 What is shown is not negative and whole, and still adds up: it is finished for all that was bought together at once, so
 that two answers agree whoever asks for them.
@@ -35,7 +37,7 @@ from rewriter.front_door import (
     largest_variance,
     sum_variance,
 )
-from rewriter.plan import DrillDown, KeyColumn, Plan, Statistic
+from rewriter.plan import DrillDown, KeyColumn, Linear, Moment, Plan, Ratio, Statistic
 
 MOST_CELLS = 1 << 20
 """The most cells that sums are compared over, to know the variance of each; of more, a bound is taken."""
@@ -43,15 +45,21 @@ MOST_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BoughtMember:
-    """A release that was bought with others: the families of its keys, its table, and its statistic there."""
+    """A release that was bought with others: the families of its keys, its table, and its statistics there, in an
+    order that all of them have. Raises ValueError where statistics have different noises."""
 
     keys: tuple[str, ...]
     table: NoisyTable
-    statistic: str
+    statistics: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if any(self.table.noise[name] != self.noise for name in self.statistics):
+            raise ValueError("statistics of one vector have one noise")
 
     @property
     def noise(self) -> Mechanism:
-        found = self.table.noise[self.statistic]
+        """The law of the noise in each number of each statistic."""
+        found = self.table.noise[self.statistics[0]]
         if not isinstance(found, Mechanism):
             raise AssertionError("what is stored was hidden by a mechanism")
         return found
@@ -59,9 +67,11 @@ class BoughtMember:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Releases of the same rows by different keys, as marginals of all their keys. Raises ValueError where the groups
-    of one are not all combinations of its keys' values."""
+    """Releases of the same rows by different keys, as marginals of all their keys. ``measures`` are the families of
+    their statistics, in the order in which members name them. Raises ValueError where the groups of one are not all
+    combinations of its keys' values."""
 
+    measures: tuple[str, ...]
     members: tuple[BoughtMember, ...]
 
     def __post_init__(self) -> None:
@@ -113,29 +123,28 @@ class Lattice:
         return any(set(keys) <= set(one.keys) for one in self.members)
 
     @cached_property
-    def measured(self) -> list[MeasuredMarginal]:
-        """All that was measured, cell by cell, with the variance of its noise."""
-        found = []
-        for one in self.members:
-            attributes = tuple(sorted(self.places(one.keys)))
-            numbers = [0] * prod(self.sizes[at] for at in attributes)
-            for place, number in zip(self.numbered(one.keys, one.table.keys) or (), self._column(one), strict=True):
-                numbers[place] = int(number)
-            found.append(MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise.square))
-        return found
+    def measured(self) -> tuple[list[MeasuredMarginal], ...]:
+        """Of each statistic all that was measured, cell by cell, with the variance of its noise."""
+        return tuple([self._cells(one, at) for one in self.members] for at in range(len(self.measures)))
 
-    def _column(self, one: BoughtMember) -> Sequence[int]:
-        return one.table.statistics[one.statistic]
+    def _cells(self, one: BoughtMember, statistic: int) -> MeasuredMarginal:
+        attributes = tuple(sorted(self.places(one.keys)))
+        numbers = [0] * prod(self.sizes[at] for at in attributes)
+        column = one.table.statistics[one.statistics[statistic]]
+        for place, number in zip(self.numbered(one.keys, one.table.keys) or (), column, strict=True):
+            numbers[place] = int(number)
+        return MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise.square)
 
     @cached_property
-    def _known(self) -> dict[Attributes, EstimatedMarginal]:
+    def _known(self) -> dict[Attributes, tuple[EstimatedMarginal, ...]]:
         return {}
 
-    def estimated(self, keys: Sequence[str]) -> EstimatedMarginal:
-        """The estimate of a marginal within a measured one."""
+    def estimated(self, keys: Sequence[str]) -> tuple[EstimatedMarginal, ...]:
+        """The estimates of a marginal within a measured one, by statistic. They have the same variances."""
         attributes = tuple(sorted(self.places(keys)))
         if attributes not in self._known:
-            [self._known[attributes]] = combined(self.sizes, self.measured, [attributes])
+            found = [combined(self.sizes, one, [attributes])[0] for one in self.measured]
+            self._known[attributes] = tuple(found)
         return self._known[attributes]
 
     def law(self) -> type[Mechanism]:
@@ -154,9 +163,11 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class CellSums:
-    """The groups of a plan as sums of cells of an estimated marginal: the places of each group's cells."""
+    """The groups of a plan as sums of cells of a marginal: the places of each group's cells. ``estimated`` has the
+    marginal of each statistic; ``names`` are those that the plan has for them, in the same order."""
 
-    estimated: EstimatedMarginal
+    names: tuple[str, ...]
+    estimated: tuple[EstimatedMarginal, ...]
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
@@ -164,13 +175,14 @@ class CellSums:
         """Of each group, in squared steps of what was measured: its own, where it is shown ``alone``; else as if groups
         were independent, so that no weighted sum of several has more."""
         if not alone:
-            most = largest_variance(sizes, self.estimated)
+            most = largest_variance(sizes, self.estimated[0])
             return [most * len(one) for one in self.cells]
         return self._exact(sizes)
 
     def _exact(self, sizes: Sequence[int]) -> list[Fraction]:
-        alone = self.estimated.variance
-        many = sum(len(one) > 1 for one in self.cells) * len(self.estimated.table.numbers)
+        first = self.estimated[0]
+        alone = first.variance
+        many = sum(len(one) > 1 for one in self.cells) * len(first.table.numbers)
         found: dict[int, Fraction] = {}
         variances = []
         for one in self.cells:
@@ -179,7 +191,7 @@ class CellSums:
             elif many > MOST_CELLS:
                 variances.append(found.setdefault(len(one), alone * len(one) ** 2))
             else:
-                variances.append(sum_variance(sizes, self.estimated, one))
+                variances.append(sum_variance(sizes, first, one))
         return variances
 
 
@@ -199,15 +211,24 @@ class Tile:
         return PrivacyLoss()
 
 
-def only_statistic(plan: Plan) -> Statistic | None:
-    """The one statistic of a plan of public groups that measures nothing else; None for other plans."""
+def only_vector(plan: Plan) -> tuple[Statistic, ...]:
+    """The statistics of a plan of public groups that measures one vector and nothing else; none of other plans."""
     plain = not (plan.steps or plan.choices or plan.top or plan.selection or plan.alone)
     if not plain or len(plan.blocks) != 1 or plan.blocks[0].prefix is not None or (plan.keys and not plan.groups):
-        return None
+        return ()
     statistics = plan.blocks[0].statistics
-    summed = all(one.estimator.as_sum is not None for one in plan.outputs)
+    known = all(one.family for one in statistics)
+    summed = all(isinstance(one.estimator, Linear | Ratio | Moment) for one in plan.outputs)
     additive = all(one.additive for one in plan.parts)
-    return statistics[0] if len(statistics) == 1 and statistics[0].family and summed and additive else None
+    return statistics if known and summed and additive else ()
+
+
+def measures_of(plan: Plan, way: DrillDown | None = None) -> dict[str, str]:
+    """The names of the plan's statistics by their families, over the rows of a ``way`` where there is one; in the order
+    of families, whatever the plan's own is. None where a family is not known, or of no vector."""
+    vector = only_vector(plan)
+    found = {one.family if way is None else way.statistics.get(one.name, ""): one.name for one in vector}
+    return dict(sorted(found.items())) if "" not in found and len(found) == len(vector) else {}
 
 
 def sums_of_cells(
@@ -215,7 +236,8 @@ def sums_of_cells(
 ) -> CellSums | None:
     """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
     keys = tuple(one.family for one in plan.keys) if way is None else way.keys
-    if not lattice.covers(keys) or len(set(keys)) != len(keys):
+    measures = measures_of(plan, way)
+    if tuple(measures) != lattice.measures or not lattice.covers(keys) or len(set(keys)) != len(keys):
         return None
     places = lattice.numbered(keys, groups if way is None else [way.cell(one) for one in cells])
     if places is None:
@@ -228,7 +250,7 @@ def sums_of_cells(
         of_groups[own].append(place)
     if not all(of_groups.values()):
         return None
-    return CellSums(lattice.estimated(keys), keys, tuple(map(tuple, of_groups.values())))
+    return CellSums(tuple(measures.values()), lattice.estimated(keys), keys, tuple(map(tuple, of_groups.values())))
 
 
 def tile(
@@ -240,17 +262,15 @@ def tile(
     shown: Shown | None,
     *,
     alone: bool,
-) -> Tile | None:
+) -> Tile:
     """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
     plan = wanted.plan
-    statistic = only_statistic(plan)
-    if statistic is None:
-        return None
-    own = sums.estimated
-    finer = own.own_scale
-    step = own.scale // finer
-    numbers = own.table.numbers
-    added = tuple(sum(numbers[place] for place in one) // step for one in sums.cells)
+    finer = sums.estimated[0].own_scale
+    step = sums.estimated[0].scale // finer
+    added = {
+        name: tuple(sum(one.table.numbers[place] for place in cells) // step for cells in sums.cells)
+        for name, one in zip(sums.names, sums.estimated, strict=True)
+    }
     variances = sums.variances(lattice.sizes, alone=alone)
     most = max(variances)
     law = lattice.law()
@@ -261,8 +281,8 @@ def tile(
     shrunk = np.array(
         [sqrt(float(one) + far**2) / sqrt(most) if most else 1.0 for one, far in zip(variances, moved, strict=True)]
     )
-    table = NoisyTable(tuple(groups), {statistic.name: added}, {statistic.name: scaled})
-    fine = refined(plan, {statistic.name: finer})
+    table = NoisyTable(tuple(groups), added, dict.fromkeys(added, scaled))
+    fine = refined(plan, dict.fromkeys(added, finer))
     derived = DerivedTable(columns, shrunk, fine, (), None)
     [block] = fine.blocks
     with_noise = replace(wanted, plan=fine, measured=(CalibratedBlock(block, scaled, scaled.loss(block.sensitivity)),))
@@ -273,11 +293,11 @@ Shown = Mapping[Attributes, FinishedParts]
 """The finished parts of marginals, cell by cell: not negative, whole, and each the sum of any finer one."""
 
 
-def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> tuple[Lattice, Shown]:
-    """The finished parts of all that was measured or asked for; of none where they cannot be made to agree."""
-    statistic = only_statistic(plan)
-    if statistic is None:
-        return lattice, {}
+def shown_together(
+    lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: Sequence[str]
+) -> tuple[Lattice, Shown]:
+    """The finished parts of all that was measured or asked for; of none where they cannot be made to agree. ``names``
+    are those that the plan has for the statistics."""
     known = {tuple(sorted(lattice.places(one.keys))): one for one in lattice.members}
     wanted = {tuple(sorted(lattice.places(keys))) for keys in asked if lattice.covers(keys)}
     every = sorted({*known, *wanted}, key=lambda one: (len(one), one))
@@ -290,9 +310,10 @@ def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan)
         if attributes in known:
             one = known[attributes]
             places = lattice.numbered(one.keys, one.table.keys) or ()
-            numbers = dict(zip(places, one.table.statistics[one.statistic], strict=True))
-            statistics[statistic.name] = tuple(int(numbers[place]) for place in range(len(groups)))
-            noise[statistic.name] = one.noise
+            for name, stored in zip(names, one.statistics, strict=True):
+                numbers = dict(zip(places, one.table.statistics[stored], strict=True))
+                statistics[name] = tuple(int(numbers[place]) for place in range(len(groups)))
+                noise[name] = one.noise
         tables.append(NoisyTable(groups, statistics, noise))
         kind = plan.outputs[0].type
         named = tuple(KeyColumn(f"k{at}", kind, "", lattice.families[at], closed=True) for at in attributes)
@@ -306,7 +327,7 @@ def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan)
 def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[float]] | None:
     """The sums of few shown cells, and how far at most rounding moved each group, in steps of what was measured; of
     many cells, which were cut off at 0, the unbiased sums are better."""
-    found = shown.get(sums.estimated.table.attributes)
+    found = shown.get(sums.estimated[0].table.attributes)
     if found is None or any(len(one) > FEW for one in sums.cells):
         return None
     steps = [float(part.unit / sum(abs(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
