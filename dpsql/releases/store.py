@@ -106,8 +106,9 @@ class BoughtTogether:
 
     ``statistics`` are the families of their statistics. ``members`` have the identity of each release, the names that
     these have there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what
-    it was bought for. Their noises, one for all statistics of a release, are those of the table that it is kept with,
-    by these identities.
+    it was bought for. Their noises, by these identities and names, are those of the table that it is kept
+    with. ``readings`` are families of other statistics that are weighted sums of these, whatever the
+    data: the places of these, and their weights.
 
     Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
@@ -117,6 +118,7 @@ class BoughtTogether:
     members: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
     asked: tuple[tuple[str, ...], ...] = ()
     share: tuple[Fraction, ...] = ()
+    readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,7 +521,8 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
     parts["scope"] = facts.scope
     if facts.together is not None:
         share = list(map(str, facts.together.share))
-        parts["together"] = [facts.together.statistics, facts.together.members, facts.together.asked, share]
+        readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
+        parts["together"] = [facts.together.statistics, facts.together.members, facts.together.asked, share, readings]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -539,9 +542,11 @@ def _as_one(
     members: list[tuple[str, list[str] | str, list[str]]],
     asked: list[list[str]],
     share: list[str],
+    readings: Sequence[tuple[str, list[tuple[int, str]]]] = (),
 ) -> BoughtTogether:
     named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
-    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), tuple(map(Fraction, share)))
+    read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
+    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), tuple(map(Fraction, share)), read)
 
 
 def _listed(names: list[str] | str) -> tuple[str, ...]:

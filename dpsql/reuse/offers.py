@@ -8,12 +8,11 @@ the same releases again while it is remembered, whatever was released since: the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import partial
 from itertools import chain
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.calibrate import Calibration
+from dpsql.calibrate import Calibration, margins
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -25,8 +24,10 @@ from dpsql.reuse.tiles import (
     Lattice,
     Shown,
     Tile,
+    knows,
     measures_of,
-    only_vector,
+    noise_of,
+    only_sums,
     shown_together,
     sums_of_cells,
     tile,
@@ -72,7 +73,7 @@ class Reuse:
         accurate than wanted is made of them. ``alone``: no number of the answer is made of several groups.
         """
         plan, opened = wanted.plan, self._opened
-        if not only_vector(plan) or not wanted.loss:
+        if not only_sums(plan) or not wanted.loss:
             return None
         version = opened.version(plan)
         for entry in opened.store.together(version, self._scope):
@@ -104,9 +105,12 @@ class Reuse:
         plan, together = wanted.plan, entry.facts.together
         if together is None or not together.statistics:
             return None
-        ways: list[DrillDown | None] = [None] if tuple(measures_of(plan)) == together.statistics else []
+        readings = dict(together.readings)
+        ways: list[DrillDown | None] = []
+        if knows(together.statistics, readings, measures_of(plan)):
+            ways.append(None)
         known = self._ways.get(plan, plan.drill_downs)
-        ways += [one for one in known if tuple(measures_of(plan, one)) == together.statistics]
+        ways += [one for one in known if knows(together.statistics, readings, measures_of(plan, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return None
         for way in ways:
@@ -114,7 +118,7 @@ class Reuse:
             if found is not None:
                 asked = {frozenset(keys) for keys in together.asked}
                 keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
-                if keys in asked or _variance(found.wanted) <= MOST_WIDER**2 * _variance(wanted):
+                if keys in asked or _is_near(found.wanted, wanted):
                     return found
         return None
 
@@ -135,10 +139,12 @@ class Reuse:
         sums = sums_of_cells(lattice, wanted.plan, groups, way, cells)
         if sums is None:
             return None
-        shown = self._shown_of(lattice, asked, wanted.plan, sums.names) if number else None
+        shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
         return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
 
-    def _shown_of(self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: tuple[str, ...]) -> Shown:
+    def _shown_of(
+        self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: tuple[tuple[int, str], ...]
+    ) -> Shown:
         # The identity of a lattice is that of what is kept with it, and of nothing else meanwhile.
         key = (id(lattice), plan.parts, names)
         return self._shown.get(key, lambda: shown_together(lattice, asked, plan, names))[1]
@@ -150,12 +156,16 @@ class Reuse:
     def _lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
         members: list[BoughtMember] = []
         for identity, names, keys in together.members:
-            table = self._opened.store.get(identity, version, dict.fromkeys(names, entry.table.noise[identity]))
+            noise = entry.table.noise
+            # Version 1.0.0 kept one noise of a release, by its identity alone.
+            known = {name: noise.get(noise_of(identity, name), noise.get(identity)) for name in names}
+            own = {name: one for name, one in known.items() if one is not None}
+            table = self._opened.store.get(identity, version, own) if len(own) == len(names) else None
             if table is None:
                 return None
             members.append(BoughtMember(keys, table, names))
         try:
-            return Lattice(together.statistics, tuple(members))
+            return Lattice(together.statistics, tuple(members), dict(together.readings))
         except ValueError:
             return None
 
@@ -240,7 +250,7 @@ class Reuse:
         return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys
 
 
-def _variance(calibration: Calibration) -> Fraction:
-    """Of each statistic of the one vector that is measured, in units of the first."""
-    [one], [statistic, *_] = calibration.measured, calibration.plan.statistics
-    return one.mechanism.square * statistic.granularity**2
+def _is_near(made: Calibration, wanted: Calibration) -> bool:
+    """Whether no output is much farther off than it was wanted."""
+    here, there = (margins(one.plan, one) for one in (made, wanted))
+    return all(width <= MOST_WIDER * there[name] for name, width in here.items())
