@@ -433,7 +433,7 @@ BUGS: tuple[Bug, ...] = (
         "tests/answer/test_workload_measures.py::test_without_noise_the_answers_are_those_of_the_database",
     ),
     bug(
-        "a sum of several noises has the bar of one",
+        "a number that is read off several sums is read off one",
         "dpsql.reuse.readings:read_off",
         "estimator=output.estimator.made_of(readings)",
         "estimator=output.estimator.made_of({name: one[:1] for name, one in readings.items()})",
