@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations, repeat
 from math import sqrt
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from dpsql.errors import DataError
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
-from dpsql.reuse import BoughtMember, Lattice, only_statistic
+from dpsql.reuse import BoughtMember, Lattice, Reading, measures_of, noise_of, only_sums, readings_of, squares
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, apart, best
 from rewriter.plan import DrillDown, Plan
@@ -40,9 +41,12 @@ _MARGINALS = pa.schema(
         "numbers": pa.list_(pa.float64()),
         "stddev": pa.float64(),
         "statistic": pa.string(),
+        "measure": pa.string(),
     }
 )
 _PARTS = 1 << 16
+_MOST_KINDS = 8
+"""So many different statistics of the same rows are tried together, those of the most statements."""
 _WORTH = 0.98
 """Statements are joined where that makes the sum of their variances smaller by this factor, at least."""
 
@@ -84,17 +88,29 @@ class _Release:
     wanted: Plan
     measured: Plan
     way: DrillDown | None
-    statistic: str
+    statistics: tuple[str, ...]
     keys: tuple[str, ...]
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    """Where more is measured with it: its statistics as weighted sums of what is measured."""
+    weight: float = 1.0
+    """Its variance at the same price, over the one that it has alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """Releases of one statistic, measured as marginals at parts of a share."""
+    """Releases of the same statistics, or read off the same, measured as marginals at parts of a share."""
 
     releases: tuple[_Release, ...]
     plans: tuple[tuple[Plan, Fraction], ...]
     total: float
+
+    @property
+    def statements(self) -> set[int]:
+        return {one.statement for one in self.releases}
+
+    @property
+    def readings(self) -> Mapping[str, Reading]:
+        return _readings(self.releases)
 
 
 class Workloads:
@@ -121,7 +137,7 @@ class Workloads:
         for joint, part in zip(joints, parts, strict=False):
             own = [calibrate(plan, accountant.accounting, price.of_noise * (part * each)) for plan, each in joint.plans]
             calibrations += own
-            lattices.append((joint, self._lattice(own), own))
+            lattices.append((joint, self._lattice(own, joint.readings), own))
         together: dict[int, list[Calibration]] = {}
         shares: dict[int, PrivacyLoss] = {}
         for place, part in zip(beside, parts[len(joints) :], strict=True):
@@ -175,26 +191,26 @@ class Workloads:
     def marginals(self, plan: WorkloadPlan) -> pa.Table:
         """The tables that were measured together for a plan that was bought, a row for each: its ``attributes``, the
         ``shape`` of its numbers, these ``numbers`` in the order of the values, the last attribute fastest, and the
-        standard deviation of their independent noise. ``statistic`` tells apart what was measured of other rows. The
+        standard deviation of their independent noise. ``statistic`` tells apart what was measured of other rows or of
+        other values, and ``measure`` says what it is in words. The
         schema's metadata has the ``domain``: the values of each attribute, as JSON. None of them is finished: numbers
         are unbiased, and may be negative.
 
         Raises DataError where nothing was measured together.
         """
-        steps = {one.plan.identity: one.plan.statistics for one in plan.priced.calibrations}
+        plans = {one.plan.identity: one.plan for one in plan.priced.calibrations}
         rows: list[dict[str, object]] = []
         domain: dict[str, list[Scalar | None]] = {}
         for _, facts, version in plan.kept:
             together = facts.together
             lattice = None
-            if together is not None and together.statistic:
+            if together is not None and together.statistics:
                 stored = self._opened.store.together(version, facts.scope)
                 known = (self._answering.reuse.lattice(one, together, version) for one in stored if one.facts == facts)
                 lattice = next(known, None)
             if lattice is None or together is None:
                 continue
-            [statistic] = steps[together.members[0][0]]
-            step = float(statistic.granularity)
+            vector = sorted(only_sums(plans[together.members[0][0]]), key=lambda one: one.family)
             names = [plan.attributes[family] for family in lattice.families]
             domain |= {name: list(values) for name, values in zip(names, lattice.values, strict=True)}
             rows += [
@@ -203,9 +219,11 @@ class Workloads:
                     "shape": [lattice.sizes[at] for at in one.table.attributes],
                     "numbers": [number * step for number in one.table.numbers],
                     "stddev": sqrt(one.variance) * step,
-                    "statistic": together.statistic,
+                    "statistic": statistic.family,
+                    "measure": statistic.text,
                 }
-                for one in lattice.measured
+                for statistic, tables in zip(vector, lattice.measured, strict=True)
+                for one, step in zip(tables, repeat(float(statistic.granularity)), strict=False)
             ]
         if not rows:
             hint = "buy it with --buy; counts of the same rows by different keys are measured together"
@@ -220,28 +238,102 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        found: dict[str, list[_Release]] = {}
-        for place, one in statements:
-            for release in _releases(place, one):
-                found.setdefault(release.statistic, []).append(release)
+        every = [release for place, one in statements for release in _releases(place, one)]
+        joints = self._of_same_statistics(every)
+        for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
+            replaced = [one for one in joints if one.statements & joint.statements]
+            taken = {place for one in replaced for place in one.statements}
+            others = [*(one.total for one in replaced), *(1.0 for _ in joint.statements - taken)]
+            if taken <= joint.statements and joint.total < _WORTH * self._total(others):
+                joints = [*(one for one in joints if one not in replaced), joint]
+        return joints
+
+    def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
+        """Releases over the same rows, with different statistics: those that are better measured as one. From all
+        statistics apart, two groups that gain most are put together, until none gain."""
+        kinds: dict[tuple[str, ...], list[_Release]] = {}
+        for one in releases:
+            kinds.setdefault(one.statistics, []).append(one)
+        groups = sorted(kinds.values(), key=len, reverse=True)[:_MOST_KINDS]
+        joints = [self._joint(group) for group in groups]
+        while True:
+            found: list[tuple[float, int, int, _Joint]] = []
+            for first, second in combinations(range(len(groups)), 2):
+                joint = self._joint(self._of_all_measures([*groups[first], *groups[second]]))
+                before = [(groups[place], joints[place]) for place in (first, second)]
+                joined = {place for _, one in before if one is not None for place in one.statements}
+                if joint is not None and joined <= joint.statements:
+                    totals = [total for some, one in before for total in _totals(some, one)]
+                    after = _totals([*groups[first], *groups[second]], joint)
+                    found.append((self._total(after) / self._total(totals), first, second, joint))
+            gain, first, second, joint = min(found, key=lambda one: one[:3], default=(1.0, 0, 0, None))
+            if joint is None or gain > _WORTH:
+                return [one for group, one in zip(groups, joints, strict=True) if one is not None and _is_mixed(group)]
+            groups = [*(g for at, g in enumerate(groups) if at not in (first, second)), groups[first] + groups[second]]
+            joints = [*(one for at, one in enumerate(joints) if at not in (first, second)), joint]
+
+    def _total(self, totals: Sequence[float]) -> float:
+        """The total of parts of a workload, at their best shares of one price."""
+        power = 3 if self._norm is Norm.L1 else 2
+        return float(sum(one ** (1 / power) for one in totals) ** power)
+
+    def _of_all_measures(self, releases: Sequence[_Release]) -> list[_Release]:
+        """The releases over the same rows, with all that any of them measures in each table; those that
+        are read off that."""
+        asked = [one.measured.question for one in releases]
+        questions = [one for one in asked if one is not None]
+        if not _is_mixed(releases) or len(questions) < len(asked):
+            return []
+        plans: dict[frozenset[str], tuple[Plan, tuple[tuple[int, ...], ...]]] = {}
+        found: list[_Release] = []
+        for number, one in enumerate(releases):
+            keys = frozenset(one.keys)
+            if keys not in plans:
+                planned = questions[number].with_others(questions)
+                if planned is None:
+                    return []
+                plans[keys] = planned
+            plan, places = plans[keys]
+            read = self._read_off(one, plan, places[number])
+            found += [] if read is None else [read]
+        return [] if _is_mixed(found) else found
+
+    def _read_off(self, release: _Release, plan: Plan, places: Sequence[int]) -> _Release | None:
+        """A release, read off a plan that has its outputs at these places."""
+        measures, terms = measures_of(plan), readings_of(release.measured, plan, places)
+        if not measures or terms is None:
+            return None
+        at = {name: place for place, name in enumerate(measures.values())}
+        readings = {
+            family: tuple((at[other], weight) for other, weight in terms[name])
+            for family, name in measures_of(release.measured).items()
+        }
+        alone, silent = self._silent(release.wanted), self._silent(plan)
+        try:
+            made = self._answering.reuse.made_of(alone, self._lattice([silent], readings), release.way)
+        except ValueError:
+            return None
+        if made is None:
+            return None
+        pairs = zip(squares(made.wanted.plan, made.wanted.noise), squares(release.wanted, alone.noise), strict=True)
+        weights = [after / before for after, before in pairs]
+        weight = sum(weights) / len(weights)
+        return replace(release, measured=plan, statistics=tuple(measures), readings=readings, weight=weight)
+
+    def _of_same_statistics(self, every: Sequence[_Release]) -> list[_Joint]:
+        found: dict[tuple[str, ...], list[_Release]] = {}
+        for release in every:
+            found.setdefault(release.statistics, []).append(release)
         joints: list[_Joint] = []
         taken: set[int] = set()
         # A statement may be joined with others over its own rows, or over more: first where most are.
         for releases in sorted(found.values(), key=lambda some: -len({one.statement for one in some})):
-            some = self._widest([one for one in releases if one.statement not in taken])
+            some = _widest([one for one in releases if one.statement not in taken])
             joint = self._joint(some)
             if joint is not None:
                 joints.append(joint)
-                taken |= {one.statement for one in joint.releases}
+                taken |= joint.statements
         return joints
-
-    def _widest(self, releases: Sequence[_Release]) -> list[_Release]:
-        """One release of each statement, that leaves most conditions out."""
-        found: dict[int, _Release] = {}
-        for one in releases:
-            if one.statement not in found or len(one.keys) > len(found[one.statement].keys):
-                found[one.statement] = one
-        return list(found.values())
 
     def _joint(self, releases: Sequence[_Release]) -> _Joint | None:
         """The releases as marginals; None where they are as good apart, or are no marginals of one table."""
@@ -250,13 +342,13 @@ class Workloads:
         plans = {frozenset(one.keys): one.measured for one in releases}
         norm = self._norm
         try:
-            lattice = self._lattice([self._silent(plan) for plan in plans.values()])
+            lattice = self._lattice([self._silent(plan) for plan in plans.values()], _readings(releases))
         except ValueError:
             return None
         fit = [one for one in releases if self._answering.reuse.made_of(self._silent(one.wanted), lattice, one.way)]
         if len(fit) < len(releases):
             return self._joint(fit)
-        asked = [AskedMarginal(tuple(lattice.places(one.keys)), 1.0) for one in releases]
+        asked = [AskedMarginal(tuple(lattice.places(one.keys)), one.weight) for one in releases]
         own = [AskedMarginal((place,), 1.0) for place, _ in enumerate({one.wanted.identity for one in releases})]
         candidates = [tuple(sorted(lattice.places(tuple(keys)))) for keys in plans]
         found = best(lattice.sizes, asked, norm, candidates)
@@ -270,15 +362,16 @@ class Workloads:
         accountant = self._opened.accountant
         return calibrate(plan, accountant.accounting, accountant.price(Fraction(1), Fraction(0)))
 
-    def _lattice(self, calibrations: Sequence[Calibration]) -> Lattice:
+    def _lattice(self, calibrations: Sequence[Calibration], readings: Mapping[str, Reading]) -> Lattice:
         """What calibrations would measure, with nobody in any group. Raises ValueError where it is no lattice."""
-        members = []
+        members, measures = [], dict[str, str]()
         for one in calibrations:
-            [statistic] = one.plan.statistics
+            measures = measures_of(one.plan)
+            names = tuple(measures.values())
             groups = self._answering.reuse.groups(one.plan)
-            table = NoisyTable(groups, {statistic.name: (0,) * len(groups)}, dict(one.noise))
-            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, statistic.name))
-        return Lattice(tuple(members))
+            table = NoisyTable(groups, dict.fromkeys(names, (0,) * len(groups)), dict(one.noise))
+            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, names))
+        return Lattice(tuple(measures), tuple(members), readings)
 
     # -- what is paid, and kept
 
@@ -300,19 +393,20 @@ class Workloads:
     ) -> Iterator[tuple[NoisyTable, ReleaseFacts, str]]:
         for joint, lattice, own in lattices:
             members = tuple(
-                (one.plan.identity, member.statistic, member.keys)
+                (one.plan.identity, member.statistics, member.keys)
                 for one, member in zip(own, lattice.members, strict=True)
             )
             asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
-            together = BoughtTogether(joint.releases[0].statistic, members, asked)
-            noise = {one.plan.identity: mechanism for one in own for mechanism in one.noise.values()}
+            read = tuple(joint.readings.items())
+            together = BoughtTogether(joint.releases[0].statistics, members, asked, readings=read)
+            noise = {noise_of(one.plan.identity, name): law for one in own for name, law in one.noise.items()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
             yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)
 
     def _mark(self, statement: Prepared, share: PrivacyLoss) -> tuple[NoisyTable, ReleaseFacts, str]:
         plans = statement.program.plans
         parts = (share.epsilon, share.rho, share.delta, *share.curve)
-        together = BoughtTogether("", tuple((plan.identity, "", ()) for plan in plans), (), parts)
+        together = BoughtTogether((), tuple((plan.identity, (), ()) for plan in plans), (), parts)
         facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
         return NoisyTable((), {}, {}), facts, self._opened.version(plans[0])
 
@@ -357,6 +451,38 @@ def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
     return [Fraction(int(_PARTS * root / sum(roots)), _PARTS) for root in roots]
 
 
+def _widest(releases: Sequence[_Release]) -> list[_Release]:
+    """One release of each statement, that leaves most conditions out."""
+    found: dict[int, _Release] = {}
+    for one in releases:
+        if one.statement not in found or len(one.keys) > len(found[one.statement].keys):
+            found[one.statement] = one
+    return list(found.values())
+
+
+def _by_rows(releases: Sequence[_Release]) -> list[list[_Release]]:
+    """The releases over the same rows, one of each statement; first where most statements are."""
+    found: dict[str, list[_Release]] = {}
+    for one in releases:
+        if one.measured.question is not None:
+            found.setdefault(one.measured.question.rows, []).append(one)
+    return sorted(map(_widest, found.values()), key=len, reverse=True)
+
+
+def _totals(releases: Sequence[_Release], joint: _Joint | None) -> list[float]:
+    """The totals of a joint, and of each statement that is not in it."""
+    rest = {one.statement for one in releases} - (set() if joint is None else joint.statements)
+    return [*(() if joint is None else (joint.total,)), *(1.0 for _ in rest)]
+
+
+def _is_mixed(releases: Sequence[_Release]) -> bool:
+    return len({one.statistics for one in releases}) > 1
+
+
+def _readings(releases: Sequence[_Release]) -> Mapping[str, Reading]:
+    return {family: reading for one in releases for family, reading in one.readings.items()}
+
+
 def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
     program = statement.program
@@ -366,14 +492,14 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     if series is not None and not series.adds_up:
         return
     plan = program.options[0].first
-    statistic = only_statistic(plan)
-    if statistic is None:
+    measures = tuple(measures_of(plan))
+    if not measures:
         return
     if plan.exhaustive:
-        yield _Release(place, plan, plan, None, statistic.family, tuple(one.family for one in plan.keys))
+        yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
     for way in plan.drill_downs():
         whole = way.whole()
-        measured = None if whole is None or not whole.exhaustive else only_statistic(whole)
-        if whole is None or measured is None or measured.family != way.statistics.get(statistic.name):
+        measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
+        if whole is None or not measured or measured != tuple(measures_of(plan, way)):
             continue
-        yield _Release(place, plan, whole, way, measured.family, way.keys)
+        yield _Release(place, plan, whole, way, measured, way.keys)

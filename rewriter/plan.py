@@ -179,6 +179,19 @@ class Estimator(ABC):
         return ()
 
 
+def made_of(terms: Terms, sums: Mapping[str, Terms]) -> Terms:
+    """The same weighted sum, of the numbers that each statistic is a weighted sum of.
+
+    >>> made_of((("n", Fraction(2)), ("s", Fraction(1))), {"n": (("a", Fraction(1, 2)),), "s": (("a", Fraction(1)),)})
+    (('a', Fraction(2, 1)),)
+    """
+    found: dict[str, Fraction] = {}
+    for name, weight in terms:
+        for other, part in sums[name]:
+            found[other] = found.get(other, Fraction(0)) + weight * part
+    return tuple((name, weight) for name, weight in found.items() if weight)
+
+
 def _finer(terms: Terms, refinement: Mapping[str, int]) -> Terms:
     return tuple((name, weight / refinement[name]) for name, weight in terms)
 
@@ -208,6 +221,10 @@ class Linear(Estimator):
     def nonnegative(self) -> bool:
         return self.minimum == 0
 
+    def made_of(self, sums: Mapping[str, Terms]) -> Linear:
+        """The same output, of the numbers that each statistic is a weighted sum of."""
+        return replace(self, terms=made_of(self.terms, sums))
+
     def finer(self, refinement: Mapping[str, int]) -> Linear:
         return replace(self, terms=_finer(self.terms, refinement))
 
@@ -236,6 +253,10 @@ class Ratio(Estimator):
     @property
     def possible(self) -> tuple[float, float]:
         return float(self.low), float(self.high)
+
+    def made_of(self, sums: Mapping[str, Terms]) -> Ratio:
+        """The same output, of the numbers that each statistic is a weighted sum of."""
+        return replace(self, above=made_of(self.above, sums), below=made_of(self.below, sums))
 
     def finer(self, refinement: Mapping[str, int]) -> Ratio:
         return replace(self, above=_finer(self.above, refinement), below=_finer(self.below, refinement))
@@ -428,6 +449,20 @@ class Inhabited:
     tables: frozenset[tuple[str, str]]
 
 
+class MeasuredQuestion(ABC):
+    """What a plan measures, as a question that others over the same rows can be measured with."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> str:
+        """A name that two questions share only when they are about the same rows of the same people, clipped alike."""
+
+    @abstractmethod
+    def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
+        """The plan by its own keys of all that is ``asked`` over these rows, and the place of each question's outputs
+        among its outputs. None where they are no vector of sums and means, or where this is refused."""
+
+
 Points = Mapping[str, Sequence[int]]
 """Released numbers that the SQL of a step reads, by their names in it: one for each group."""
 
@@ -468,7 +503,8 @@ class Plan:
     are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
-    tables, whose means are among the outputs.
+    tables, whose means are among the outputs. ``question`` is what it measures, where others over the same rows can be
+    measured with it.
     """
 
     sql: str
@@ -497,6 +533,7 @@ class Plan:
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
     averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

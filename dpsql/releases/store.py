@@ -104,18 +104,21 @@ BOUGHT_TOGETHER = "bought together"
 class BoughtTogether:
     """Releases that were bought as one, to be answered from together: counts of the same rows by different keys.
 
-    ``statistic`` is the family of what they measure. ``members`` have the identity of each release, the name that the
-    statistic has there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what it was
-    bought for. Their noises, by these identities, are those of the table that it is kept with.
+    ``statistics`` are the families of their statistics. ``members`` have the identity of each release, the names that
+    these have there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what
+    it was bought for. Their noises, by these identities and names, are those of the table that it is kept
+    with. ``readings`` are families of other statistics that are weighted sums of these, whatever the
+    data: the places of these, and their weights.
 
-    Without a statistic they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
+    Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
     """
 
-    statistic: str
-    members: tuple[tuple[str, str, tuple[str, ...]], ...]
+    statistics: tuple[str, ...]
+    members: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
     asked: tuple[tuple[str, ...], ...] = ()
     share: tuple[Fraction, ...] = ()
+    readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,7 +521,8 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
     parts["scope"] = facts.scope
     if facts.together is not None:
         share = list(map(str, facts.together.share))
-        parts["together"] = [facts.together.statistic, facts.together.members, facts.together.asked, share]
+        readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
+        parts["together"] = [facts.together.statistics, facts.together.members, facts.together.asked, share, readings]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -534,10 +538,20 @@ def _facts(written: str) -> ReleaseFacts | None:
 
 
 def _as_one(
-    statistic: str, members: list[tuple[str, str, list[str]]], asked: list[list[str]], share: list[str]
+    statistics: list[str] | str,
+    members: list[tuple[str, list[str] | str, list[str]]],
+    asked: list[list[str]],
+    share: list[str],
+    readings: Sequence[tuple[str, list[tuple[int, str]]]] = (),
 ) -> BoughtTogether:
-    named = tuple((identity, name, tuple(keys)) for identity, name, keys in members)
-    return BoughtTogether(statistic, named, tuple(map(tuple, asked)), tuple(map(Fraction, share)))
+    named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
+    read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
+    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), tuple(map(Fraction, share)), read)
+
+
+def _listed(names: list[str] | str) -> tuple[str, ...]:
+    """Names of statistics. Version 1.0.0 wrote the one that there was, and "" for none."""
+    return tuple(names if isinstance(names, list) else filter(None, (names,)))
 
 
 def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> NoisyTable:

@@ -2,6 +2,21 @@
 
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.offers import Reuse
-from dpsql.reuse.tiles import BoughtMember, Lattice, Tile, only_statistic
+from dpsql.reuse.readings import Reading, readings_of, squares
+from dpsql.reuse.tiles import BoughtMember, Lattice, Tile, measures_of, noise_of, only_sums
 
-__all__ = ["BoughtMember", "Lattice", "Made", "Offer", "Reuse", "Tile", "only_statistic", "refined"]
+__all__ = [
+    "BoughtMember",
+    "Lattice",
+    "Made",
+    "Offer",
+    "Reading",
+    "Reuse",
+    "Tile",
+    "measures_of",
+    "noise_of",
+    "only_sums",
+    "readings_of",
+    "refined",
+    "squares",
+]

@@ -8,21 +8,32 @@ the same releases again while it is remembered, whatever was released since: the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import partial
 from itertools import chain
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.calibrate import Calibration
+from dpsql.calibrate import Calibration, margins
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
-from dpsql.reuse.tiles import BoughtMember, Lattice, Shown, Tile, only_statistic, shown_together, sums_of_cells, tile
+from dpsql.reuse.tiles import (
+    BoughtMember,
+    Lattice,
+    Shown,
+    Tile,
+    knows,
+    measures_of,
+    noise_of,
+    only_sums,
+    shown_together,
+    sums_of_cells,
+    tile,
+)
 from rewriter.canonical_form import identity_of
-from rewriter.plan import DrillDown, Plan, Statistic
+from rewriter.plan import DrillDown, Plan
 
 MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
@@ -62,13 +73,12 @@ class Reuse:
         accurate than wanted is made of them. ``alone``: no number of the answer is made of several groups.
         """
         plan, opened = wanted.plan, self._opened
-        statistic = only_statistic(plan)
-        if statistic is None or not wanted.loss:
+        if not only_sums(plan) or not wanted.loss:
             return None
         version = opened.version(plan)
         for entry in opened.store.together(version, self._scope):
             key = (plan, wanted.loss, entry.number, alone)
-            tile = partial(self._tile, wanted, statistic, entry, version, turn, alone=alone)
+            tile = partial(self._tile, wanted, entry, version, turn, alone=alone)
             found = self._tiles.get(key, tile)
             if found is not None:
                 return found
@@ -76,7 +86,7 @@ class Reuse:
 
     def bought_at(self, plans: Sequence[Plan]) -> PrivacyLoss | None:
         """The price at which the releases of a statement were bought beside others; None where they were not."""
-        members = tuple((plan.identity, "", ()) for plan in plans)
+        members = tuple((plan.identity, (), ()) for plan in plans)
         for entry in self._opened.store.together(self._opened.version(plans[0]), self._scope) if plans else ():
             if entry.facts.together is not None and entry.facts.together.members == members:
                 epsilon, rho, delta, *curve = entry.facts.together.share
@@ -86,7 +96,6 @@ class Reuse:
     def _tile(
         self,
         wanted: Calibration,
-        statistic: Statistic,
         entry: Entry,
         version: str,
         turn: Turn | None,
@@ -94,18 +103,22 @@ class Reuse:
         alone: bool,
     ) -> Tile | None:
         plan, together = wanted.plan, entry.facts.together
-        if together is None or not together.statistic:
+        if together is None or not together.statistics:
             return None
-        ways: list[DrillDown | None] = [None] if statistic.family == together.statistic else []
-        ways += [one for one in self._ways.get(plan, plan.drill_downs) if together.statistic in one.statistics.values()]
+        readings = dict(together.readings)
+        ways: list[DrillDown | None] = []
+        if knows(together.statistics, readings, measures_of(plan)):
+            ways.append(None)
+        known = self._ways.get(plan, plan.drill_downs)
+        ways += [one for one in known if knows(together.statistics, readings, measures_of(plan, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return None
         for way in ways:
             found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
             if found is not None:
                 asked = {frozenset(keys) for keys in together.asked}
-                families = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
-                if families in asked or _variance(found.wanted) <= MOST_WIDER**2 * _variance(wanted):
+                keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
+                if keys in asked or _is_near(found.wanted, wanted):
                     return found
         return None
 
@@ -126,13 +139,15 @@ class Reuse:
         sums = sums_of_cells(lattice, wanted.plan, groups, way, cells)
         if sums is None:
             return None
-        shown = self._shown_of(lattice, asked, wanted.plan) if number else None
+        shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
         return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
 
-    def _shown_of(self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> Shown:
+    def _shown_of(
+        self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: tuple[tuple[int, str], ...]
+    ) -> Shown:
         # The identity of a lattice is that of what is kept with it, and of nothing else meanwhile.
-        key = (id(lattice), plan.parts)
-        return self._shown.get(key, lambda: shown_together(lattice, asked, plan))[1]
+        key = (id(lattice), plan.parts, names)
+        return self._shown.get(key, lambda: shown_together(lattice, asked, plan, names))[1]
 
     def lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
         """All members of what was bought as one; None where one is not there any more."""
@@ -140,13 +155,17 @@ class Reuse:
 
     def _lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
         members: list[BoughtMember] = []
-        for identity, name, keys in together.members:
-            table = self._opened.store.get(identity, version, {name: entry.table.noise[identity]})
+        for identity, names, keys in together.members:
+            noise = entry.table.noise
+            # Version 1.0.0 kept one noise of a release, by its identity alone.
+            known = {name: noise.get(noise_of(identity, name), noise.get(identity)) for name in names}
+            own = {name: one for name, one in known.items() if one is not None}
+            table = self._opened.store.get(identity, version, own) if len(own) == len(names) else None
             if table is None:
                 return None
-            members.append(BoughtMember(keys, table, name))
+            members.append(BoughtMember(keys, table, names))
         try:
-            return Lattice(tuple(members))
+            return Lattice(together.statistics, tuple(members), dict(together.readings))
         except ValueError:
             return None
 
@@ -231,7 +250,7 @@ class Reuse:
         return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys
 
 
-def _variance(calibration: Calibration) -> Fraction:
-    """Of the one statistic that is measured."""
-    [one], [statistic] = calibration.measured, calibration.plan.statistics
-    return one.mechanism.square * statistic.granularity**2
+def _is_near(made: Calibration, wanted: Calibration) -> bool:
+    """Whether no output is much farther off than it was wanted."""
+    here, there = (margins(one.plan, one) for one in (made, wanted))
+    return all(width <= MOST_WIDER * there[name] for name, width in here.items())

@@ -1,8 +1,10 @@
-"""Answers made of releases that were bought as one: counts by subsets of keys, all estimated together.
+"""Answers made of releases that were bought as one: numbers of the same rows by subsets of keys, estimated together.
 
 Guarantee: post-processing, it sees released numbers and public facts alone. Estimates are unbiased, all of them are
 made of the same components (:mod:`rewriter.strategies.residual_basis`), and variances are exact but for the bound on
-the variance of each noise. Which answers are made like this follows from the text, the policy and the list of releases.
+the variance of each noise. A release of several statistics, such as the two sums of a mean, has independent noise of
+one law in each: so each statistic is estimated by itself with the same weights, and estimates of two of them are
+independent. Which answers are made like this follows from the text, the policy and the list of releases.
 
 What is shown is not negative and whole, and still adds up: it is finished for all that was bought together at once, so
 that two answers agree whoever asks for them.
@@ -10,11 +12,11 @@ that two answers agree whoever asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import prod, sqrt
+from math import hypot, prod, sqrt
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import Mechanism, sqrt_at_least
 from dpsql.releases import Key, NoisyTable, heaviest
 from dpsql.reuse.derive import Made, refined
+from dpsql.reuse.readings import Reading, read_off
 from rewriter.declared import Scalar
 from rewriter.front_door import (
     Attributes,
@@ -35,7 +38,7 @@ from rewriter.front_door import (
     largest_variance,
     sum_variance,
 )
-from rewriter.plan import DrillDown, KeyColumn, Plan, Statistic
+from rewriter.plan import DrillDown, KeyColumn, Linear, Moment, Plan, Ratio, Statistic
 
 MOST_CELLS = 1 << 20
 """The most cells that sums are compared over, to know the variance of each; of more, a bound is taken."""
@@ -43,15 +46,16 @@ MOST_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BoughtMember:
-    """A release that was bought with others: the families of its keys, its table, and its statistic there."""
+    """A release that was bought with others: the families of its keys, its table, and its statistics there, in an
+    order that all of them have."""
 
     keys: tuple[str, ...]
     table: NoisyTable
-    statistic: str
+    statistics: tuple[str, ...]
 
-    @property
-    def noise(self) -> Mechanism:
-        found = self.table.noise[self.statistic]
+    def noise(self, statistic: int) -> Mechanism:
+        """The law of the noise in each number of a statistic, by its place."""
+        found = self.table.noise[self.statistics[statistic]]
         if not isinstance(found, Mechanism):
             raise AssertionError("what is stored was hidden by a mechanism")
         return found
@@ -59,10 +63,13 @@ class BoughtMember:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Releases of the same rows by different keys, as marginals of all their keys. Raises ValueError where the groups
-    of one are not all combinations of its keys' values."""
+    """Releases of the same rows by different keys, as marginals of all their keys. ``measures`` are the families of
+    their statistics, in the order in which members name them. ``readings`` are the weighted sums of these that other
+    families are. Raises ValueError where the groups of one are not all combinations of its keys' values."""
 
+    measures: tuple[str, ...]
     members: tuple[BoughtMember, ...]
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for one in self.members:
@@ -113,33 +120,32 @@ class Lattice:
         return any(set(keys) <= set(one.keys) for one in self.members)
 
     @cached_property
-    def measured(self) -> list[MeasuredMarginal]:
-        """All that was measured, cell by cell, with the variance of its noise."""
-        found = []
-        for one in self.members:
-            attributes = tuple(sorted(self.places(one.keys)))
-            numbers = [0] * prod(self.sizes[at] for at in attributes)
-            for place, number in zip(self.numbered(one.keys, one.table.keys) or (), self._column(one), strict=True):
-                numbers[place] = int(number)
-            found.append(MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise.square))
-        return found
+    def measured(self) -> tuple[list[MeasuredMarginal], ...]:
+        """Of each statistic all that was measured, cell by cell, with the variance of its noise."""
+        return tuple([self._cells(one, at) for one in self.members] for at in range(len(self.measures)))
 
-    def _column(self, one: BoughtMember) -> Sequence[int]:
-        return one.table.statistics[one.statistic]
+    def _cells(self, one: BoughtMember, statistic: int) -> MeasuredMarginal:
+        attributes = tuple(sorted(self.places(one.keys)))
+        numbers = [0] * prod(self.sizes[at] for at in attributes)
+        column = one.table.statistics[one.statistics[statistic]]
+        for place, number in zip(self.numbered(one.keys, one.table.keys) or (), column, strict=True):
+            numbers[place] = int(number)
+        return MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise(statistic).square)
 
     @cached_property
-    def _known(self) -> dict[Attributes, EstimatedMarginal]:
+    def _known(self) -> dict[Attributes, tuple[EstimatedMarginal, ...]]:
         return {}
 
-    def estimated(self, keys: Sequence[str]) -> EstimatedMarginal:
-        """The estimate of a marginal within a measured one."""
+    def estimated(self, keys: Sequence[str]) -> tuple[EstimatedMarginal, ...]:
+        """The estimates of a marginal within a measured one, by statistic."""
         attributes = tuple(sorted(self.places(keys)))
         if attributes not in self._known:
-            [self._known[attributes]] = combined(self.sizes, self.measured, [attributes])
+            found = [combined(self.sizes, one, [attributes])[0] for one in self.measured]
+            self._known[attributes] = tuple(found)
         return self._known[attributes]
 
     def law(self) -> type[Mechanism]:
-        found = heaviest(one.noise for one in self.members)
+        found = heaviest(one.noise(at) for one in self.members for at in range(len(self.measures)))
         if not issubclass(found, Mechanism):
             raise AssertionError("what is stored was hidden by a mechanism")
         return found
@@ -154,23 +160,26 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class CellSums:
-    """The groups of a plan as sums of cells of an estimated marginal: the places of each group's cells."""
+    """The groups of a plan as sums of cells of a marginal, by the places of each group's cells. ``plan`` is over
+    statistics of the marginal: ``names`` has the place of each among those that were measured and its name in the plan,
+    and ``estimated`` the marginal of each."""
 
-    estimated: EstimatedMarginal
+    plan: Plan
+    names: tuple[tuple[int, str], ...]
+    estimated: tuple[EstimatedMarginal, ...]
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
-    def variances(self, sizes: Sequence[int], *, alone: bool) -> list[Fraction]:
-        """Of each group, in squared steps of what was measured: its own, where it is shown ``alone``; else as if groups
-        were independent, so that no weighted sum of several has more."""
-        if not alone:
-            most = largest_variance(sizes, self.estimated)
-            return [most * len(one) for one in self.cells]
-        return self._exact(sizes)
+    def variances(self, sizes: Sequence[int], *, alone: bool) -> list[list[Fraction]]:
+        """Of each statistic and group, in squared steps of what was measured: its own, where it is shown ``alone``;
+        else as if groups were independent, so that no weighted sum of several has more."""
+        if alone:
+            return [self._exact(sizes, one) for one in self.estimated]
+        return [[largest_variance(sizes, one) * len(cells) for cells in self.cells] for one in self.estimated]
 
-    def _exact(self, sizes: Sequence[int]) -> list[Fraction]:
-        alone = self.estimated.variance
-        many = sum(len(one) > 1 for one in self.cells) * len(self.estimated.table.numbers)
+    def _exact(self, sizes: Sequence[int], estimated: EstimatedMarginal) -> list[Fraction]:
+        alone = estimated.variance
+        many = sum(len(one) > 1 for one in self.cells) * len(estimated.table.numbers)
         found: dict[int, Fraction] = {}
         variances = []
         for one in self.cells:
@@ -179,7 +188,7 @@ class CellSums:
             elif many > MOST_CELLS:
                 variances.append(found.setdefault(len(one), alone * len(one) ** 2))
             else:
-                variances.append(sum_variance(sizes, self.estimated, one))
+                variances.append(sum_variance(sizes, estimated, one))
         return variances
 
 
@@ -199,15 +208,51 @@ class Tile:
         return PrivacyLoss()
 
 
-def only_statistic(plan: Plan) -> Statistic | None:
-    """The one statistic of a plan of public groups that measures nothing else; None for other plans."""
+def only_sums(plan: Plan) -> tuple[Statistic, ...]:
+    """The statistics of a plan of public groups that measures such sums over rows and nothing else; none of other
+    plans."""
     plain = not (plan.steps or plan.choices or plan.top or plan.selection or plan.alone)
-    if not plain or len(plan.blocks) != 1 or plan.blocks[0].prefix is not None or (plan.keys and not plan.groups):
-        return None
-    statistics = plan.blocks[0].statistics
-    summed = all(one.estimator.as_sum is not None for one in plan.outputs)
+    if not plain or any(one.prefix is not None for one in plan.blocks) or (plan.keys and not plan.groups):
+        return ()
+    known = all(one.family for one in plan.statistics)
+    summed = all(isinstance(one.estimator, Linear | Ratio | Moment) for one in plan.outputs)
     additive = all(one.additive for one in plan.parts)
-    return statistics[0] if len(statistics) == 1 and statistics[0].family and summed and additive else None
+    return plan.statistics if known and summed and additive else ()
+
+
+def noise_of(identity: str, statistic: str) -> str:
+    """The name by which the noise of a statistic is kept with what was bought together."""
+    return f"{identity} {statistic}"
+
+
+def measures_of(plan: Plan, way: DrillDown | None = None) -> dict[str, str]:
+    """The names of the plan's statistics by their families, over the rows of a ``way`` where there is one; in the order
+    of families, whatever the plan's own is. None where a family is not known, or is that of two."""
+    sums = only_sums(plan)
+    found = {one.family if way is None else way.statistics.get(one.name, ""): one.name for one in sums}
+    return dict(sorted(found.items())) if "" not in found and len(found) == len(sums) else {}
+
+
+def knows(measures: Sequence[str], readings: Mapping[str, Reading], families: Iterable[str]) -> bool:
+    """Whether statistics of these families are those that were measured, or are read off them."""
+    wanted = set(families)
+    return bool(wanted) and wanted <= {*measures, *readings}
+
+
+def _read(plan: Plan, way: DrillDown | None, lattice: Lattice) -> tuple[Plan, tuple[tuple[int, str], ...]] | None:
+    """The plan over the statistics of a lattice, with their places and the names that it has for them; None where these
+    do not tell of it."""
+    measures = measures_of(plan, way)
+    if tuple(measures) == lattice.measures:
+        return plan, tuple(enumerate(measures.values()))
+    if not measures or not knows(lattice.measures, lattice.readings, measures):
+        return None
+    own = {family: ((place, Fraction(1)),) for place, family in enumerate(lattice.measures)}
+    readings = {name: {**own, **lattice.readings}[family] for family, name in measures.items()}
+    names = {place: f"m{place}" for place in sorted({place for one in readings.values() for place, _ in one})}
+    terms = {name: tuple((names[at], weight) for at, weight in one) for name, one in readings.items()}
+    read = read_off(plan, tuple(names.values()), terms)
+    return None if read is None else (read, tuple(names.items()))
 
 
 def sums_of_cells(
@@ -215,7 +260,7 @@ def sums_of_cells(
 ) -> CellSums | None:
     """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
     keys = tuple(one.family for one in plan.keys) if way is None else way.keys
-    if not lattice.covers(keys) or len(set(keys)) != len(keys):
+    if not lattice.covers(keys) or len(set(keys)) != len(keys) or (read := _read(plan, way, lattice)) is None:
         return None
     places = lattice.numbered(keys, groups if way is None else [way.cell(one) for one in cells])
     if places is None:
@@ -228,7 +273,9 @@ def sums_of_cells(
         of_groups[own].append(place)
     if not all(of_groups.values()):
         return None
-    return CellSums(lattice.estimated(keys), keys, tuple(map(tuple, of_groups.values())))
+    estimated = lattice.estimated(keys)
+    of_names = tuple(estimated[place] for place, _ in read[1])
+    return CellSums(*read, of_names, keys, tuple(map(tuple, of_groups.values())))
 
 
 def tile(
@@ -240,32 +287,30 @@ def tile(
     shown: Shown | None,
     *,
     alone: bool,
-) -> Tile | None:
+) -> Tile:
     """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
-    plan = wanted.plan
-    statistic = only_statistic(plan)
-    if statistic is None:
-        return None
-    own = sums.estimated
-    finer = own.own_scale
-    step = own.scale // finer
-    numbers = own.table.numbers
-    added = tuple(sum(numbers[place] for place in one) // step for one in sums.cells)
-    variances = sums.variances(lattice.sizes, alone=alone)
-    most = max(variances)
-    law = lattice.law()
-    noise = law(Fraction(sqrt_at_least(law.square_of_scale(most))))
-    scaled = law(noise.scale * finer)
+    plan, law = sums.plan, lattice.law()
+    finer = sums.estimated[0].own_scale
+    step = sums.estimated[0].scale // finer
     parts = None if shown is None else _shown_sums(shown, sums, plan)
-    columns, moved = (None, [0.0] * len(variances)) if parts is None else parts
-    shrunk = np.array(
-        [sqrt(float(one) + far**2) / sqrt(most) if most else 1.0 for one, far in zip(variances, moved, strict=True)]
-    )
-    table = NoisyTable(tuple(groups), {statistic.name: added}, {statistic.name: scaled})
-    fine = refined(plan, {statistic.name: finer})
+    columns, moved = (None, [0.0] * len(groups)) if parts is None else parts
+    added: dict[str, tuple[int, ...]] = {}
+    noise: dict[str, Mechanism] = {}
+    shrunk = np.zeros(len(groups))
+    for (_, name), one, variances in zip(
+        sums.names, sums.estimated, sums.variances(lattice.sizes, alone=alone), strict=True
+    ):
+        added[name] = tuple(sum(one.table.numbers[place] for place in cells) // step for cells in sums.cells)
+        most = max(variances)
+        noise[name] = law(Fraction(sqrt_at_least(law.square_of_scale(most))) * finer)
+        off = (sqrt(float(own) + far**2) for own, far in zip(variances, moved, strict=True))
+        shrunk = np.maximum(shrunk, [far / sqrt(most) if most else 1.0 for far in off])
+    table = NoisyTable(tuple(groups), added, noise)
+    fine = refined(plan, dict.fromkeys(added, finer))
     derived = DerivedTable(columns, shrunk, fine, (), None)
-    [block] = fine.blocks
-    with_noise = replace(wanted, plan=fine, measured=(CalibratedBlock(block, scaled, scaled.loss(block.sensitivity)),))
+    measured = ((block, noise[block.statistics[0].name]) for block in fine.blocks)
+    blocks = tuple(CalibratedBlock(block, one, one.loss(block.sensitivity)) for block, one in measured)
+    with_noise = replace(wanted, plan=fine, measured=blocks)
     return Tile(with_noise, ((number,),), Made(fine, table, derived), tuple(groups))
 
 
@@ -273,11 +318,11 @@ Shown = Mapping[Attributes, FinishedParts]
 """The finished parts of marginals, cell by cell: not negative, whole, and each the sum of any finer one."""
 
 
-def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan) -> tuple[Lattice, Shown]:
-    """The finished parts of all that was measured or asked for; of none where they cannot be made to agree."""
-    statistic = only_statistic(plan)
-    if statistic is None:
-        return lattice, {}
+def shown_together(
+    lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: Sequence[tuple[int, str]]
+) -> tuple[Lattice, Shown]:
+    """The finished parts of all that was measured or asked for; of none where they cannot be made to agree. ``names``
+    are the places of the statistics that the plan is over, with its names."""
     known = {tuple(sorted(lattice.places(one.keys))): one for one in lattice.members}
     wanted = {tuple(sorted(lattice.places(keys))) for keys in asked if lattice.covers(keys)}
     every = sorted({*known, *wanted}, key=lambda one: (len(one), one))
@@ -290,9 +335,10 @@ def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan)
         if attributes in known:
             one = known[attributes]
             places = lattice.numbered(one.keys, one.table.keys) or ()
-            numbers = dict(zip(places, one.table.statistics[one.statistic], strict=True))
-            statistics[statistic.name] = tuple(int(numbers[place]) for place in range(len(groups)))
-            noise[statistic.name] = one.noise
+            for at, name in names:
+                numbers = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
+                statistics[name] = tuple(int(numbers[place]) for place in range(len(groups)))
+                noise[name] = one.noise(at)
         tables.append(NoisyTable(groups, statistics, noise))
         kind = plan.outputs[0].type
         named = tuple(KeyColumn(f"k{at}", kind, "", lattice.families[at], closed=True) for at in attributes)
@@ -306,10 +352,11 @@ def shown_together(lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan)
 def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[float]] | None:
     """The sums of few shown cells, and how far at most rounding moved each group, in steps of what was measured; of
     many cells, which were cut off at 0, the unbiased sums are better."""
-    found = shown.get(sums.estimated.table.attributes)
+    found = shown.get(sums.estimated[0].table.attributes)
     if found is None or any(len(one) > FEW for one in sums.cells):
         return None
-    steps = [float(part.unit / sum(abs(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
+    # A distance added to the noise of each statistic as a square is as far in a sum of several as their noises are.
+    steps = [float(part.unit) / hypot(*(float(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
     moved = [
         max(
             (step * sum(float(far[place]) for place in one) for step, far in zip(steps, found.moved, strict=True)),

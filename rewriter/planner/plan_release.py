@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rewriter.aggregates import AVG
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
@@ -12,7 +12,7 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import DrillDown, KeyColumn, Plan
+from rewriter.plan import DrillDown, KeyColumn, MeasuredQuestion, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
@@ -20,6 +20,7 @@ from rewriter.planner.inhabited import inhabited
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
+from rewriter.refused import Refused
 from rewriter.relations import of_people
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
 
@@ -146,8 +147,59 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 
-    found = replace(named(query), drill_downs=ways if may_be_drilled(query) else tuple, partials=partials)
+    one_row = unique and public is not None and query.only is None and ranked_by is None
+    question = _Question(query, norm, dialect) if one_row or (unique and not query.keys) else None
+    found = replace(
+        named(query), drill_downs=ways if may_be_drilled(query) else tuple, partials=partials, question=question
+    )
     return found if query.only is None else of_total(found, query.only)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question(MeasuredQuestion):
+    """A question about people of whom each has one row. So whatever is measured with it, one person moves the numbers
+    of one group, by no more than one row does: each block has the sensitivity of the whole vector that it is, planned
+    with all aggregates in it, and blocks share a price."""
+
+    query: Query
+    norm: Norm
+    dialect: Dialect
+
+    @property
+    def rows(self) -> str:
+        query, spelt = self.query, self.dialect.spelt
+        rows, unit = (self.dialect.sql(spelt(tree)) for tree in (query.rows, query.unit))
+        return "\n".join((self.dialect.name, rows, unit, str(query.ends), str(query.until), str(query.blocks)))
+
+    def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
+        known: dict[tuple[object, ...], int] = {}
+        aggregates: list[Aggregate] = []
+        places: list[tuple[int, ...]] = []
+        for other in asked:
+            if not isinstance(other, _Question) or other.rows != self.rows or other.query.bound != self.query.bound:
+                return None
+            own = []
+            for one in other.query.aggregates:
+                # Each person has one row: people are counted as rows.
+                one = replace(one, argument=None, distinct=False) if _counts_people(one) and not one.within else one
+                if (call := self._call(one)) not in known:
+                    known[call] = len(aggregates)
+                    aggregates.append(one)
+                own.append(known[call])
+            places.append(tuple(own))
+        whole = replace(self.query, aggregates=tuple(aggregates), presences=(), ranked=None, cumulative=None)
+        try:
+            return plan(whole, self.norm, self.dialect), tuple(places)
+        except Refused:
+            return None
+
+    def _call(self, one: Aggregate) -> tuple[object, ...]:
+        """All that an aggregate measures, whatever its words."""
+        values = (one.argument, one.condition, one.second, *one.row)
+        texts = ("" if value is None else self.dialect.sql(self.dialect.spelt(value.sql)) for value in values)
+        inner = None if one.within is None else self._call(one.within)
+        plain = one.regression is None and one.debiasing is None and not one.combines and one.over_blocks is None
+        return (one.kind.word, one.distinct, one.fraction, one.fine, *texts, inner, None if plain else id(one))
 
 
 def declared_groups(query: Query, dialect: Dialect) -> KeySet:

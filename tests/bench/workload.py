@@ -2,10 +2,10 @@
 
 ``--picture FILE`` draws the errors of each count of the dashboards that are named: the guide's is of the fifty counts.
 
-Fifty counts and five dashboards over 20,000 people, all of (ε, δ) = (1, 1e-6) spent on each. The figures are root mean
+Fifty counts and eight dashboards over 20,000 people, all of (ε, δ) = (1, 1e-6) spent on each. The figures are root mean
 squares of standard deviations over the statements, each as accurate as its cells: at equal shares of the price, as
 planned together, as measured in some purchases, and at the optimum of all linear strategies, which is known in closed
-form for marginals with Gaussian noise (Xiao and others 2023).
+form for marginals with Gaussian noise (Xiao and others 2023). Sums and means are in units of what one person adds.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from dpsql.calibrate import NOMINAL_GROUP
 from dpsql.proxy import Proxy
 from rewriter.strategies import AskedMarginal, components
 
@@ -41,17 +42,27 @@ VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A count by some attributes, of all people or of those of one segment."""
+    """A count by some attributes, or another ``measure``, of all people or of those of one segment."""
 
     keys: tuple[str, ...]
     vip: bool = False
+    measure: str = "COUNT(*)"
 
     @property
     def sql(self) -> str:
         where = " WHERE segment = 'vip'" if self.vip else ""
         shown = "".join(f"{key}, " for key in self.keys)
         grouped = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
-        return f"SELECT {shown}COUNT(*) AS n FROM person{where}{grouped}"
+        return f"SELECT {shown}{self.measure} AS n FROM person{where}{grouped}"
+
+    def unit(self, people: float = NOMINAL_GROUP) -> float:
+        """The most that one person adds to a number; to a mean, in a group of so many people."""
+        return {"COUNT(*)": 1.0, "SUM(amount)": 100.0}.get(self.measure, 100.0 / max(people, 1.0))
+
+    def sizes(self, known: duckdb.DuckDBPyConnection) -> dict[tuple[object, ...], int]:
+        """The people of each group."""
+        rows = known.execute(self.sql.replace(f"{self.measure} AS n", "COUNT(*)")).fetchall()
+        return {tuple(row[:-1]): row[-1] for row in rows}
 
     @property
     def attributes(self) -> tuple[int, ...]:
@@ -62,6 +73,10 @@ class Tile:
 
 def tiles(*keys: str, vip: Sequence[str] = ()) -> list[Tile]:
     return [*(Tile(tuple(one.split())) for one in keys), *(Tile(tuple(one.split()), vip=True) for one in vip)]
+
+
+def measured(measure: str, *keys: str) -> list[Tile]:
+    return [Tile(tuple(one.split()), measure=measure) for one in keys]
 
 
 def fifty() -> list[Tile]:
@@ -80,6 +95,15 @@ DASHBOARDS = {
     "people": tiles("", "age", "region", "age region", "age plan", "age segment", vip=("age", "age region")),
     "one large table": tiles("", "region", "plan", "age", "region plan", "region age", "plan age", "region plan age"),
     "unlike tables": tiles("region", "age device", "plan channel", "segment", vip=("region", "channel")),
+    "means": measured("AVG(amount)", "", "region", "plan", "age", "region plan", "region age"),
+    "counts and means": [
+        *tiles("", "region", "plan", "region plan"),
+        *measured("AVG(amount)", "", "region", "plan", "region plan"),
+    ],
+    "counts and totals": [
+        *tiles("", "region", "plan", "region plan"),
+        *measured("SUM(amount)", "", "region", "plan", "region plan"),
+    ],
 }
 
 
@@ -140,28 +164,48 @@ def compare(name: str, asked: Sequence[Tile], folder: Path, purchases: int) -> F
     statements, errors = [one.sql for one in asked], []
     with duckdb.connect(str(folder / "people.duckdb")) as known:
         truth = [{row[:-1]: row[-1] for row in known.execute(sql).fetchall()} for sql in statements]
+        sizes_of = [one.sizes(known) for one in asked]
     for number in range(max(purchases, 1)):
         (folder / "policy.yaml").write_text(policy(f"{name} {number}".replace(" ", "_")))
         with closing(Proxy.open(folder / "policy.yaml")) as proxy:
             session, limit = proxy.session(), proxy.answering.opened.accountant.limit
             epsilon = Fraction(int(sqrt(2 * limit.rho) * 10**6), 10**6)
             plan = session.buy(statements, epsilon)[0] if purchases else session.workload(statements, epsilon)
-            for sql, right in zip(statements, truth, strict=True) if purchases else ():
-                answer = session.execute(sql)
-                assert not answer.price, sql
-                errors.append(np.mean([(row[-1] - right.get(tuple(row[:-1]), 0)) ** 2 for row in answer.rows]))  # type: ignore[operator]
-    sizes = tuple(map(len, VALUES.values()))
-    best = components(sizes, [AskedMarginal(one.attributes, 1.0) for one in asked])
+            for tile, right, sizes in zip(asked, truth, sizes_of, strict=True) if purchases else ():
+                answer = session.execute(tile.sql)
+                assert not answer.price, tile.sql
+                cells = {tuple(row[:-1]): float(row[-1]) for row in answer.rows if row[-1] is not None}  # type: ignore[arg-type]
+                off = [(cells[key] - right.get(key, 0)) / tile.unit(sizes.get(key, 0)) for key in cells]
+                errors.append(np.mean(np.square(off)))
+    deviations = [
+        [(one.alone[-1] or 0) / NORMAL / tile.unit(), (one.together[-1] or 0) / NORMAL / tile.unit()]
+        for tile, one in zip(asked, plan.statements, strict=True)
+    ]
     return Figures(
-        _root([(one.alone[-1] or 0) / NORMAL for one in plan.statements]),
-        _root([(one.together[-1] or 0) / NORMAL for one in plan.statements]),
+        _root([alone for alone, _ in deviations]),
+        _root([together for _, together in deviations]),
         sqrt(float(np.mean(errors))) if errors else nan,
-        sqrt(best.total / len(asked) / float(2 * limit.rho)),
-        tuple(
-            (len(tile.attributes), (one.alone[-1] or 0) / NORMAL, (one.together[-1] or 0) / NORMAL)
-            for tile, one in zip(asked, plan.statements, strict=True)
-        ),
+        sqrt(optimum(asked) / len(asked) / float(2 * limit.rho)),
+        tuple((len(tile.attributes), alone, both) for tile, (alone, both) in zip(asked, deviations, strict=True)),
     )
+
+
+def optimum(asked: Sequence[Tile]) -> float:
+    """The least total variance of unbiased sums, for 2ρ = 1 and in the units of tiles.
+
+    With counts and sums t of [0, 1] by the same keys, one person adds (1, t) to a cell. With M the information of a
+    strategy about both, (1, t) M (1, t) is at most 1 for all t where it is so at both ends, and the trace of the
+    inverse of M is least, (3 + √5)/2, for M = ((1, -m/2), (-m/2, m)) with m = √5 - 1. All components have that form,
+    since it follows from the two limits alone.
+    """
+    by_measure: dict[str, list[tuple[int, ...]]] = {}
+    for one in asked:
+        by_measure.setdefault(one.measure, []).append(one.attributes)
+    keys = next(iter(by_measure.values()))
+    if any(sorted(other) != sorted(keys) for other in by_measure.values()) or len(by_measure) > 2:
+        return nan
+    total = components(tuple(map(len, VALUES.values())), [AskedMarginal(one, 1.0) for one in keys]).total
+    return total if len(by_measure) == 1 else (3 + sqrt(5)) / 2 * total
 
 
 def _root(deviations: Sequence[float]) -> float:
@@ -173,7 +217,7 @@ def policy(ledger: str) -> str:
     return (
         f"database: duckdb:people.duckdb\nledger: sqlite:{ledger}.ledger\nprivacy_unit: person.id\n"
         "budget: {epsilon: 1, delta: 1e-6}\nstatement: {epsilon: 0.01, max_epsilon: 1}\n"
-        f"tables:\n  person:\n    columns:\n      id: {{}}\n{columns}"
+        f"tables:\n  person:\n    columns:\n      id: {{}}\n      amount: {{range: [0, 100]}}\n{columns}"
     )
 
 
@@ -186,6 +230,8 @@ def fill(folder: Path) -> None:
         at = ((0.5 * base + 0.5 * drawn.random(PEOPLE)) ** 1.5 * len(values)).astype(int)
         columns.append([values[place] for place in at])
         types.append(f"{name} ENUM ({', '.join(map(repr, values))}) NOT NULL")
+    columns.append([str(int(one)) for one in 100 * base])
+    types.append("amount INTEGER NOT NULL")
     with duckdb.connect(str(folder / "people.duckdb")) as connection:
         connection.execute(f"CREATE TABLE person (id INTEGER PRIMARY KEY, {', '.join(types)})")
         lines = [",".join((str(number), *row)) for number, row in enumerate(zip(*columns, strict=True))]

@@ -22,6 +22,7 @@ MOVING = "tests/answer/test_moving_ranges.py"
 SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 ADDED_UP = "tests/price/test_added_up.py"
 
+WORKLOAD_LAW = "tests/properties/test_workload_neighbours.py"
 SYNTHETIC = "tests/synthetic/test_synthesize.py"
 
 CLOSED = "tests/price/test_closed_windows.py"
@@ -394,7 +395,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.price.pricing:Priced.loss",
         "for one in self.releases if",
         "for one in self.releases[:1] if",
-        "tests/properties/test_workload_neighbours.py::test_one_person_moves_a_workload_by_no_more_than_its_charge",
+        f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
     ),
     bug(
         "an error bar of a workload leaves out what rounding moved",
@@ -402,6 +403,34 @@ BUGS: tuple[Bug, ...] = (
         "sqrt(float(one) + far**2)",
         "sqrt(float(one))",
         "tests/answer/test_workloads.py::test_bars_count_what_rounding_moved",
+    ),
+    bug(
+        "the statistics of a mean are mixed up over more rows",
+        "dpsql.reuse.tiles:measures_of",
+        'way.statistics.get(one.name, "")',
+        'way.statistics.get(sums[-1 - sums.index(one)].name, "")',
+        "tests/answer/test_workload_measures.py::test_without_noise_the_answers_are_those_of_the_database",
+    ),
+    bug(
+        "the norm of a vector leaves out one of its values",
+        "rewriter.measure.pair_cells:in_one",
+        "l1, l2_squared = l1 + one.steps[2] * factor, l2_squared + (one.steps[2] * factor) ** 2",
+        "l1, l2_squared = l1, l2_squared",
+        f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
+    ),
+    bug(
+        "a mean is read off sums with the weights of the other side",
+        "dpsql.reuse.readings:readings_of",
+        "(other, -weight) for",
+        "(other, weight) for",
+        "tests/answer/test_workload_measures.py::test_without_noise_the_answers_are_those_of_the_database",
+    ),
+    bug(
+        "a number that is read off several sums is read off one",
+        "dpsql.reuse.readings:read_off",
+        "estimator=output.estimator.made_of(readings)",
+        "estimator=output.estimator.made_of({name: one[:1] for name, one in readings.items()})",
+        "tests/answer/test_workload_measures.py::test_without_noise_the_answers_are_those_of_the_database",
     ),
     # Releases that age
     bug(

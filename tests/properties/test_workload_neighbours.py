@@ -33,6 +33,7 @@ tables:
       segment: {{values: [std, vip]}}
       day: {{range: [2025-01-01, 2025-01-20]}}
       amount: {{range: [0, 100]}}
+      height: {{range: [-20, 80]}}
   visit:
     unit: person_id -> person.id
     max_rows: 4
@@ -52,7 +53,11 @@ FILTERS = {
     ),
     "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25"),
 }  # fmt: skip
-VALUES = {"person": "amount", "visit": "cost"}
+VALUES = {"person": ("amount", "height", "height"), "visit": ("cost",)}
+MEASURES = (
+    "COUNT(*)", "COUNT(*)", "SUM({0})", "AVG({0})", "COUNT(*), SUM({0})", "COUNT({0}), AVG({0})", "STDDEV({0})",
+    "AVG({0}), AVG({1}), COUNT(*)",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +66,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with duckdb.connect(str(made / "people.duckdb")) as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
-            " plan ENUM ('free', 'pro', 'max') NOT NULL, segment ENUM ('std', 'vip') NOT NULL, day DATE, amount INTEGER);"
+            " plan ENUM ('free', 'pro', 'max') NOT NULL, segment ENUM ('std', 'vip') NOT NULL, day DATE, amount INTEGER,"
+            " height INTEGER NOT NULL);"
             "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, ward ENUM ('a', 'b', 'c') NOT NULL,"
             " kind ENUM ('x', 'y') NOT NULL, cost INTEGER)"
         )
@@ -69,18 +75,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             values = (drawn.choice("NESW"), drawn.choice(["free", "pro", "max"]), drawn.choice(["std", "vip"]))
             day = drawn.choice(["2025-01-01", "2025-01-08", "2025-01-20", "2031-01-01", None])
             amount = drawn.choice([0, 51, 100, 10**6, -5, None])
-            connection.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?, ?)", (person, *values, day, amount))
+            height = drawn.choice([-20, 30, 80, 900, -900])
+            connection.execute(
+                "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?, ?)", (person, *values, day, amount, height)
+            )
             for _ in range(60 if person == HEAVY else drawn.choice([0, 1, 4, 9])):
                 visit = (drawn.choice("abc"), drawn.choice("xy"), drawn.choice([0, 50, 900, None]))
                 connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?)", (person, *visit))
     return made
 
 
-def statement(random: Random, table: str) -> str:
+def statement(random: Random, table: str, measures: Sequence[str]) -> str:
     keys = ", ".join(random.sample(KEYS[table], random.randint(0, 2)))
     where = f" WHERE {random.choice(FILTERS[table])}" if random.random() < 0.4 else ""
-    value = VALUES[table]
-    what = random.choice(["COUNT(*)"] * 4 + [f"SUM({value})", f"AVG({value})", f"COUNT(*), SUM({value})"])
+    what = random.choice(measures).format(*(random.choice(VALUES[table]) for _ in range(2)))
     if table == "person" and random.random() < 0.15:
         return f"SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) FROM person{where} GROUP BY day"
     shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
@@ -88,9 +96,11 @@ def statement(random: Random, table: str) -> str:
 
 
 def workload(random: Random) -> list[str]:
-    """Statements of people, of their rows, or of both; most of them counts, that are joined."""
-    tables = random.choice([["person"], ["person"], ["visit"], ["person", "visit"]])
-    return list(dict.fromkeys(statement(random, random.choice(tables)) for _ in range(random.randint(2, 9))))
+    """Statements of people, of their rows, or of both: counts, sums and means, of which most are joined."""
+    tables = random.choice([["person"], ["person"], ["person"], ["visit"], ["person", "visit"]])
+    measures = random.choice([MEASURES[:1], MEASURES, *(random.sample(MEASURES[1:], 2) for _ in range(3))])
+    asked = (statement(random, random.choice(tables), measures) for _ in range(random.randint(4, 11)))
+    return list(dict.fromkeys(asked))
 
 
 @contextmanager
@@ -140,9 +150,10 @@ def told(plan: WorkloadPlan, here: Sequence[Table], there: Sequence[Table]) -> F
     return loss
 
 
-def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int]:
-    """The nearest that a person came to a charge, and how many workloads joined several statements."""
-    nearest, joined = 0.0, 0
+def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int, int]:
+    """The nearest that a person came to a charge, how many workloads joined several statements, and how many joined
+    several statistics in one table."""
+    nearest, joined, vectors = 0.0, 0, 0
     with opened(folder, accounting) as proxy:
         for seed in seeds:
             random = Random(f"{accounting} {seed}")
@@ -155,14 +166,17 @@ def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int
                 assert moved <= charged, (seed, person, statements)
                 nearest = max(nearest, float(moved / charged))
             joined += sum(one.joined for one in plan.statements) > 1
-    return nearest, joined
+            together = [facts.together for _, facts, _ in plan.kept]
+            vectors += any(one is not None and len(one.statistics) > 1 for one in together)
+    return nearest, joined, vectors
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
 def test_one_person_moves_a_workload_by_no_more_than_its_charge(folder: Path, accounting: str) -> None:
-    nearest, joined = law(folder, accounting, range(8))
+    nearest, joined, vectors = law(folder, accounting, range(10))
     assert nearest > 0.9, "a person comes near to the charge: it is no larger than it must be"
-    assert joined >= 2
+    assert joined >= 5
+    assert vectors >= 3, "means and sums are joined, too"
 
 
 @pytest.mark.campaign
