@@ -419,6 +419,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
     ),
     bug(
+        "the first vector alone of what is measured together is charged",
+        "dpsql.calibrate.calibration:Calibration.__post_init__",
+        "shares = [*(one.share for one in self.measured), ",
+        "shares = [*(one.share for one in self.measured[:1]), ",
+        "tests/properties/test_workload_neighbours.py::test_all_vectors_that_are_measured_together_are_charged",
+    ),
+    bug(
         "a mean is read off sums with the weights of the other side",
         "dpsql.reuse.readings:readings_of",
         "(other, -weight) for",

@@ -179,6 +179,24 @@ def test_one_person_moves_a_workload_by_no_more_than_its_charge(folder: Path, ac
     assert vectors >= 3, "means and sums are joined, too"
 
 
+SEVERAL = ("AVG(amount), AVG(height), STDDEV(amount)", "COUNT(*), SUM(amount), SUM(height)")
+
+
+@pytest.mark.parametrize("measures", SEVERAL)
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+def test_all_vectors_that_are_measured_together_are_charged(folder: Path, accounting: str, measures: str) -> None:
+    """Two and more vectors in each table, and a person at the ends of all of them: who moves as much as is charged."""
+    keys = ("region", "plan", "region, plan")
+    with opened(folder, accounting) as proxy:
+        plan = proxy.session().workload([f"SELECT {k}, {measures} FROM person GROUP BY {k}" for k in keys], Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        assert all(len(one.measured) > 1 for one in plan.priced.calibrations)
+        charged = plan.loss.rho or plan.loss.epsilon
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE)]
+    assert 0.99 * charged < max(moved) <= charged
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
