@@ -180,7 +180,7 @@ def _counts_rows(one: Aggregate) -> bool:
         return False
     if one.argument is None:
         return not one.distinct
-    return one.argument.unit if one.distinct else not one.argument.nullable
+    return not one.argument.nullable and (one.argument.unit or not one.distinct)
 
 
 # Who reads the rows, and for what
