@@ -115,7 +115,8 @@ def test_a_truncated_instant_is_an_aware_datetime(berlin: dpsql.Connection) -> N
 def test_hours_are_local(berlin: dpsql.Connection) -> None:
     rows = dict(berlin.execute("SELECT EXTRACT(HOUR FROM seen)::int, AVG(x) FROM event GROUP BY 1").fetchall())
     # Until 25 October a clock there is two hours ahead of UTC, but for 28 and 36 days.
-    assert set(rows) == set(range(24))
+    # Chance shows an empty NULL, too, once in a hundred answers.
+    assert set(rows) - {None} == set(range(24))
     assert abs(float(rows[12]) - (10 * 210 + 11 * 65) / 275) < 0.5
 
 
