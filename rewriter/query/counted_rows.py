@@ -4,7 +4,8 @@ Theorem: COUNT(e) counts the rows in which ``e`` is not NULL. It is COUNT(*) if 
 a column that the database keeps from being NULL, of an item of FROM that no outer join leaves without a row. A row for
 which TRUE is asked is kept.
 
-Counts that HAVING alone asks stay as they were written: they say which groups there are, and the share of the price
+A count of a value of which sums or means stand beside it stays: it is a part of what these measure. Counts that HAVING
+alone asks stay as they were written: they say which groups there are, and the share of the price
 that a release has hangs on how many numbers it is read for. Reports of people (a randomized column) are counted as they
 were asked: a count of them is corrected. And a column that its SELECT asks to be NULL, or not to be, is left: the count
 of one that has to be NULL is known to be 0.
@@ -30,8 +31,17 @@ def count_rows(select: exp.Select, catalog: Catalog) -> None:
         if len(kept) < len(tests):
             set_where(select, kept)
     for count in [node for item in select.expressions for node in walk(item) if isinstance(node, exp.Count)]:
-        if not count.expressions and _is_never_null(count.this, select, catalog):
+        if not count.expressions and _is_never_null(count.this, select, catalog) and not _is_summed(count.this, select):
             count.set("this", exp.Star())
+
+
+def _is_summed(node: exp.Expr | None, select: exp.Select) -> bool:
+    """Whether another aggregate of the SELECT is of the same column."""
+    value = None if node is None else unparenthesised(node)
+    if not isinstance(value, exp.Column):
+        return False
+    beside = (one for item in select.expressions for one in walk(item) if isinstance(one, exp.AggFunc))
+    return any(unparenthesised(one.this) == value for one in beside if not isinstance(one, exp.Count) and one.this)
 
 
 def _is_never_null(node: exp.Expr | None, select: exp.Select, catalog: Catalog) -> bool:
