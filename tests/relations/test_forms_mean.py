@@ -187,6 +187,10 @@ STATEMENTS = (
     # lists of a table's own values
     "WITH k AS (SELECT DISTINCT kind, CASE WHEN kind LIKE '%c%' THEN 1 ELSE 0 END AS c FROM stay WHERE kind <> 'day')"
     " SELECT COUNT(*), SUM(t.days) FROM stay AS t JOIN k ON t.kind = k.kind WHERE k.c = 0",
+    # lists that other people's rows decide on
+    "WITH k AS (SELECT DISTINCT kind, days > 4 AS long FROM stay) SELECT COUNT(*) FROM stay AS t JOIN k ON t.kind ="
+    " k.kind WHERE k.long",
+    "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 9) SELECT COUNT(*) FROM stay AS t JOIN k ON t.kind = k.kind",
     # percentiles by ranks
     "SELECT MIN(CASE WHEN n < 0.5 * m THEN 99 ELSE days END) AS half FROM (SELECT days, ROW_NUMBER() OVER (ORDER BY days)"
     " AS n, COUNT(*) OVER () AS m FROM stay) AS r",
