@@ -184,6 +184,7 @@ STATEMENTS = (
     "SELECT SUM(EXTRACT(DAY FROM d)) FROM (SELECT id, generate_series(TIMESTAMP '2024-02-20', TIMESTAMP '2024-02-20' +"
     " days * INTERVAL '1 day', INTERVAL '1 day')::date AS d FROM stay) AS g",
     "SELECT COUNT(*), SUM(n) FROM stay, generate_series(1, 3) AS g(n) WHERE days > n",
+    "SELECT kind, n, COUNT(*) FROM stay, generate_series(1, days) AS g(n) WHERE kind = 'day' AND n < 3 GROUP BY 1, 2",
     # lists of a table's own values
     "WITH k AS (SELECT DISTINCT kind, CASE WHEN kind LIKE '%c%' THEN 1 ELSE 0 END AS c FROM stay WHERE kind <> 'day')"
     " SELECT COUNT(*), SUM(t.days) FROM stay AS t JOIN k ON t.kind = k.kind WHERE k.c = 0",
