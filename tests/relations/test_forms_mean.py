@@ -59,6 +59,8 @@ STATEMENTS = (
     "SELECT kind, COUNT(*) FROM stay WHERE days <= (SELECT 1.2 * AVG(days) FROM stay WHERE days > 3) GROUP BY kind",
     "WITH m (a) AS (SELECT AVG(days) AS b FROM stay) SELECT COUNT(*) FROM stay, m WHERE days > m.a",
     "WITH m AS (SELECT AVG(days) AS a FROM stay) SELECT COUNT(*) FROM stay WHERE days > (SELECT a / 2 FROM m)",
+    "WITH w AS (SELECT person_id, SUM(days) AS d FROM stay GROUP BY person_id) SELECT COUNT(*) FROM w WHERE d > (SELECT"
+    " AVG(d) FROM w)",
     "SELECT COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g ON g.kind = t.kind"
     " WHERE t.days > g.a",
     "SELECT g.kind, COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g"
