@@ -400,8 +400,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "an error bar of a workload leaves out what rounding moved",
         "dpsql.reuse.tiles:tile",
-        "sqrt(float(one) + far**2)",
-        "sqrt(float(one))",
+        "sqrt(float(own) + far**2)",
+        "sqrt(float(own))",
         "tests/answer/test_workloads.py::test_bars_count_what_rounding_moved",
     ),
     bug(
