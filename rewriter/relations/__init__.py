@@ -11,8 +11,8 @@ from rewriter.relations.from_where import (
 )
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
+from rewriter.relations.ownerless_rows import rows_of_nobody
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
-from rewriter.relations.rows_of_nobody import rows_of_nobody
 from rewriter.relations.shared_rows import is_bounded, limited_rows, of_people
 
 __all__ = [

@@ -148,6 +148,8 @@ FIXED = [
     "LPAD(t, 3, 'ab')",
     "RPAD(t, 0)",
     "SPLIT_PART(t, ',', -1)",
+    "CHR(i)",
+    "CHR(h)",
     "SUBSTRING(t FROM -2147483647 FOR 2147483647)",
     "LEFT(t, -2147483648)",
     "RIGHT(t, 2147483647)",

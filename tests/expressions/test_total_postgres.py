@@ -228,6 +228,22 @@ def test_a_pattern_takes_the_same_part_as_in_duckdb(twins: Twins) -> None:
     assert captured > 200
 
 
+@pytest.mark.parametrize("pattern", ["(a?)(ab)?", "a?(?:ab)?", "([ab]?)(ab)*", "(?:a|ab)(1?)", "([a-z]?)(a1)?"])
+def test_a_pattern_of_which_engines_take_different_parts_is_refused(pattern: str, twins: Twins) -> None:
+    with pytest.raises(Refused, match="several ways"):
+        check_capture(pattern)
+    differing = 0
+    for line in ("ab", "aab", "abab", "ab1", "a1"):
+        value, whole = text(line), f"({pattern})"
+        ours = POSTGRES.first_match(POSTGRES.cast(value.copy(), TEXT), whole).sql("postgres")
+        theirs = DUCKDB.first_match(value.copy(), whole).sql("duckdb")
+        differing += (
+            twins.postgres.execute(f"SELECT {ours}").fetchall()  # type: ignore[arg-type]
+            != twins.duckdb.execute(f"SELECT {theirs}").fetchall()
+        )
+    assert differing
+
+
 @pytest.mark.parametrize(
     "pattern", ["(a|aa)*$", "(x+x+)+y", r"(?:(?:\w+\s?)*)*$", "(?:a{0,100}){0,10}b", ".*.*.*.*=.*"]
 )

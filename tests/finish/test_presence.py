@@ -170,9 +170,11 @@ def test_a_number_of_rows_that_nobody_asked_for_is_told(plain: Session) -> None:
 
 def test_sums_over_groups_have_all_groups(plain: Session) -> None:
     """What is too small to be shown is missing in no sum."""
-    explained = plain.explain("SELECT SUM(n) FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t")
-    assert not any("may be empty" in notice for notice in explained.notices)
-    assert "dpsql_present" not in explained.outer_sql
+    groups = "SELECT born, COUNT(*) AS n FROM person GROUP BY born"
+    for sums in (f"({groups}) AS t", f"({groups} HAVING COUNT(*) > 1) AS t", f"({groups}) AS t WHERE n > 2"):
+        explained = plain.explain(f"SELECT SUM(n) FROM {sums}")
+        assert not any("empty" in notice for notice in explained.notices)
+        assert "dpsql_present" not in explained.outer_sql
     running = plain.explain("SELECT born, SUM(COUNT(*)) OVER (ORDER BY born) FROM person GROUP BY born")
     # Ends are left out after the sums.
     assert running.outer_sql.endswith("QUALIFY dpsql_release_0.dpsql_shown_0")

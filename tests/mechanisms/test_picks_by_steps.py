@@ -84,11 +84,13 @@ def test_a_candidate_nearer_than_its_stretch_is_never_answered() -> None:
         least_first([1], [3], lambda place, which: (which, 2), Fraction(1))
 
 
-def test_a_median_of_many_values_has_the_law_of_its_distances() -> None:
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1, 50)])
+def test_a_median_of_many_values_has_the_law_of_its_distances(epsilon: Fraction) -> None:
+    """Also where many values lie between two cuts."""
     random = Random(3)
     one = choice([Fraction(1, 2)], 3_000, row=2)
     rows = [random.randint(200, 2_900) for _ in range(900)]
-    quantile = Quantile(one, Fraction(1, 2), Exponential(Fraction(1, 2), concentrated=True))
+    quantile = Quantile(one, Fraction(1, 2), Exponential(epsilon, concentrated=True))
     ranks, draws = ranks_of(rows, one), 5_000
     law = quantile.stepwise(columns(ranks, 0))
     near = quantile.stretches(ranks)

@@ -61,7 +61,7 @@ def plant_all(
 
     def worker(number: int) -> None:
         copy = Copy(folder / str(number))
-        if check and (wrong := copy.honest(_widest(tests)[number::jobs])):
+        if check and (wrong := copy.honest(tests[number::jobs])):
             failed.append(wrong)
         with contextlib.suppress(queue.Empty):
             while not failed:
@@ -80,11 +80,6 @@ def plant_all(
     if not failed and len(tried) < len(chosen):
         failed.append(f"only {len(tried)} of {len(chosen)} bugs were tried")
     return failed
-
-
-def _widest(tests: Sequence[str]) -> list[str]:
-    """Without the tests of files that are there as a whole."""
-    return [test for test in tests if "::" not in test or test.partition("::")[0] not in tests]
 
 
 def hunt_all(jobs: int, every: int) -> Iterator[Found]:

@@ -97,10 +97,17 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "figures of a block are computed of sums in steps as coarse as noise is",
+        "rewriter.aggregates.sums:_exact",
+        "fine=aggregate.fine)",
+        "fine=False)",
+        f"{BLOCKS}::test_what_lies_close_together_has_the_figures_of_its_differences_and_constants_have_none",
+    ),
+    bug(
+        "sums of a block are those of a person",
         "rewriter.split.blocks_of_people:_answers",
         "replace(one, fine=True)",
         "replace(one, fine=False)",
-        f"{BLOCKS}::test_what_lies_close_together_has_the_figures_of_its_differences_and_constants_have_none",
+        f"{BLOCKS}::test_a_block_adds_up_more_digits_than_are_released",
     ),
     bug(
         "half of the least double makes PostgreSQL raise",

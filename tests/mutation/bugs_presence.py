@@ -186,7 +186,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows without a person are left out without a word",
-        "rewriter.relations.rows_of_nobody:rows_of_nobody",
+        "rewriter.relations.ownerless_rows:rows_of_nobody",
         "if catalog.unit is None or not block.owned:",
         "if True:",
         "tests/relations/test_rows_of_nobody.py",

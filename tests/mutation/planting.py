@@ -27,6 +27,8 @@ from tests.mutation.bug import FIRST, ROOT, WORLDS, Bug
 LIMIT = 1500.0
 WORK = 240
 """Seconds for the tests of one bug, and seconds of a core. What does not end is not counted as found."""
+CAMPAIGN = "campaign"
+"""The mark of long runs. A bug that names their file does not run them, one that names them does."""
 _AT_ONCE = 20
 _OPTIONS = "--doctest-modules --hypothesis-profile=planted"
 _PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
@@ -126,8 +128,15 @@ def _test(folder: Path, arguments: Sequence[str], hunt: Mapping[str, str], said:
     import pytest
     from hypothesis import Phase, settings
 
+    class Named:
+        """Leaves out the campaigns of files that are named as a whole."""
+
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            named = tuple(argument for argument in arguments if "::" in argument)
+            items[:] = [one for one in items if one.nodeid.startswith(named) or not one.get_closest_marker(CAMPAIGN)]
+
     # The first example that fails will do: making it small can take minutes.
     settings.register_profile("planted", derandomize=True, phases=(Phase.explicit, Phase.generate), database=None)
-    code = int(pytest.main(list(arguments)))
+    code = int(pytest.main(list(arguments), plugins=[Named()]))
     sys.stdout.flush()
     os._exit(code)

@@ -83,6 +83,7 @@ def test_what_was_paid_for_is_kept_and_nothing_behind_it_runs(
 ) -> None:
     """A pipeline of three: the first is read already when its client goes."""
     before = len(server.proxy.ledger.charges())
+    cancelled = server.figure("dpsql_statements_total", outcome="failed", sqlstate="57014")
     with held(server, monkeypatch) as standing:
         gone = server.connect().pgconn
         gone.enter_pipeline_mode()
@@ -95,6 +96,8 @@ def test_what_was_paid_for_is_kept_and_nothing_behind_it_runs(
         standing.go.set()
         eventually(lambda: server.figure("dpsql_connections", state="logged in") == 0)
     assert len(server.proxy.ledger.charges()) == before + 1
+    ended = server.figure("dpsql_statements_total", outcome="failed", sqlstate="57014")
+    assert ended == cancelled, "the others were not begun, not even to be ended"
     assert ask(server, "ana", COUNT + "1100")[0] == "00000"
     assert len(server.proxy.ledger.charges()) == before + 1, "whoever asks again gets it for free"
     assert ask(server, "ana", COUNT + "1101")[0] == "00000"

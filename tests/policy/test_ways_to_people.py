@@ -113,6 +113,12 @@ def test_a_part_of_a_key_ties_nobody(proxy: Proxy, on: str) -> None:
     assert "item = sale.item AND ticket = sale.ticket" in (told.value.hint or "")
 
 
+def test_rows_that_share_a_part_of_the_key_of_their_rows_tie_nobody(proxy: Proxy) -> None:
+    """What two people bring back of one item."""
+    with pytest.raises(Error, match="not by the same person"):
+        proxy.session().execute("SELECT COUNT(*) FROM back AS a JOIN back AS b ON a.item = b.item")
+
+
 def test_parts_of_two_rows_keys_tie_nobody(proxy: Proxy) -> None:
     """One ticket's item and another's ticket are a key of somebody else's sale."""
     three = "sale AS a JOIN sale AS b ON a.item = b.item AND a.ticket = b.ticket JOIN back AS c"

@@ -59,6 +59,8 @@ STATEMENTS = (
     "SELECT kind, COUNT(*) FROM stay WHERE days <= (SELECT 1.2 * AVG(days) FROM stay WHERE days > 3) GROUP BY kind",
     "WITH m (a) AS (SELECT AVG(days) AS b FROM stay) SELECT COUNT(*) FROM stay, m WHERE days > m.a",
     "WITH m AS (SELECT AVG(days) AS a FROM stay) SELECT COUNT(*) FROM stay WHERE days > (SELECT a / 2 FROM m)",
+    "WITH w AS (SELECT person_id, SUM(days) AS d FROM stay GROUP BY person_id) SELECT COUNT(*) FROM w WHERE d > (SELECT"
+    " AVG(d) FROM w)",
     "SELECT COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g ON g.kind = t.kind"
     " WHERE t.days > g.a",
     "SELECT g.kind, COUNT(*) FROM stay AS t JOIN (SELECT kind, AVG(days) AS a FROM stay GROUP BY kind) AS g"
@@ -184,9 +186,14 @@ STATEMENTS = (
     "SELECT SUM(EXTRACT(DAY FROM d)) FROM (SELECT id, generate_series(TIMESTAMP '2024-02-20', TIMESTAMP '2024-02-20' +"
     " days * INTERVAL '1 day', INTERVAL '1 day')::date AS d FROM stay) AS g",
     "SELECT COUNT(*), SUM(n) FROM stay, generate_series(1, 3) AS g(n) WHERE days > n",
+    "SELECT kind, n, COUNT(*) FROM stay, generate_series(1, days) AS g(n) WHERE kind = 'day' AND n < 3 GROUP BY 1, 2",
     # lists of a table's own values
     "WITH k AS (SELECT DISTINCT kind, CASE WHEN kind LIKE '%c%' THEN 1 ELSE 0 END AS c FROM stay WHERE kind <> 'day')"
     " SELECT COUNT(*), SUM(t.days) FROM stay AS t JOIN k ON t.kind = k.kind WHERE k.c = 0",
+    # lists that other people's rows decide on
+    "WITH k AS (SELECT DISTINCT kind, days > 4 AS long FROM stay) SELECT COUNT(*) FROM stay AS t JOIN k ON t.kind ="
+    " k.kind WHERE k.long",
+    "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 9) SELECT COUNT(*) FROM stay AS t JOIN k ON t.kind = k.kind",
     # percentiles by ranks
     "SELECT MIN(CASE WHEN n < 0.5 * m THEN 99 ELSE days END) AS half FROM (SELECT days, ROW_NUMBER() OVER (ORDER BY days)"
     " AS n, COUNT(*) OVER () AS m FROM stay) AS r",

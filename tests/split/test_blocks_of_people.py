@@ -12,14 +12,22 @@ import duckdb
 import numpy as np
 import pytest
 from scipy import stats
+from sqlglot import exp, parse_one
 
 from dpsql.errors import Error
 from dpsql.mechanisms.sampling import BlockKey
 from dpsql.proxy import Session
 from dpsql.testing import Measurement, measure
 from rewriter.declared.contribution import Norm
+from rewriter.declared.interval import Interval
 from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import DOUBLE
+from rewriter.dialects import DUCKDB, SPARK, Dialect
+from rewriter.expressions.value_lattice import lattice
 from rewriter.plan import BLOCK_KEY
+from rewriter.program import rewrite
+from rewriter.statement.parser import Select, parse
+from tests.golden.pairs import clinic
 from tests.properties.planted import POLICY, case
 
 PEOPLE = 600
@@ -173,6 +181,18 @@ def test_what_lies_close_together_has_the_figures_of_its_differences_and_constan
     # Not enough digits are left of a fourth or a third power.
     assert found[1e-3] == pytest.approx([*means[:3], *middles[3:]], abs=5e-3)
     assert found[0.05] == pytest.approx(means, abs=5e-3)
+
+
+@pytest.mark.parametrize("dialect", [DUCKDB, SPARK], ids=lambda dialect: dialect.name)
+def test_a_block_adds_up_more_digits_than_are_released(dialect: Dialect) -> None:
+    """Where an engine adds doubles in any order too: there they stand on a lattice, and all digits are computed with."""
+    parsed = parse("SELECT dpsql.over_blocks(AVG(weight_kg), blocks => 50) FROM patient")
+    assert isinstance(parsed, Select)
+    (plan,) = rewrite(parsed.tree, clinic(), dialect).plans
+    numbers = {one.this for one in parse_one(plan.sql, read=dialect.name).find_all(exp.Literal) if not one.is_string}
+    fine, coarse = (float(lattice(DOUBLE, Interval.of(2, 300), fine=fine)) for fine in (True, False))
+    assert fine in {float(one) for one in numbers}
+    assert coarse not in {float(one) for one in numbers}
 
 
 def test_the_median_leaves_blocks_without_an_answer_out(
