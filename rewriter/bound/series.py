@@ -29,6 +29,7 @@ _WORTHWHILE_ALONE = 1.1
 
 
 _ROWS = "windows have a row for each group that the policy declares, whether or not anybody is in it"
+_FRAMES = "frames of windows count each group that the policy declares as a row, whether or not anybody is in it"
 
 
 def with_prefixes(
@@ -38,7 +39,12 @@ def with_prefixes(
 
     ``steps`` are the groups along the keys of ``cumulative``. ``ended``: empty ones at the ends are left out.
     """
-    vectors, notes = [], [] if ended else [_ROWS]
+    vectors: list[Vector] = []
+    notes: list[str] = []
+    if not ended:
+        notes = [_ROWS]
+    elif cumulative.frame is not None:
+        notes = [_FRAMES]
     for vector in work.vectors:
         prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)

@@ -169,7 +169,7 @@ def keyed(rows: Sequence[Sequence[object]], keys: int) -> dict[Key, Sequence[obj
 
 _AT_MOST = re.compile(r"is at most ([\d,]+): as many values are declared")
 _NOBODYS = "groups that are nobody's"
-_EVERY_ROW = "windows have a row for each group that the policy declares"
+_EVERY_ROW = re.compile(r"windows (have a row for|count) each group that the policy declares")
 """What is said of sums along groups, which are made over all of them."""
 
 
@@ -188,7 +188,7 @@ def compare(asked: Statement, answer: Answer, reader: Reader, place: World) -> l
         except AssertionError as error:
             found.append([Wrong("two rows of a group", (), str(error))])
     wrong = min(found, key=len)
-    if any(_EVERY_ROW in notice for notice in answer.notices):
+    if any(_EVERY_ROW.search(notice) for notice in answer.notices):
         wrong = [one for one in wrong if one.what != _NOBODYS and "PRECEDING AND CURRENT ROW" not in one.detail]
     most = {int(one.replace(",", "")) for notice in answer.notices for one in _AT_MOST.findall(notice)}
     if asked.form == "COUNT over DISTINCT" and most and {mine[0][-1]} <= most:

@@ -9,6 +9,7 @@ SELECT birth_year, SUM(COUNT(*)) OVER (ORDER BY birth_year ROWS BETWEEN 6 PRECED
 --   measured as running sums up k0: Toeplitz(steps=128, width=7)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: frames of windows count each group that the policy declares as a row, whether or not anybody is in it
 -- note: sums of 7 neighbours over at most 128 groups are measured as such: their error is about 1.5 times smaller than that of adding up as many groups
 -- note: rows whose birth_year is outside of 1900 to 2026 are in no group
 WITH released AS (
