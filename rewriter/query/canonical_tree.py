@@ -9,6 +9,8 @@ mistake here may cost a right answer, and never the promise.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sqlglot import exp
 
 from rewriter.declared import Catalog
@@ -24,7 +26,6 @@ from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
-from rewriter.query.unneeded_joins import leave_out_join
 from rewriter.query.unread_columns import drop_unread
 from rewriter.statement import bare_regressions, plain_blocks, plain_names
 
@@ -41,18 +42,18 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
         return tree
     labels = name_apart(tree)
     inline_with(tree)
+    persons = catalog.keys_of_people
     for select in reversed(list(tree.find_all(exp.Select))):
         number_first(select, labels, catalog)
-        while _changed(select, labels, catalog):
+        while _changed(select, labels, persons):
             pass
     drop_unread(tree, catalog)
     number_anew(tree, labels)
     return tree
 
 
-def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
+def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
     """Apply the first rule that finds something; whether one did."""
-    persons = catalog.keys_of_people
     return (
         spread(select)
         or merge(select, labels)
@@ -61,6 +62,5 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or as_membership(select, persons)
         or join_groups(select, labels, persons)
         or semijoin(select)
-        or leave_out_join(select, catalog)
         or total_of_groups(select, persons)
     )

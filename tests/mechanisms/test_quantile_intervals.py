@@ -106,12 +106,11 @@ def test_a_list_of_fractions_has_lists_of_ends(connection: Connection) -> None:
         " PERCENTILE_DISC(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY born) AS b FROM person",
     )
     assert names == ["q", "q_low", "q_high", "b", "b_low", "b_high"]
-    for texts, read in ((row[:3], float), (row[3:], datetime.date.fromisoformat)):
-        for low, middle, high in zip(
-            *(str(text).strip("{}").split(",") for text in (texts[1], texts[0], texts[2])), strict=True
-        ):
-            assert read(low) <= read(middle) <= read(high)
-            assert low != high
+    days = [[datetime.date.fromisoformat(day) for day in str(one).strip("{}").split(",")] for one in row[3:]]
+    for lists in (row[:3], days):
+        for low, middle, high in zip(lists[1], lists[0], lists[2], strict=True):  # type: ignore[call-overload]
+            assert low <= middle <= high
+            assert low < high
 
 
 @pytest.mark.quick

@@ -252,13 +252,6 @@ BUGS: tuple[Bug, ...] = (
         "tests/query/test_grouped_values.py",
     ),
     bug(
-        "a join along a key that may dangle is left out",
-        "rewriter.query.unneeded_joins:_is_foreign_key",
-        "not hop.enforced or",
-        "",
-        "tests/query/test_unneeded_joins.py",
-    ),
-    bug(
         "columns of distinct rows are left out",
         "rewriter.query.unread_columns:_may_lack",
         'if select.args.get("distinct") or any(',

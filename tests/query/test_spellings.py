@@ -79,10 +79,10 @@ def test_equal_questions_share_plans() -> None:
     assert {name: len(one.plans) for name, one in found.items()} == {
         "the mean in the two largest groups": 1,
         "the whole beside its groups": 2,
-        "the first of each person": 2,
+        "the first of each person": 3,
         "how many rows": 1,
         "people who have such a row": 3,
-        "the mean of sums per person": 4,
+        "the mean of sums per person": 5,
         "a value of the person by a value of the row": 2,
         "by a computed key": 1,
         "rows above the mean": 1,

@@ -15,8 +15,10 @@ WITH partial AS (
     ) AS s0
   FROM (
     SELECT
-      t1."patient_id" AS u
-    FROM "main"."visit" AS t1
+      t1."id" AS u
+    FROM "main"."patient" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."id" = t2."patient_id"
   ) AS r
   GROUP BY
     u

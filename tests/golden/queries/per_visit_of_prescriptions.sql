@@ -26,28 +26,30 @@ WITH partial AS (
     COUNT(*) AS n0
   FROM (
     SELECT
-      t4.u AS u,
-      CASE WHEN t4.c2 < 1 THEN 1 WHEN t4.c2 > 100 THEN 100 ELSE CAST(t4.c2 AS BIGINT) END AS v0
+      t5.u AS u,
+      CASE WHEN t5.c2 < 1 THEN 1 WHEN t5.c2 > 100 THEN 100 ELSE CAST(t5.c2 AS BIGINT) END AS v0
     FROM (
       SELECT
-        t3.k0 AS c0,
-        t3.k1 AS c1,
-        t3.a0 AS c2,
-        t3.u AS u
+        t4.k0 AS c0,
+        t4.k1 AS c1,
+        t4.a0 AS c2,
+        t4.u AS u
       FROM (
         SELECT
-          t2."patient_id" AS u,
-          t2."patient_id" AS k0,
+          t3."id" AS u,
+          t3."id" AS k0,
           t1."visit_id" AS k1,
           COUNT(*) AS a0
         FROM "main"."prescription" AS t1
         JOIN "main"."visit" AS t2
           ON t1."visit_id" = t2."id"
+        JOIN "main"."patient" AS t3
+          ON t2."patient_id" = t3."id"
         GROUP BY
-          t2."patient_id",
+          t3."id",
           t1."visit_id"
-      ) AS t3
-    ) AS t4
+      ) AS t4
+    ) AS t5
   ) AS r
   GROUP BY
     u
