@@ -11,11 +11,13 @@ two thirds of the start of a ``dpsql``.
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -62,6 +64,12 @@ def thinned(cases: Sequence[T], every: int) -> list[object]:
         else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.campaign)
         for place, case in enumerate(cases)
     ]
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """The one module that needs an extra when it is imported has its examples where that is installed."""
+    needs_mbi = collection_path.parts[-2:] == ("synthetic", "graphical_model.py")
+    return True if needs_mbi and importlib.util.find_spec("mbi") is None else None
 
 
 def pytest_collection_finish() -> None:
