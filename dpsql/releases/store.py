@@ -550,7 +550,7 @@ def _as_one(
 
 
 def _listed(names: list[str] | str) -> tuple[str, ...]:
-    """Names of statistics. Version 1.0.0 wrote the one that there was, and "" for none."""
+    """Names of statistics. Versions before 1.0.0 wrote the one that there was, and "" for none."""
     return tuple(names if isinstance(names, list) else filter(None, (names,)))
 
 

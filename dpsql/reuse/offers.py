@@ -157,7 +157,7 @@ class Reuse:
         members: list[BoughtMember] = []
         for identity, names, keys in together.members:
             noise = entry.table.noise
-            # Version 1.0.0 kept one noise of a release, by its identity alone.
+            # Versions before 1.0.0 kept one noise of a release, by its identity alone.
             known = {name: noise.get(noise_of(identity, name), noise.get(identity)) for name in names}
             own = {name: one for name, one in known.items() if one is not None}
             table = self._opened.store.get(identity, version, own) if len(own) == len(names) else None

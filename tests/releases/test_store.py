@@ -24,7 +24,7 @@ from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms import NOISES, Gaussian, Laplace
 from dpsql.releases import ColumnarRows, Noise, ValueColumn
-from dpsql.releases.store import ReleaseFacts, ReleaseStore, _digest, _read, _write
+from dpsql.releases.store import BoughtTogether, ReleaseFacts, ReleaseStore, _as_one, _digest, _read, _write
 from dpsql.releases.tables import NoisyTable
 from rewriter.declared.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, TEXT, decimal
 
@@ -431,3 +431,12 @@ def test_a_store_of_the_former_format_is_begun_anew(path: Path, ledger: Ledger) 
     with contextlib.closing(ReleaseStore.open(NOISES, path)) as opened:
         opened.put("plan", "1", table(), KNOWN)
         assert len(opened.related(["rows"], "1", "policy", most=9)) == 1
+
+
+def test_what_older_versions_bought_as_one_is_read() -> None:
+    """They wrote the one statistic that there was, and "" for none."""
+    members = [["a", "s0", ["k"]], ["b", "s0", []]]
+    found = _as_one("family", members, [["k"]], [])  # type: ignore[arg-type]
+    assert found == BoughtTogether(("family",), (("a", ("s0",), ("k",)), ("b", ("s0",), ())), (("k",),))
+    beside = _as_one("", [["a", "", []]], [], ["1", "0", "0"])  # type: ignore[list-item]
+    assert beside == BoughtTogether((), (("a", (), ()),), (), (Fraction(1), Fraction(0), Fraction(0)))
