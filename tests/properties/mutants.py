@@ -53,7 +53,7 @@ SEEN: dict[str, int] = {
     "one atom weighs twice": 1,
     "largest atom left out of a sensitivity": 1,
     "clamp before a multiplication": 30,
-    "running sums of units clipped in l2": 15,
+    "running sums of units clipped in l2": 221,
     "bound on one key and group by another": 17,
     "fan out of a parent forgotten": 22,
     "one row per unit believed": 22,
