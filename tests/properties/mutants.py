@@ -54,7 +54,7 @@ SEEN: dict[str, int] = {
     "largest atom left out of a sensitivity": 1,
     "clamp before a multiplication": 30,
     "running sums of units clipped in l2": 221,
-    "bound on one key and group by another": 17,
+    "bound on one key and group by another": 245,
     "fan out of a parent forgotten": 22,
     "one row per unit believed": 22,
     "suspects counted too late": 20,
