@@ -17,6 +17,7 @@ from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, Spelling, Trait
 from rewriter.refused import UNKNOWN_COLUMN, Refused
+from rewriter.release import RESERVED, KeptGroups
 
 CASTS = frozenset(
     {
@@ -53,6 +54,13 @@ def _check_join(node: exp.Expr) -> None:
         raise Refused(
             f"{method or kind or side} JOIN is not answered", hint="use INNER, LEFT, RIGHT, FULL or CROSS JOIN"
         )
+
+
+def _check_qualify(node: exp.Expr) -> None:
+    """QUALIFY is ours alone: which groups are shown, told after the windows over all of them."""
+    column = node.this
+    if not isinstance(column, exp.Column) or not column.name.startswith(f"{RESERVED}{KeptGroups.SHOWN}"):
+        raise Refused("QUALIFY in SELECT is not answered", hint="leave it out")
 
 
 def _check_cast(node: exp.Expr) -> None:
@@ -178,7 +186,7 @@ _QUERIES: Mapping[type[exp.Expr], Construct] = {
     exp.Rollup: ORDINARY,
     exp.Cube: ORDINARY,
     exp.Having: ORDINARY,
-    exp.Qualify: ORDINARY,
+    exp.Qualify: Construct(check=_check_qualify),
     exp.Order: ORDINARY,
     exp.Ordered: _parts("this desc nulls_first"),
     exp.Distinct: ORDINARY,

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.errors import DataError
+from dpsql.errors import DataError, Error
 from dpsql.finish.present_groups import threshold
 from dpsql.finish.replicates import drawn
 from dpsql.inference.shown_groups import SURE
@@ -178,6 +178,10 @@ def test_sums_over_groups_have_all_groups(plain: Session) -> None:
     running = plain.explain("SELECT born, SUM(COUNT(*)) OVER (ORDER BY born) FROM person GROUP BY born")
     # Ends are left out after the sums.
     assert running.outer_sql.endswith("QUALIFY dpsql_release_0.dpsql_shown_0")
+    # That is ours to say: PostgreSQL has no such word.
+    for asked in ("ROW_NUMBER() OVER (ORDER BY n DESC) < 3", "n > 5", "dpsql_shown_0"):
+        with pytest.raises(Error, match=r"QUALIFY in SELECT is not answered|no column of that name"):
+            plain.explain(f"SELECT n FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t QUALIFY {asked}")
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
