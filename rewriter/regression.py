@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
 from rewriter.plan import Estimator, Terms
 
@@ -55,15 +56,15 @@ class ComponentPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Regression(Estimator):
-    """A number of the regression of the last of ``ranges``' variables on the others, by least squares.
+class SecondMomentFigure(Estimator):
+    """A number that follows from the second moments of the ``ranges``' variables.
 
     With u = (2x - low - high) / (high - low), in [-1, 1] for each variable, ``cells`` are, in this order, the weighted
     integers of n = Σ1; of Σu for each variable; of Σ(1 - u²) for each variable; of Σu·v for each pair of variables,
     the first of them first.
     """
 
-    part: RegressionPart
+    part: RegressionPart | ComponentPart
     ranges: tuple[tuple[Fraction, Fraction], ...]
     cells: Terms
 
@@ -75,6 +76,16 @@ class Regression(Estimator):
     @property
     def statistics(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.cells)
+
+    def finer(self, refinement: Mapping[str, int]) -> Self:
+        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Regression(SecondMomentFigure):
+    """A number of the regression of the last of ``ranges``' variables on the others, by least squares."""
+
+    part: RegressionPart
 
     @property
     def nonnegative(self) -> bool:
@@ -95,27 +106,13 @@ class Regression(Estimator):
         widths = [(high - low) ** 2 for low, high in self.ranges]
         return (*widths, *(max(abs(low), abs(high)) ** 2 or Fraction(1) for low, high in self.ranges))
 
-    def finer(self, refinement: Mapping[str, int]) -> Regression:
-        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
-
 
 @dataclass(frozen=True, slots=True)
-class PrincipalComponent(Estimator):
+class PrincipalComponent(SecondMomentFigure):
     """A number of a principal component of the ``ranges``' variables, in their own units: the eigenvectors of their
-    sample covariances. ``cells`` are those of a :class:`Regression` of the same variables."""
+    sample covariances."""
 
     part: ComponentPart
-    ranges: tuple[tuple[Fraction, Fraction], ...]
-    cells: Terms
-
-    def __post_init__(self) -> None:
-        size = len(self.ranges)
-        if len(self.cells) != 1 + 2 * size + size * (size - 1) // 2:
-            raise ValueError("every second moment is measured once")
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.cells)
 
     @property
     def nonnegative(self) -> bool:
@@ -130,9 +127,6 @@ class PrincipalComponent(Estimator):
     @property
     def squared(self) -> tuple[Fraction, ...]:
         return tuple((high - low) ** 2 for low, high in self.ranges)
-
-    def finer(self, refinement: Mapping[str, int]) -> PrincipalComponent:
-        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
 
 
 POINT_BITS = 32
