@@ -21,13 +21,9 @@ def rows_of_nobody(block: SelectRows, catalog: Catalog) -> Iterator[str]:
     if catalog.unit is None or not block.owned:
         return
     people = [one for one in block.scope.sources if one.private and not one.optional]
-    if any(one.table is not None and one.table.name == catalog.unit[0] and one.table.path for one in people):
+    if len(people) > 1 and any(one.table is not None and catalog.is_entity(one.table) for one in people):
         return
-    if len(people) > 1 and any(one.table is not None and one.table.name == catalog.unit[0] for one in people):
-        return
-    for source in people:
-        if (found := _of(source, block, catalog)) is not None:
-            yield found
+    yield from (found for source in people if (found := _of(source, block, catalog)) is not None)
 
 
 def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:
@@ -40,9 +36,10 @@ def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:
     dangles = hop is not None and not hop.enforced
     if not lacks and not dangles:
         return None
-    nobody = f"refers to no row of {hop.parent}" if hop is not None and dangles else ""
-    why = " or ".join([*(["is NULL"] if lacks else []), *([nobody] if nobody else [])])
-    return f"rows of {table.name} whose {name} {why} are nobody's, and do not count"
+    why = ["is NULL"] if lacks else []
+    if hop is not None and dangles:
+        why.append(f"refers to no row of {hop.parent}")
+    return f"rows of {table.name} whose {name} {' or '.join(why)} are nobody's, and do not count"
 
 
 def _says_so(test: exp.Expr, alias: str, name: str) -> bool:

@@ -214,15 +214,16 @@ class _Reader:
             if any(select.args.get(part) for part in cuts) or any(item.is_star for item in select.expressions):
                 return None
             if windows:
-                if all(id(window) in self._running for window in windows):
-                    self.after = select
-                    return Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
+                if not all(id(window) in self._running for window in windows):
+                    return None
+                self.after = select
+                return Presence(tuple(range(len(query.keys))), KeptGroups.SHOWN)
+            within = select.parent
+            if select.args.get("limit") or select.args.get("offset") or not isinstance(within, exp.Subquery):
                 return None
-            if select.args.get("limit") or select.args.get("offset") or not isinstance(select.parent, exp.Subquery):
+            if not within.alias or within.alias_column_names or not isinstance(within.parent, exp.From):
                 return None
-            if select.parent.args.get("alias") is None or select.parent.args["alias"].args.get("columns"):
-                return None
-            select = select.parent.parent_select if isinstance(select.parent.parent, exp.From) else None
+            select = within.parent_select
         return None
 
     def presence(self, table: exp.Table, query: Query) -> Presence | None:

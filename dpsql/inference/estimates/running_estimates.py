@@ -92,7 +92,7 @@ class RunningNoise:
         widest = float(spreads.max(initial=0.0))
         if not widest:
             return np.zeros(len(starts))
-        one = replace(self.noise, scale=Fraction(float(self.noise.square_of_scale(Fraction(widest**2))) ** 0.5))
+        one = _of_variance(self.noise, widest**2)
         return np.asarray((half_width(((one, Fraction(1)),), alpha) + 1) * spreads / widest)
 
     def spread(self, start: int, length: int) -> float:
