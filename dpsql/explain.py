@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
@@ -88,6 +88,7 @@ class _ExplainedStage:
 def _explained(answering: Answering, stage: Stage, settings: Settings) -> _ExplainedStage:
     settled, priced = stage.settled, stage.priced
     prepared = settled.prepared
+    known = answering.pricing.known(prepared)
     if priced is None or settled.purchase is not None:
         if settled.purchase is None:
             raise AssertionError("what buys no bounds has a price")
@@ -100,11 +101,11 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         others = others_notes(prepared.program.shapes, priced.calibrations)
         present = present_notes(prepared.program.shapes, priced.calibrations, answering.opened.policy.limits.rows)
         notes = (*prepared.program.notes, *others, *present)
-        expected = _expected(answering, prepared, priced.calibrations, settings)
-        items = _expected_items(answering, prepared, priced.calibrations, settings)
+        expected = _expected(known, prepared, priced.calibrations, settings)
+        items = _expected_items(known, prepared, priced.calibrations, settings)
     beyond = answering.profiles.notes(one.plan for one in priced.calibrations)
     told = (*settled.notices, *notes, *notices(priced), *beyond)
-    releases = _releases(prepared, priced, answering.pricing.rows(prepared))
+    releases = _releases(prepared, priced, known)
     return _ExplainedStage(releases, expected, items, told, priced.unseen)
 
 
@@ -189,9 +190,7 @@ def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn
     return widened_columns(columns, prepared.measured) if settings.intervals else columns
 
 
-def _releases(prepared: Prepared, priced: Priced, rows: Mapping[str, float]) -> tuple[ReleaseExplanation, ...]:
-    """``rows`` are those of the tables that have a profile."""
-    known = ReleasedBefore(rows=rows)
+def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tuple[ReleaseExplanation, ...]:
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     cut = {place for shape in prepared.program.shapes if shape.presences for place in shape.measurements}
     return tuple(
@@ -207,17 +206,17 @@ def _releases(prepared: Prepared, priced: Priced, rows: Mapping[str, float]) -> 
             beside=place in totals,
             every=place not in cut,
             group=known.group(calibration.plan),
-            profiled=calibration.plan.bounded_by in rows and calibration.plan.cells is not None,
+            profiled=calibration.plan.bounded_by in known.rows and calibration.plan.cells is not None,
         )
         for place, calibration in enumerate(priced.calibrations)
     )
 
 
 def _expected(
-    answering: Answering, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
+    known: ReleasedBefore, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
 ) -> tuple[float | None, ...]:
     """The error to expect of each column; the ends of intervals have none."""
-    errors = expected_errors(prepared, calibrations, answering.pricing.known(prepared))
+    errors = expected_errors(prepared, calibrations, known)
     if prepared.program.shown:
         pairs = zip(errors, prepared.program.shown, strict=True)
         errors = tuple(error if shown is Shown.VALUE else None for error, shown in pairs)
@@ -227,10 +226,10 @@ def _expected(
 
 
 def _expected_items(
-    answering: Answering, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
+    known: ReleasedBefore, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
 ) -> tuple[tuple[float | None, ...], ...]:
     """Those of arrays; () for every other column, and in all where no column is one."""
-    items = expected_of_items(prepared, calibrations, answering.pricing.known(prepared))
+    items = expected_of_items(prepared, calibrations, known)
     if not any(items):
         return ()
     if prepared.program.shown:
