@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
-import sqlglot
-from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, INTEGER, Catalog, Column, Hop, Response, Table
-from rewriter.query import canonical
+from tests.query.person_and_rows import spelt_in
 
 CATALOG = Catalog(
     {
@@ -28,10 +27,7 @@ CATALOG = Catalog(
 )
 
 
-def canonical_text(sql: str) -> str:
-    tree = sqlglot.parse_one(sql, read="postgres")
-    assert isinstance(tree, exp.Query)
-    return canonical(tree, CATALOG).sql("postgres").replace('"', "")
+canonical_text = partial(spelt_in, CATALOG)
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import sqlglot
-from sqlglot import exp
 
-from rewriter.declared import INTEGER, TEXT, Catalog, Column, Hop, Table
-from rewriter.query import canonical
-
-PARENT = Table("p", {"id": Column("id", INTEGER, nullable=False, unique=True), "k": Column("k", TEXT)})
-CHILD = Table(
-    "v",
-    {"pid": Column("pid", INTEGER, nullable=False), **{name: Column(name, INTEGER) for name in ("k", "c", "d")}},
-    path=(Hop("pid", "p", "id", enforced=True),),
-)
-
-
-def canonical_text(sql: str) -> str:
-    tree = sqlglot.parse_one(sql, read="postgres")
-    assert isinstance(tree, exp.Query)
-    return canonical(tree, Catalog({"p": PARENT, "v": CHILD}, ("p", "id"))).sql("postgres").replace('"', "")
-
+from tests.query.person_and_rows import canonical_text
 
 FIRST = "(SELECT DISTINCT ON (pid) c FROM v ORDER BY pid, d)"
 NUMBERED = "(SELECT c, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY d) AS number FROM v) AS f"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-import sqlglot
-from sqlglot import exp
 
 from rewriter.declared import INTEGER, TEXT, Catalog, Column, Hop, Table
-from rewriter.query import canonical
+from tests.query.person_and_rows import spelt_in
 
 CATALOG = Catalog(
     {
@@ -22,11 +22,7 @@ CATALOG = Catalog(
 )
 
 
-def canonical_text(sql: str) -> str:
-    tree = sqlglot.parse_one(sql, read="postgres")
-    assert isinstance(tree, exp.Query)
-    return canonical(tree, CATALOG).sql("postgres").replace('"', "")
-
+canonical_text = partial(spelt_in, CATALOG)
 
 OF_ROWS = "SELECT COUNT(*) FROM p WHERE id IN (SELECT pid FROM v WHERE c > 4)"
 OF_ALL = "SELECT COUNT(*) FROM p WHERE id IN (SELECT pid FROM v)"
