@@ -198,7 +198,9 @@ def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tupl
             plan=calibration.read,
             mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
-            margins=margins(calibration.plan, calibration, known.group(calibration.plan)),
+            margins=margins(
+                calibration.plan, calibration, known.group(calibration.plan), partial(known.spread, calibration.plan)
+            ),
             reused=calibration.plan.identity in priced.stored,
             origin=priced.origin(calibration.plan),
             running=running_margins(calibration.plan, calibration.noise),
@@ -206,7 +208,8 @@ def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tupl
             beside=place in totals,
             every=place not in cut,
             group=known.group(calibration.plan),
-            profiled=calibration.plan.bounded_by in known.rows and calibration.plan.cells is not None,
+            profiled=known.rows_of(calibration.plan) is not None,
+            spreads=frozenset(name for name, *_ in calibration.plan.of_columns if known.spread(calibration.plan, name)),
         )
         for place, calibration in enumerate(priced.calibrations)
     )

@@ -97,7 +97,8 @@ class ReleaseExplanation:
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     ``beside``: it is the total that is measured beside groups, for the row of those that are not shown.
     ``every``: none of its public groups is left out of the answer. ``group``: how many rows a group has for which the
-    errors of means are foretold; ``profiled``: a profile of the table says so.
+    errors of means are foretold; ``profiled``: a profile of the table says so. ``spreads`` are the outputs of which
+    one says how their values lie.
     """
 
     plan: Plan
@@ -112,6 +113,7 @@ class ReleaseExplanation:
     every: bool = True
     group: int = 1_000
     profiled: bool = False
+    spreads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from rewriter.planner import (
     OneScan,
     ProfilePlans,
     Shape,
+    ValuesPlan,
     bin_ends,
     exponents,
     histogram_plans,
@@ -47,6 +48,8 @@ from rewriter.planner import (
     profile_plans,
     profiled_columns,
     profiled_tables,
+    profiled_values,
+    values_plan,
 )
 from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
@@ -135,6 +138,7 @@ __all__ = [
     "Toeplitz",
     "Transaction",
     "Tree",
+    "ValuesPlan",
     "WatchedComparison",
     "apart",
     "best",
@@ -157,6 +161,7 @@ __all__ = [
     "profile_plans",
     "profiled_columns",
     "profiled_tables",
+    "profiled_values",
     "read_column",
     "rewrite",
     "row_column",
@@ -165,5 +170,6 @@ __all__ = [
     "slots_of",
     "sum_variance",
     "total_sql",
+    "values_plan",
     "watched_comparison",
 ]

@@ -503,7 +503,8 @@ class Plan:
     are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
-    tables, whose means are among the outputs. ``question`` is what it measures, where others over the same rows can be
+    tables, whose means are among the outputs; ``of_columns`` has the names of outputs that are of one declared column,
+    with its table and name. ``question`` is what it measures, where others over the same rows can be
     measured with it.
     """
 
@@ -533,6 +534,7 @@ class Plan:
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
     averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    of_columns: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
     question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,

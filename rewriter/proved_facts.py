@@ -166,6 +166,7 @@ FACTS: Sequence[ProvedFact] = (
             "rewriter.planner.rows_profile:means_query",
             "rewriter.planner.rows_profile:profile_queries",
             "rewriter.planner.rows_profile:profile_queries.over_people",
+            "rewriter.planner.rows_profile:values_query",
             "rewriter.bound.ranks:_once_in_each_group",
         ),
         ("rewriter.bound.ball:reach_squared",),

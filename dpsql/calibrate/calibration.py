@@ -23,7 +23,7 @@ from functools import partial
 from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
-from dpsql.inference.estimates import estimate_of, group_noise, points_after
+from dpsql.inference.estimates import Spread, estimate_of, group_noise, points_after
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
@@ -237,16 +237,23 @@ def _as_seen(pick: Pick) -> Choice:
     return choice if window == choice.window else replace(choice, sql=choice.within(window), window=window)
 
 
-def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROUP) -> Mapping[str, float]:
+def margins(
+    plan: Plan,
+    calibration: Calibration,
+    group_size: int = NOMINAL_GROUP,
+    spread: Callable[[str], Spread | None] = lambda _: None,
+) -> Mapping[str, float]:
     """The 95 % half-width to expect of each output, before any data is read.
 
-    For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
+    For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies. ``spread`` says how the values
+    of an output lie, where that is known.
     """
     noise = group_noise(plan.blocks, calibration.noise)
+    picks = calibration.picks
     expected = {
-        output.name: estimate_of(output.estimator).expected_half_width(noise, calibration.picks, group_size)
-        for output in plan.outputs
-        if output.estimator.has_margin
+        one.name: estimate_of(one.estimator).expected_half_width(noise, picks, group_size, spread(one.name))
+        for one in plan.outputs
+        if one.estimator.has_margin
     }
     return {name: width for name, width in expected.items() if width is not None}
 

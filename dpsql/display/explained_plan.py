@@ -70,17 +70,20 @@ def _groups(told: Explanation) -> Iterator[str]:
     # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
     from dpsql.inference.estimates import estimate_of
 
-    sizes: dict[tuple[int, bool], str] = {}
+    words: dict[tuple[int, bool, str], dict[str, None]] = {}
     steps: dict[str, None] = {}
     for release in told.releases:
-        estimates = [estimate_of(output.estimator) for output in release.plan.outputs]
-        if quotients := [one for one in estimates if one.estimator.is_quotient and not one.foretold]:
-            key = release.group, release.profiled
-            sizes[key] = max(sizes.get(key, ""), *(one.assumed for one in quotients))
-        steps |= dict.fromkeys(one.foretold.format(rows=release.group) for one in estimates if one.foretold)
-    for (rows, profiled), spread in sizes.items():
+        for output in release.plan.outputs:
+            one = estimate_of(output.estimator)
+            if one.foretold:
+                steps[one.foretold.format(rows=release.group)] = None
+            elif one.estimator.is_quotient or one.word == "quantile":
+                lies = ", whose values lie as their profile tells" if output.name in release.spreads else one.assumed
+                words.setdefault((release.group, release.profiled, lies if one.assumed else ""), {})[one.word] = None
+    for (rows, profiled, lies), kinds in words.items():
         whose = ", its part of the table by the profile, without conditions" if profiled else ""
-        yield f"The error of a mean is that of a group of {rows:,} rows{whose}{spread}; larger groups have less."
+        what = " or a ".join(kinds)
+        yield f"The error of a {what} is that of a group of {rows:,} rows{whose}{lies}; larger groups have less."
     yield from steps
 
 

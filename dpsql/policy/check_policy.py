@@ -49,7 +49,7 @@ def problems(
         *_database(policy, concerns, found),
         *_budget(policy, people),
         *_statement(policy),
-        *_means(policy, found.catalog),
+        *_profiles(policy, found.catalog),
         *_analysts(policy),
         *_tables(policy, schema, found),
         *hints(policy, schema, found, referring),
@@ -129,20 +129,24 @@ def _statement(policy: Policy) -> Iterator[Problem]:
         yield Problem("budget.delta", text, "info")
 
 
-def _means(policy: Policy, catalog: Catalog) -> Iterator[Problem]:
-    """Means of a profile that are told of nothing: of what is not there, has no range, or is cut by no max_rows."""
-    for name, column in () if policy.profile is None else policy.profile.means:
+def _profiles(policy: Policy, catalog: Catalog) -> Iterator[Problem]:
+    """Columns of a profile that are told of nothing: that are not there, or are no people's numbers with a range; of
+    which nobody's mean is cut by a max_rows."""
+    section = policy.profile
+    asked = () if section is None else (("means", section.means), ("values", section.values))
+    for key, name, column in ((key, *one) for key, columns in asked for one in columns):
+        at, nothing = f"profile.{key}", "no mean is told" if key == "means" else "no spread is told"
         table = next((one for key, one in catalog.tables.items() if key.lower() == name.lower()), None)
         known = {} if table is None else {key.lower(): one for key, one in table.columns.items()}
         found = known.get(column.lower())
         if table is None or found is None:
-            yield Problem("profile.means", f"there is no column {name}.{column}", "error")
-        elif table.public or table.max_rows is None or table.spans is not None:
-            yield Problem(
-                "profile.means", f"{name} has no max_rows for all rows of a person: no mean is told", "warning"
-            )
+            yield Problem(at, f"there is no column {name}.{column}", "error")
+        elif table.public:
+            yield Problem(at, f"{name} is public: {nothing}", "warning")
+        elif key == "means" and (table.max_rows is None or table.spans is not None):
+            yield Problem(at, f"{name} has no max_rows for all rows of a person: {nothing}", "warning")
         elif found.range is None or not found.type.numeric:
-            yield Problem("profile.means", f"{name}.{column} is no number with a range: no mean is told", "warning")
+            yield Problem(at, f"{name}.{column} is no number with a range: {nothing}", "warning")
 
 
 _FEW_STATEMENTS = 10

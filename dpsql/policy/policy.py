@@ -195,9 +195,13 @@ class ProfileSection(_Section):
     """The profile of each table with a `max_rows`: how many rows people have, so that notices say what is cut off."""
 
     epsilon: Epsilon
-    """The price of the profile of one table, and of one mean. `dpsql profile` buys them, once for all analysts."""
+    """The price of the profile of one table, of one mean, and of one column's values. `dpsql profile` buys them, once
+    for all analysts."""
     means: References = ()
     """Columns, as `visit.cost`, whose means are told to be bent where `max_rows` cuts people with other values."""
+    values: References = ()
+    """Columns, as `visit.cost`, of whose values is told how they are spread: EXPLAIN then foretells the errors of their
+    quantiles, MIN, MAX and standard deviations, and notices say how much is beyond the declared range."""
 
 
 class WorkloadSection(_Section):

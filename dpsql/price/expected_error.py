@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsql.accounting import Target
 from dpsql.calibrate import NOMINAL_GROUP, Calibration
-from dpsql.inference.estimates import estimate_of, group_noise, infer, running_margins
+from dpsql.inference.estimates import Spread, estimate_of, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
 from dpsql.releases import Additive, NoisyTable, ReleasedColumn
@@ -28,20 +28,37 @@ Sizes = Mapping[str, float]
 class ReleasedBefore:
     """Earlier releases of the groups that a statement asks about: the sizes of outputs, and by what their errors differ
     from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1). ``rows`` are
-    how many rows of a table count within its bounds, by its profile.
+    how many rows of a table count within its bounds, by its profile; ``spreads`` and ``people`` are how the values of a
+    column lie, and of how many people they are, by its own.
     """
 
     sizes: Sizes = field(default_factory=dict)
     errors: Sizes = field(default_factory=dict)
     rows: Sizes = field(default_factory=dict)
+    spreads: Mapping[tuple[str, str], Spread] = field(default_factory=dict)
+    people: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def spread(self, plan: Plan, output: str) -> Spread | None:
+        """How the values lie that an output is of."""
+        return next(
+            (self.spreads.get((table, column)) for name, table, column in plan.of_columns if name == output), None
+        )
 
     def group(self, plan: Plan) -> int:
-        """How many rows a group is taken to have: its part of the rows of the table by the profile, if groups are
-        declared and alike; else ``NOMINAL_GROUP``. Conditions leave fewer."""
-        rows = self.rows.get(plan.bounded_by)
-        if rows is None or plan.cells is None:
-            return NOMINAL_GROUP
-        return max(1, int(rows / plan.cells))
+        """How many rows a group is taken to have: its part of the rows of the table, if groups are declared and alike;
+        else ``NOMINAL_GROUP``. Conditions leave fewer."""
+        rows = self.rows_of(plan)
+        return NOMINAL_GROUP if rows is None else max(1, int(rows / (plan.cells or 1)))
+
+    def rows_of(self, plan: Plan) -> float | None:
+        """How many rows of a table count, by its profile; None where that does not tell how large a group is. Where no
+        bound cuts rows a person counts as one: then it is the people with values in a column."""
+        if plan.cells is None:
+            return None
+        if plan.bounded_by:
+            return self.rows.get(plan.bounded_by)
+        columns = ((table, column) for _, table, column in plan.of_columns)
+        return next((self.people[one] for one in columns if one in self.people), None)
 
 
 NOTHING = ReleasedBefore()
@@ -53,7 +70,7 @@ def expected_errors(
     """The 95 % half-width of every column; None for a column that is no measured number, or has no known form.
 
     Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of the
-    size that a profile tells, or of ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what
+    size that a profile tells, or of ``NOMINAL_GROUP`` rows, spread evenly where no profile says how values lie: what
     they are above and below the line follows from :func:`nominal_size`. Of several grouping sets, the one with the most
     noise.
     """
@@ -310,7 +327,8 @@ def _expected(calibration: Calibration, name: str, known: ReleasedBefore) -> flo
     noise = group_noise(calibration.plan.blocks, calibration.noise)
     if (found := known.errors.get(size_name(calibration.plan, name))) is not None:
         return found * estimate.error_unit(calibration.picking, noise, NOMINAL_GROUP)
-    return estimate.expected_half_width(noise, calibration.picks, known.group(calibration.plan))
+    plan = calibration.plan
+    return estimate.expected_half_width(noise, calibration.picks, known.group(plan), known.spread(plan, name))
 
 
 def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> float | None:

@@ -305,7 +305,9 @@ class Pricing:
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        facts = (tuple(sorted(one.items())) for one in (known.sizes, known.errors, known.rows))
+        facts = (
+            tuple(sorted(one.items())) for one in (known.sizes, known.errors, known.rows, known.spreads, known.people)
+        )
         key = (id(prepared), wanted, *facts)
         found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
@@ -313,19 +315,26 @@ class Pricing:
 
     def known(self, prepared: Prepared) -> ReleasedBefore:
         """Earlier releases of the groups of a statement, and of the profiles of its tables."""
-        return replace(released_before(prepared, self._stored_before), rows=self.rows(prepared))
+        before = released_before(prepared, self._stored_before)
+        return self._profiled(prepared, before)
 
-    def rows(self, prepared: Prepared) -> Mapping[str, float]:
-        """How many rows of the statement's tables count, by their profiles; rounded down to powers of √2, so that a
-        price does not follow the noise of a profile that is bought anew."""
-        tables = {plan.bounded_by for plan in prepared.program.plans if plan.bounded_by}
-        found = {table: profile.rows_kept for table in sorted(tables) if (profile := self._profiles.find(table))}
-        return {table: 2 ** (math.floor(2 * math.log2(rows)) / 2) for table, rows in found.items()}
+    def _profiled(self, prepared: Prepared, before: ReleasedBefore) -> ReleasedBefore:
+        """With what the profiles of the statement's tables and columns say. Numbers of rows and of people are rounded
+        down to powers of √2, so that a price does not follow the noise of a profile that is bought anew."""
+        plans, profiles = prepared.program.plans, self._profiles
+        tables = sorted({plan.bounded_by for plan in plans if plan.bounded_by})
+        rows = {table: profile.rows_kept for table in tables if (profile := profiles.find(table))}
+        columns = sorted({(table, name) for plan in plans for _, table, name in plan.of_columns})
+        values = {one: found for one in columns if (found := profiles.find_values(*one))}
+        spreads = {one: spread for one, found in values.items() if (spread := found.spread)}
+        people = {one: _rounded_down(values[one].total) for one in spreads}
+        rounded = {table: _rounded_down(count) for table, count in rows.items()}
+        return replace(before, rows=rounded, spreads=spreads, people=people)
 
     def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
         calibrations = self.calibrations(prepared, self._whole_price(prepared, epsilon, stages))
-        return expected_errors(prepared, calibrations, ReleasedBefore(rows=self.rows(prepared)))
+        return expected_errors(prepared, calibrations, self._profiled(prepared, ReleasedBefore()))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
@@ -555,3 +564,8 @@ def notices(priced: Priced) -> tuple[str, ...]:
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)
+
+
+def _rounded_down(count: float) -> float:
+    """The largest power of √2 that is not above a number; at least 1."""
+    return float(2 ** (math.floor(2 * math.log2(max(count, 1.0))) / 2))

@@ -1,4 +1,4 @@
-"""The profiles of tables and of means: what they cost, whether they are bought, and what they tell.
+"""The profiles of tables, of means and of values: what they cost, whether they are bought, and what they tell.
 
 A profile is one or two releases like any other, planned by :mod:`rewriter.planner.rows_profile`, calibrated, charged,
 and kept in the store, beside the ledger that paid for them, under the data version and the period of ``refresh`` that
@@ -8,14 +8,14 @@ buys it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
-from dpsql.inference.estimates import MeansProfile, RowsProfile
+from dpsql.inference.estimates import MeansProfile, RowsProfile, ValuesProfile
 from dpsql.ledger import Due
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -24,10 +24,13 @@ from dpsql.releases import NoisyTable
 from rewriter.front_door import (
     MeansPlan,
     ProfilePlans,
+    ValuesPlan,
     means_plan,
     profile_plans,
     profiled_columns,
     profiled_tables,
+    profiled_values,
+    values_plan,
 )
 from rewriter.plan import Plan
 
@@ -35,11 +38,15 @@ BUYER = "(owner)"
 """Whose charges the owner's are: no analyst's share pays for them."""
 
 
+_Plans = ProfilePlans | MeansPlan | ValuesPlan
+_Planner = Callable[..., _Plans]
+
+
 @dataclass(frozen=True, slots=True)
 class WantedProfile:
     """A profile as it is bought: the plans, and how each is measured."""
 
-    plans: ProfilePlans | MeansPlan
+    plans: _Plans
     calibrations: tuple[Calibration, ...]
 
     @property
@@ -56,7 +63,9 @@ class Profiles:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._known: Memory[tuple[str, str, int], WantedProfile] = opened.memories.memory("profiles of tables", 1024)
+        self._known: Memory[tuple[str, tuple[str, ...], int], WantedProfile] = opened.memories.memory(
+            "profiles of tables", 1024
+        )
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -76,20 +85,28 @@ class Profiles:
         opened, section = self._opened, self._opened.policy.profile
         if section is None or not section.means:
             return ()
-        asked = {(table.lower(), column.lower()) for table, column in section.means}
-        known = profiled_columns(opened.catalog, opened.engine.dialect)
-        return tuple(one for one in known if (one[0].lower(), one[1].lower()) in asked)
+        return _asked(section.means, profiled_columns(opened.catalog, opened.engine.dialect))
+
+    @property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """The columns whose values have a profile, with their tables, bought or not."""
+        section = self._opened.policy.profile
+        return () if section is None else _asked(section.values, profiled_values(self._opened.catalog))
 
     def lacking(self) -> list[WantedProfile]:
         """The profiles that are not bought, or not since the data changed."""
-        every = [*map(self._profile, self.tables), *(self._profile(*column) for column in self.columns)]
+        every = [
+            *(self._profile(profile_plans, table) for table in self.tables),
+            *(self._profile(means_plan, *column) for column in self.columns),
+            *(self._profile(values_plan, *column) for column in self.values),
+        ]
         return [one for one in every if self._released(one) is None]
 
     def find(self, table: str) -> RowsProfile | None:
         """The released profile of a table, or None: a matter of what was released, and free."""
         if table not in self.tables:
             return None
-        profile = self._profile(table)
+        profile = self._profile(profile_plans, table)
         found = self._released(profile)
         return None if found is None else RowsProfile.of(cast("ProfilePlans", profile.plans), *found)
 
@@ -97,14 +114,23 @@ class Profiles:
         """The released profile of a column's means, or None."""
         if (table, column) not in self.columns:
             return None
-        profile = self._profile(table, column)
+        profile = self._profile(means_plan, table, column)
         found = self._released(profile)
         return None if found is None else MeansProfile.of(cast("MeansPlan", profile.plans), *found)
+
+    def find_values(self, table: str, column: str) -> ValuesProfile | None:
+        """The released profile of a column's values, or None."""
+        if (table, column) not in self.values:
+            return None
+        profile = self._profile(values_plan, table, column)
+        found = self._released(profile)
+        return None if found is None else ValuesProfile.of(cast("ValuesPlan", profile.plans), *found)
 
     def notes(self, plans: Iterable[Plan]) -> tuple[str, ...]:
         """For notices: what the ``max_rows`` of these plans cut off, by the released profiles of their tables."""
         if self.epsilon is None:
             return ()
+        plans = tuple(plans)
         cut = [one for one in plans if one.bounded_by]
         tables = {name: self.find(name) for name in dict.fromkeys(one.bounded_by for one in cut)}
         means = dict.fromkeys(column for one in cut for column in one.averaged if column[0] == one.bounded_by)
@@ -112,6 +138,8 @@ class Profiles:
         for table, column in means:
             rows, found = tables[table], self.find_means(table, column)
             said += [found.notice(rows)] if rows is not None and found is not None else []
+        read = dict.fromkeys((table, column) for one in plans if one.clips for _, table, column in one.of_columns)
+        said += [values.notice for column in read if (values := self.find_values(*column)) is not None]
         return tuple(one for one in said if one)
 
     def _released(self, profile: WantedProfile) -> tuple[NoisyTable, ...] | None:
@@ -123,17 +151,22 @@ class Profiles:
         known = tuple(one for one in found if one is not None)
         return known if len(known) == len(found) else None
 
-    def _profile(self, table: str, column: str = "") -> WantedProfile:
-        most = self._opened.catalog.tables[table].max_rows or 0
-        return self._known.get((table, column, most), lambda: self._made(table, column))
+    def _profile(self, planner: _Planner, *of: str) -> WantedProfile:
+        most = self._opened.catalog.tables[of[0]].max_rows or 0
+        return self._known.get((planner.__name__, of, most), lambda: self._made(planner, of))
 
-    def _made(self, table: str, column: str) -> WantedProfile:
-        catalog, dialect = self._opened.catalog, self._opened.engine.dialect
-        plans = means_plan(table, column, catalog, dialect) if column else profile_plans(table, catalog, dialect)
-        # No δ: no group is selected, and the noise needs none. Of each release a person is one number, in one group.
+    def _made(self, planner: _Planner, of: Sequence[str]) -> WantedProfile:
+        plans = planner(*of, self._opened.catalog, self._opened.engine.dialect)
+        # No δ: no group is selected, and the noise needs none. Of each release a person is one in all groups together.
         accountant, parts = self._opened.accountant, len(plans.plans)
         price = rounded_down(accountant.price(self.epsilon or Fraction(0), Fraction(0)) / parts)
         return WantedProfile(plans, tuple(calibrate(one, accountant.accounting, price) for one in plans.plans))
+
+
+def _asked(columns: Iterable[tuple[str, str]], known: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The known columns that a policy asks for."""
+    asked = {(table.lower(), column.lower()) for table, column in columns}
+    return tuple(one for one in known if (one[0].lower(), one[1].lower()) in asked)
 
 
 def loss_of(profiles: Sequence[WantedProfile]) -> PrivacyLoss:

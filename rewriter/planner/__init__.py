@@ -14,11 +14,14 @@ from rewriter.planner.rows_profile import (
     FURTHEST,
     MeansPlan,
     ProfilePlans,
+    ValuesPlan,
     bin_ends,
     means_plan,
     profile_plans,
     profiled_columns,
     profiled_tables,
+    profiled_values,
+    values_plan,
 )
 from rewriter.planner.touched_spans import in_touched_spans
 
@@ -30,6 +33,7 @@ __all__ = [
     "OneScan",
     "ProfilePlans",
     "Shape",
+    "ValuesPlan",
     "bin_ends",
     "canonical",
     "exponents",
@@ -45,8 +49,10 @@ __all__ = [
     "profile_plans",
     "profiled_columns",
     "profiled_tables",
+    "profiled_values",
     "rows_until",
     "series_of",
     "shapes",
     "together",
+    "values_plan",
 ]

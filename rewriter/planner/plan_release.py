@@ -125,6 +125,7 @@ def plan(
         clips=_clips(contribution, work) or bool(picked.choices),
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         averaged=_averaged(query),
+        of_columns=_of_columns(query),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
         until=query.until,
@@ -220,6 +221,13 @@ def _averaged(query: Query) -> tuple[tuple[str, str], ...]:
     arguments = (one.argument for one in query.aggregates if one.kind is AVG and not one.distinct)
     behind = (variable_behind(one.sql) for one in arguments if one is not None)
     return tuple(dict.fromkeys((one.table.name, one.name) for one in behind if one is not None))
+
+
+def _of_columns(query: Query) -> tuple[tuple[str, str, str], ...]:
+    """The outputs that are of the values of one declared column each, with its table and its name; no counts."""
+    alone = (pair for pair in enumerate(query.aggregates) if not pair[1].kind.counts and pair[1].second is None)
+    behind = ((place, variable_behind(one.argument.sql)) for place, one in alone if one.argument is not None)
+    return tuple((aggregate_name(place), one.table.name, one.name) for place, one in behind if one is not None)
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:

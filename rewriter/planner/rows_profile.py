@@ -1,5 +1,5 @@
 """The profile of a table of people: how many rows people have, how many of them are beyond ``max_rows``, and the mean
-of a column's values among people who have more and among the others.
+of a column's values among people who have more and among the others; and how the values of a column are spread.
 
 Guarantee: no bound is needed, since a person counts once whatever their rows. They are in one bin of a histogram, and
 add a whole number from 0 to 3·max_rows to a sum: the rows that they have beyond max_rows, up to 4·max_rows. So they
@@ -12,10 +12,14 @@ is summed bin by bin, each between its ends, so that these have to be close; a b
 
 A mean is of one number of each person, the mean of their values, clipped into the declared range: each person is in one
 of two groups with a weight of 1, whatever their rows.
+
+Values are counted with ``max_rows`` 1: each row of a person who has n with a value weighs 1/n, so that a person moves
+all bins together by 1, whatever their rows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -23,9 +27,9 @@ from sqlglot import exp
 
 from rewriter.aggregates import AVG, COUNT_OF_ROWS, SUM
 from rewriter.columns import base_table
-from rewriter.declared import BIGINT, ONE, Catalog, Interval, Norm
+from rewriter.declared import BIGINT, ONE, Catalog, Column, ContributionBound, Interval, Kind, Norm, Table, Type
 from rewriter.dialects import Dialect, number
-from rewriter.expressions import Value
+from rewriter.expressions import IntegerRange, Value, limit_of
 from rewriter.plan import Plan
 from rewriter.planner.bound_histogram import bin_of, of_each_person, rows_of_people
 from rewriter.planner.plan_release import plan
@@ -75,6 +79,25 @@ class MeansPlan:
         return (self.means,)
 
 
+@dataclass(frozen=True, slots=True)
+class ValuesPlan:
+    """What is measured of a column: how its values lie between the ``ends`` of bins, from the least value of its range
+    to the greatest; a first bin has what is below, a last one what is above."""
+
+    table: str
+    column: str
+    ends: tuple[Fraction, ...]
+    people: Plan
+
+    @property
+    def name(self) -> str:
+        return f"values of {self.table}.{self.column}"
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        return (self.people,)
+
+
 def profiled_tables(catalog: Catalog, dialect: Dialect) -> tuple[str, ...]:
     """The tables of people that have a profile: those with a ``max_rows`` for all rows of a person together, where the
     database does not say itself that a person has one."""
@@ -110,8 +133,98 @@ def profiled_columns(catalog: Catalog, dialect: Dialect) -> tuple[tuple[str, str
         (name, column.name)
         for name in profiled_tables(catalog, dialect)
         for column in catalog.tables[name].columns.values()
-        if column.range is not None and column.type.numeric and column.randomized is None
+        if _is_ranged(column)
     )
+
+
+def profiled_values(catalog: Catalog) -> tuple[tuple[str, str], ...]:
+    """The columns whose values can have a profile: numbers with a declared range, of people's tables."""
+    return tuple(
+        (name, column.name)
+        for name, table in catalog.tables.items()
+        if _is_of_people(table, catalog)
+        for column in table.columns.values()
+        if _is_ranged(column)
+    )
+
+
+def _is_of_people(table: Table, catalog: Catalog) -> bool:
+    unit = catalog.unit
+    return unit is not None and not table.public and (bool(table.path) or table.name == unit[0])
+
+
+def _is_ranged(column: Column) -> bool:
+    return column.range is not None and column.type.numeric and column.randomized is None
+
+
+def value_ends(interval: Interval, kind: Type) -> tuple[Fraction, ...]:
+    """The ends of the bins of a column's values: equal parts of its range, and halves beside what is nearest to 0.
+
+    Why both: of a wide range, people's values mostly lie near to 0; of a narrow one, anywhere.
+
+    >>> from rewriter.declared import DOUBLE
+    >>> [float(end) for end in value_ends(Interval.of(0, 4000), DOUBLE)][:6]
+    [0.0, 1.953125, 3.90625, 7.8125, 15.625, 31.25]
+    >>> [int(end) for end in value_ends(Interval.of(0, 4), BIGINT)]
+    [0, 1, 2, 3, 4]
+    """
+    low, high = interval.low, interval.high
+    parts = {low + interval.width * part / _PARTS for part in range(_PARTS + 1)}
+    middle = min(max(low, Fraction(0)), high)
+    halves = [interval.width / (_PARTS << place) for place in range(1, _PARTS + 1)]
+    parts |= {middle + step for step in halves} | {middle - step for step in halves}
+    if kind.kind is not Kind.DOUBLE:
+        # As many digits as values have: more of them would not compare with the greatest decimals.
+        digits = 10 ** (kind.scale if kind.kind is Kind.DECIMAL else 0)
+        parts = {Fraction(math.floor(end * digits), digits) for end in parts}
+        low, high = Fraction(math.ceil(low * digits), digits), Fraction(math.floor(high * digits), digits)
+    return tuple(sorted({low, high} | {end for end in parts if low < end < high}))
+
+
+def values_plan(name: str, column: str, catalog: Catalog, dialect: Dialect) -> ValuesPlan:
+    """The release of how a column's values are spread."""
+    declared = catalog.tables[name].columns[column]
+    if declared.interval is None:
+        raise AssertionError("values have a profile within a range")
+    query = values_query(name, column, catalog, dialect)
+    return ValuesPlan(name, column, value_ends(declared.interval, declared.type), plan(query, Norm.L1, dialect))
+
+
+def values_query(name: str, column: str, catalog: Catalog, dialect: Dialect) -> Query:
+    """The people in each bin of a column's values: a person with values in several is in each with a part."""
+    block, declared = rows_of_people(name, catalog, dialect), catalog.tables[name].columns[column]
+    value = block.scope.sources[0].reference(column)
+    if declared.interval is None or block.unit is None:
+        raise AssertionError("values have a profile within a range, and owners")
+    ends = value_ends(declared.interval, declared.type)
+    known = block.rows.copy()
+    known.set("expressions", [exp.alias_(block.unit, UNIT), exp.alias_(value.sql, "x")])
+    rows = exp.Select().from_(exp.Subquery(this=known, alias=exp.TableAlias(this=exp.to_identifier("p"))), copy=False)
+
+    def test(kind: type[exp.LT | exp.LTE], end: Fraction, place: int) -> exp.If:
+        return exp.If(this=kind(this=exp.column("x", "p"), expression=limit_of(end, value.type)), true=number(place))
+
+    tests = [test(exp.LT, ends[0], 0), *(test(exp.LTE, end, place) for place, end in enumerate(ends[1:], start=1))]
+    bins = Value(
+        exp.Case(ifs=tests, default=number(len(ends))),
+        BIGINT,
+        interval=None,
+        constant=False,
+        nullable=False,
+        domain=IntegerRange(0, len(ends)),
+    )
+    return Query(
+        rows.where(exp.Not(this=exp.Is(this=exp.column("x", "p"), expression=exp.Null())), copy=False),
+        exp.column(UNIT, "p"),
+        ONE if block.bound.unique else _ONE_OF_ANY,
+        (),
+        (Key(bins, f"values of {name}.{column}"),),
+        (COUNT_OF_ROWS,),
+    )
+
+
+_ONE_OF_ANY = ContributionBound(rows=1)
+"""Of a person with more rows, each weighs less."""
 
 
 def means_plan(name: str, column: str, catalog: Catalog, dialect: Dialect) -> MeansPlan:

@@ -853,6 +853,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/planner/test_profile_plans.py",
     ),
     bug(
+        "a value of a person is a person in its profile",
+        "rewriter.planner.rows_profile:values_query",
+        "ONE if block.bound.unique else _ONE_OF_ANY",
+        "ONE",
+        "tests/planner/test_profile_plans.py",
+    ),
+    bug(
+        "what noise makes of empty bins is told as values",
+        "dpsql.inference.estimates.told_values:ValuesProfile.spread",
+        "near = _nonnegative(inside)",
+        "near = np.abs(inside) + self.margin",
+        "tests/price/test_profiles.py",
+    ),
+    bug(
         "people with more rows are told to have other values by chance",
         "dpsql.inference.estimates.told_means:MeansProfile.bend",
         "gap = max(self.fewer[0] - self.more[1], 0.0) or min(self.fewer[1] - self.more[0], 0.0)",

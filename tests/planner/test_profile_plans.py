@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 import duckdb
@@ -12,7 +13,8 @@ import pytest
 
 from rewriter.declared.catalog import Catalog, Column, Hop, Table
 from rewriter.declared.contribution import Norm
-from rewriter.declared.types import INTEGER
+from rewriter.declared.interval import Interval
+from rewriter.declared.types import DOUBLE, INTEGER, Type, decimal
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
 from rewriter.planner.rows_profile import (
@@ -23,6 +25,10 @@ from rewriter.planner.rows_profile import (
     profile_queries,
     profiled_columns,
     profiled_tables,
+    profiled_values,
+    value_ends,
+    values_plan,
+    values_query,
 )
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Neighbourhood, check
@@ -59,6 +65,15 @@ def check_profiles(databases: Neighbourhood, random: Random) -> Iterator[tuple[s
         assert one.selection is None
         for share in check(one, databases, random):
             yield "means", share
+    for name, column in profiled_values(catalog):
+        query = values_query(name, column, catalog, databases.dialect)
+        one = plan(query, Norm.L1, databases.dialect)
+        assert one.selection is None, "the bins are public"
+        (block,) = one.blocks
+        unit = block.statistics[0].granularity
+        assert (block.sensitivity.l1 * unit, block.sensitivity.l2_squared * unit**2) == (1, 1)
+        for share in check(one, databases, random):
+            yield "values", share
 
 
 def test_one_more_person_moves_a_profile_by_its_claim_at_most() -> None:
@@ -71,7 +86,7 @@ def test_one_more_person_moves_a_profile_by_its_claim_at_most() -> None:
             shares += check_profiles(databases, random)
         finally:
             databases.close()
-    for what in ("people", "beyond", "means"):
+    for what in ("people", "beyond", "means", "values"):
         reached = [share for kind, share in shares if kind == what]
         assert len(reached) > 5
         assert max(reached) == 1, f"nobody moved {what} as far as is claimed"
@@ -150,3 +165,42 @@ def test_which_tables_have_a_profile() -> None:
     for table, has in ((row, True), (replace(row, max_rows=None), False), (unique, False)):
         known = replace(catalog, tables={**catalog.tables, "row": table})
         assert profiled_tables(known, DUCKDB) == (("row",) if has else ())
+
+
+@pytest.mark.parametrize("kind", [INTEGER, DOUBLE, decimal(9, 2)])
+def test_all_values_of_a_person_weigh_as_much_as_one(kind: Type) -> None:
+    catalog = clinic(3)
+    row = replace(
+        catalog.tables["row"], columns={"person": Column("person", INTEGER), "x": Column("x", kind, range=(0, 80))}
+    )
+    known = replace(catalog, tables={**catalog.tables, "row": row})
+    assert profiled_values(known) == (("row", "x"),)
+    found = values_plan("row", "x", known, DUCKDB)
+    assert found.ends[0] == 0
+    assert found.ends[-1] == 80
+    values = {0: [-1], 1: [0, 80], 2: [81, 10, 10, None], 3: [25] * 50, 4: [None, None]}
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"CREATE TABLE row (person INTEGER, x {kind}); CREATE TABLE person AS SELECT range AS id FROM range(5)"
+        )
+        connection.executemany("INSERT INTO row VALUES (?, ?)", [(who, x) for who, xs in values.items() for x in xs])
+        # Nobody's values are in no profile.
+        connection.execute("INSERT INTO row VALUES (NULL, 5), (77, 5)")
+        people = dict(connection.execute(found.people.sql).fetchall())
+    (statistic,) = found.people.statistics
+    expected = [0.0] * (len(found.ends) + 1)
+    for xs in values.values():
+        there = [x for x in xs if x is not None]
+        for x in there:
+            place = 0 if x < 0 else next((at for at, end in enumerate(found.ends) if x <= end and at), len(found.ends))
+            expected[place] += 1 / len(there)
+    told = [people[place] * float(statistic.granularity) for place in range(len(expected))]
+    assert told == pytest.approx(expected, abs=1e-6)
+
+
+def test_bins_are_halves_beside_what_is_nearest_to_0() -> None:
+    assert [int(end) for end in value_ends(Interval.of(-8, 8), INTEGER)] == [-8, -6, -4, -2, -1, 0, 1, 2, 4, 6, 8]
+    assert value_ends(Interval.of(1000, 1008), DOUBLE)[1] == 1000 + Fraction(1, 256)
+    assert len(value_ends(Interval.of(0, 1_000_000), DOUBLE)) <= 17
+    narrow = value_ends(Interval(Fraction(1, 1000), Fraction(999, 1000)), decimal(9, 2))
+    assert (narrow[0], narrow[-1]) == (Fraction(1, 100), Fraction(99, 100))

@@ -318,3 +318,92 @@ def test_a_wanted_error_of_a_mean_is_priced_by_it(proxy: Proxy) -> None:
     blind = session.explain(MEANS).epsilon
     buy(proxy)
     assert session.explain(MEANS).epsilon < blind / 4
+
+
+# How values are spread
+
+
+LONG = np.minimum(np.exp(np.random.default_rng(8).normal(3.0, 1.0, len(ROWS))), 900)
+
+
+@pytest.fixture
+def spread(folder: Path) -> Path:
+    """Costs that lie near to the lower end of a wide range: half of them below 20, and 2 of 100 people beyond it."""
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.register("costs", pa.table({"id": np.arange(len(ROWS)), "cost": np.where(LONG > 160, 5000.0, LONG)}))
+        connection.execute("ALTER TABLE visit ALTER cost TYPE DOUBLE")
+        connection.execute("UPDATE visit SET cost = costs.cost FROM costs WHERE costs.id = patient_id")
+    policy = write(folder, more="profile: {epsilon: 1, values: [visit.cost]}")
+    policy.write_text(policy.read_text().replace("range: [0, 10]", "range: [0, 1000]"))
+    return policy
+
+
+def test_errors_of_quantiles_and_spreads_are_foretold_as_values_lie(spread: Path) -> None:
+    proxy = Proxy.open(spread)
+    session = proxy.session()
+    asked = "SELECT MEDIAN(cost), STDDEV(cost), MAX(cost) FROM visit"
+    blind = session.explain(asked)
+    assert "spread evenly over the range" in str(blind)
+    buy(proxy)
+    told = session.explain(asked)
+    assert "whose values lie as their profile tells" in str(told)
+    assert "evenly" not in re.sub("(?s)Note:.*", "", str(told))
+    (margins,) = session.execute(asked).margins
+    for after, found in zip(told.expected, margins, strict=True):
+        assert after is not None
+        assert found is not None
+        # Between two equal values no quantile has an error.
+        assert found <= 5 * after
+        assert not found or found >= after / 5
+    before, after = blind.expected[0], told.expected[0]
+    assert before is not None
+    assert after is not None
+    assert before > 4 * after, "half of the values are in a fiftieth of the range"
+    proxy.close()
+
+
+def test_beside_a_number_that_is_clipped_into_a_range_stands_how_much_is_beyond(
+    spread: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy = Proxy.open(spread)
+    assert [one.plans.name for one in proxy.answering.profiles.lacking()] == ["visit", "values of visit.cost"]
+    assert buy(proxy).rho == 2 * Fraction(1, 2)
+    for clipped in ("SELECT SUM(cost) FROM visit", "SELECT AVG(cost) FROM visit"):
+        (told,) = [one for one in notices(proxy, clipped) if "visit.cost" in one]
+        found = re.fullmatch(
+            r"by the profile of visit\.cost, (?:(\d+) to )?(\d+) % of the values are above 1,000, where all values of a"
+            r" person weigh as much as one",
+            told,
+        )
+        assert found is not None, told
+        assert int(found[1] or found[2]) - 0.5 <= 100 * (LONG > 160).mean() <= int(found[2]) + 0.5
+    assert not any("visit.cost" in one for one in notices(proxy, COUNT))
+    proxy.close()
+    assert main(["profile", str(spread)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *above 1,000 +\d+ ± \d+ *$", shown, re.MULTILINE)
+    middle = re.search(r"half below ([\d.]+)", shown)
+    assert middle is not None
+    assert abs(float(middle[1]) - np.median(LONG)) < 3
+
+
+def test_values_of_too_few_people_are_not_told(folder: Path) -> None:
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.execute("DELETE FROM visit WHERE patient_id > 4")
+    proxy = Proxy.open(write(folder, more="profile: {epsilon: 1, values: [visit.cost]}"))
+    buy(proxy)
+    found = proxy.answering.profiles.find_values("visit", "cost")
+    assert found is not None
+    assert found.spread is None
+    assert found.notice == ""
+    assert "spread evenly over the range" in str(proxy.session().explain("SELECT MEDIAN(cost) FROM visit"))
+    proxy.close()
+
+
+def test_values_that_nothing_can_be_told_of_are_a_problem(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = "visit.cost, patient.id, visit.nothing"
+    assert main(["check", str(write(folder, more=f"profile: {{epsilon: 1, values: [{names}]}}"))]) == 1
+    said = capsys.readouterr().out
+    assert "visit.cost" not in said
+    assert "patient.id is no number with a range: no spread is told" in said
+    assert "there is no column visit.nothing" in said

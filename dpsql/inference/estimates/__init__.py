@@ -18,6 +18,8 @@ from dpsql.inference.estimates.running_estimates import (
 )
 from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
+from dpsql.inference.estimates.told_values import ValuesProfile
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.estimates.weighted_sums import sum_half_width, terms_of
 
 __all__ = [
@@ -28,6 +30,8 @@ __all__ = [
     "MeansProfile",
     "RowsProfile",
     "RunningNoise",
+    "Spread",
+    "ValuesProfile",
     "completed",
     "decoded",
     "estimate_of",

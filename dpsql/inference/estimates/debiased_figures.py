@@ -16,6 +16,7 @@ import numpy as np
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.moment_figures import normal_point
 from dpsql.inference.estimates.rounding import quotients
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import IntegerColumn, Noise, ReleasedColumn, ReportDraws, ValueColumn
@@ -205,7 +206,7 @@ class DebiasedEstimate(Estimate[Debiased]):
         column = quotients(output.type)(steps, unit)
         return column if known.all() else column.where(known)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
         sides = [side for part in self.estimator.parts for side in _sides(part)]
         even: dict[str, FloatArray] = {}
         for side in sides:

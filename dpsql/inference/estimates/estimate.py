@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dpsql.inference.estimates.parts import Column
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.numeric import FloatArray
 from dpsql.mechanisms.quantiles import Pick
 from dpsql.releases import Additive, Noise, NoisyTable, ReleasedColumn
@@ -37,11 +38,13 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(ABC, Generic[E]):
-    """One kind of column. ``assumed`` says of its expected error what a nominal group holds, and ``foretold`` of what
-    the expected error of a regression is, in the place of that of a mean."""
+    """One kind of column. ``assumed`` says of its expected error what a nominal group holds, where nothing tells how
+    its values are spread; ``word`` is what it is, and ``foretold`` says of what the expected error of a regression is,
+    in the place of that."""
 
     estimator: E
     assumed = ""
+    word = "mean"
     foretold = ""
 
     @abstractmethod
@@ -49,8 +52,9 @@ class Estimate(ABC, Generic[E]):
         """The values of every group, and how far the true ones may be."""
 
     @abstractmethod
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
-        """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows. A mode has none."""
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
+        """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows. A mode has none.
+        ``spread``: how the values of its column lie, where that is known."""
 
     @abstractmethod
     def nominal_size(self, plan: Plan, rows: int) -> float:

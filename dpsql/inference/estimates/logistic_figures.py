@@ -19,6 +19,7 @@ from dpsql.inference.estimates.logistic_descent import (
 )
 from dpsql.inference.estimates.moment_figures import normal_point
 from dpsql.inference.estimates.regression_figures import FORETOLD, SecondMoments, usual_spread
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
@@ -63,7 +64,7 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         reaches = tuple((0.0, 0.0) if math.isnan(value) else (value - low, high - value) for value, low, high in found)
         return ReleasedColumn(output.name, output.type, values, tuple(map(max, reaches)), reaches)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
         one = self.estimator
         if one.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None

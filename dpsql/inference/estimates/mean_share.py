@@ -17,6 +17,7 @@ import numpy as np
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.rounding import quotients
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Additive, ColumnarRows, IntegerColumn, Noise, ReleasedColumn, ValueColumn, weighted
@@ -121,7 +122,7 @@ class MeanEstimate(Estimate[Ratio]):
         found = quotients(output.type)(numerators, weighted([(rows, unit)], len(rows)))
         return found if known.all() else found.spread_out(known)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
         share = Share.of(self.estimator)
         return float(self.estimator.high - self.estimator.low) * share.widest(rows, noise)
 

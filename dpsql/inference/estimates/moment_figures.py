@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Additive, Noise, ReleasedColumn
-from rewriter.plan import Figure, Moment, Output, Plan
+from rewriter.plan import Axis, Figure, Moment, Output, Plan
 
 Numbers = NDArray[np.object_]
 """Exact integers, or doubles."""
@@ -325,6 +326,7 @@ class MomentEstimate(Estimate[Moment]):
     """A figure of moments. What is expected of it is that of a group whose rows lie evenly over the ranges."""
 
     assumed = ", spread evenly over the ranges"
+    word = "spread"
 
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         estimator, noisy = self.estimator, groups.noisy
@@ -339,15 +341,15 @@ class MomentEstimate(Estimate[Moment]):
         )
         return ReleasedColumn(output.name, output.type, tuple(found), tuple(map(max, reaches)), reaches)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
-        cells = self._even(rows)
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
+        cells = self._cells(rows, spread)
         value = moment_values(self.estimator, cells)[0]
         low, high = moment_ends(self.estimator, cells, self._noises(noise))
         middle = value if value is not None else 0.0
         return max(float(high[0]) - middle, middle - float(low[0]))
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
-        return abs(moment_values(self.estimator, self._even(rows))[0] or 0.0) or 1.0
+        return abs(moment_values(self.estimator, self._cells(rows, None))[0] or 0.0) or 1.0
 
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
@@ -355,10 +357,26 @@ class MomentEstimate(Estimate[Moment]):
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         return self.expected_half_width(noise, {}, rows)
 
-    def _even(self, rows: int) -> list[list[int]]:
-        """The cells of one group of so many rows, spread evenly over the ranges."""
-        cells = self.estimator.cells
-        return [[round(rows / len(cells) / float(weight))] for _, weight in cells]
+    def _cells(self, rows: int, spread: Spread | None) -> list[list[int]]:
+        """The cells of one group of so many rows: x lies as is known, or evenly over its range; y evenly."""
+        one = self.estimator
+        x = _mean_polynomials(one.x.degree, *_moments(one.x, spread))
+        y = _mean_polynomials(one.y.degree, *_moments(one.y, None))
+        parts = (a * b for a in x for b in y)
+        return [[round(rows * part / float(weight))] for part, (_, weight) in zip(parts, one.cells, strict=True)]
 
     def _noises(self, noise: Noises) -> list[Additive]:
         return [noise[name] for name in self.estimator.statistics]
+
+
+def _moments(axis: Axis, spread: Spread | None) -> tuple[float, float]:
+    """The means of t and t² on an axis."""
+    low, high = float(axis.low), float(axis.high)
+    return (Spread.even(low, high) if spread is None else spread).moments(low, high)
+
+
+def _mean_polynomials(degree: int, mean: float, square: float) -> tuple[float, ...]:
+    """What the Bernstein polynomials of a degree are on average, from the means of t and t²."""
+    if degree == 2:
+        return 1 - 2 * mean + square, 2 * (mean - square), square
+    return (1 - mean, mean) if degree == 1 else (1.0,)

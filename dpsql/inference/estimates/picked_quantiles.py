@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import SHARE, Around, Columns, Exponential, Joint
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
@@ -25,11 +26,20 @@ Row = tuple[int | None, ...]
 class PickEstimate(Estimate[Chosen]):
     """A quantile or a mode, picked: its error depends on how the data lie."""
 
+    assumed = ", spread evenly over the range"
+    word = "quantile"
+
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         return chosen_column(groups.noisy, groups.plan, output, self.estimator, ordered=groups.parts is not None)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
-        return picks[self.estimator.choice].half_width(self.estimator.place, rows)
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
+        pick, place = picks[self.estimator.choice], self.estimator.place
+        if (off := pick.usual_rows(place)) is None:
+            return None
+        choice = pick.choice
+        low, high = (float(end * choice.granularity) for end in (choice.low, choice.high))
+        lies = Spread.even(low, high) if spread is None else spread.within(low, high)
+        return lies.reach(float(choice.fractions[place]), min(off / rows, 1.0))
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """Half of the range's larger end."""

@@ -27,6 +27,7 @@ from dpsql.inference.estimates.regression_figures import (
     SecondMoments,
     number_column,
 )
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, ReleasedColumn
 from rewriter.plan import Output, Plan
@@ -122,7 +123,7 @@ class ComponentEstimate(Estimate[PrincipalComponent]):
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         return number_column(self.estimator, output, groups, lambda cells: component_numbers(self.estimator, cells))
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
         return None
 
     def nominal_size(self, plan: Plan, rows: int) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.moment_figures import normal_point
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, ReleasedColumn
@@ -405,7 +406,7 @@ class RegressionEstimate(Estimate[Regression]):
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         return number_column(self.estimator, output, groups, lambda cells: regression_numbers(self.estimator, cells))
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
         if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None
         width = self._nominal_width(noise, rows)

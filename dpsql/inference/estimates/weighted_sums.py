@@ -11,6 +11,7 @@ import numpy as np
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.parts import measured, values
 from dpsql.inference.estimates.rounding import quotients
+from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import ALPHA, Terms, half_width
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import IntegerColumn, Noise, NoisyTable, ReleasedColumn, ValueColumn
@@ -47,7 +48,7 @@ class SumEstimate(Estimate[Linear]):
         margins = self._margins(noisy, groups.shrunk if output.parts else None)
         return ReleasedColumn(output.name, output.type, found, margins)
 
-    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
         return sum_half_width(self.estimator, noise)
 
     def nominal_size(self, plan: Plan, rows: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 from dpsql.display import column, grid
 from dpsql.engines import Patience
 from dpsql.errors import DataError
-from dpsql.inference.estimates import RowsProfile
+from dpsql.inference.estimates import RowsProfile, ValuesProfile
 from dpsql.ledger import Receipt
 from dpsql.price import Profiles, loss_of
 from dpsql.price_text import part_left, percent
@@ -30,11 +30,11 @@ def profile(policy: Path, console: Console, tell: Callable[[str], None], *, pric
         if profiles.epsilon is None:
             hint = "add profile: {epsilon: 0.05} to the policy"
             raise DataError("the policy asks for no profile", sqlstate="22023", hint=hint)
-        if not profiles.tables:
+        if not profiles.tables and not profiles.values:
             raise DataError(
                 "no table has a profile",
                 sqlstate="22023",
-                hint="it is of tables with a max_rows that is not about spans of time",
+                hint="it is of tables with a max_rows that is not about spans of time, and of columns with a range",
             )
         lacking = profiles.lacking()
         if lacking:
@@ -73,6 +73,35 @@ def _show(profiles: Profiles, console: Console) -> None:
         for line in chain.from_iterable(_told_means(profiles, found, one) for one in profiles.columns):
             console.print(Text(line))
         console.print()
+    for of in profiles.values:
+        console.print(Text(f"Values of {'.'.join(of)}", style="bold"))
+        if (values := profiles.find_values(*of)) is None:
+            console.print(Text("not bought"))
+            continue
+        console.print(values_grid(values), highlight=False)
+        for line in told_values(values):
+            console.print(Text(line))
+        console.print()
+
+
+def values_grid(found: ValuesProfile) -> object:
+    """People by their values, with error bars; a person with values in several bins is in each with a part."""
+    ends = [f"{end:,g}" for end in found.ends]
+    names = [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
+    counts = column([round(count) for count in found.people], [found.margin] * len(names))
+    return grid([found.column, "people"], [names, counts], [True, True])
+
+
+def told_values(found: ValuesProfile) -> list[str]:
+    """What is beyond the range, and where half of the values lie; what cannot be told from noise is said to be so."""
+    spread = found.spread
+    if spread is None:
+        return ["How values lie cannot be told from noise: there are too few people"]
+    low, middle, high = (f"{spread.at(part):,.4g}" for part in (0.25, 0.5, 0.75))
+    lines = [f"Half of the values are about between {low} and {high}, half below {middle}"]
+    for one, way, end in zip(found.beyond, ("below", "above"), (found.ends[0], found.ends[-1]), strict=True):
+        lines.append(f"Values {way} {end:,g}: {one or 'cannot be told from noise'}")
+    return lines
 
 
 def _told_means(profiles: Profiles, rows: RowsProfile, column: tuple[str, str]) -> Iterator[str]:

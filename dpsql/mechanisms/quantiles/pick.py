@@ -93,14 +93,6 @@ class Pick(ABC):
         """The noise by which a release is stored."""
         return self.mechanism.noise
 
-    def half_width(self, place: int, rows: int) -> float | None:
-        """The 95 % half-width to expect in a group of so many rows, spread evenly over the range; None where distances
-        say nothing. MIN and MAX are as far from the ends as they aim."""
-        if (off := self.usual_rows(place)) is None:
-            return None
-        choice = self.choice
-        return float((choice.high - choice.low) * choice.granularity) / rows * min(off, rows)
-
 
 def paid_mechanism(
     choice: Choice, accounting: Accounting, share: PrivacyLoss, cost: Cost

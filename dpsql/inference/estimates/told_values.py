@@ -1,0 +1,96 @@
+"""How the values of a column lie, by its released profile. Post-processing: of released numbers and public facts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.inference.estimates.told_profile import BeyondShare
+from dpsql.inference.estimates.value_spread import Spread
+from dpsql.inference.numeric import FloatArray
+from dpsql.releases import NoisyTable
+from rewriter.front_door import ValuesPlan
+
+_CHANCE = 0.05
+_LEAST = 8.0
+"""So many times the 95 % half-width of a bin are people needed: of fewer nothing is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesProfile:
+    """The released profile of a column's values: noisy numbers of people in each bin between neighbours of ``ends``,
+    the first below the range and the last above it; a person with values in several bins is in each with a part."""
+
+    table: str
+    column: str
+    ends: tuple[float, ...]
+    people: tuple[float, ...]
+    margin: float
+    """The 95 % half-width of one bin, in people."""
+
+    @classmethod
+    def of(cls, plan: ValuesPlan, noisy: NoisyTable) -> ValuesProfile:
+        """The profile that a released table is."""
+        (statistic,) = plan.people.statistics
+        found = dict(zip((key for (key,) in noisy.keys), noisy.statistics[statistic.name], strict=True))
+        unit = float(statistic.granularity)
+        people = tuple(float(found[place]) * unit for place in range(len(plan.ends) + 1))
+        noise = noisy.noise[statistic.name]
+        margin = unit * float(noise.scale) * noise.beyond(_CHANCE)
+        return cls(plan.table, plan.column, tuple(map(float, plan.ends)), people, margin)
+
+    @property
+    def total(self) -> float:
+        """About how many people have values within the range; at least 1."""
+        return max(sum(self.people[1:-1]), 1.0)
+
+    @property
+    def spread(self) -> Spread | None:
+        """How the values within the range lie; None where there are too few people to tell.
+
+        The nearest numbers that are not negative and have the released sum: what noise alone makes of empty bins is
+        not told as values.
+        """
+        inside = np.asarray(self.people[1:-1])
+        if inside.sum() < _LEAST * self.margin:
+            return None
+        near = _nonnegative(inside)
+        return Spread(self.ends, tuple((near / near.sum()).tolist()))
+
+    @property
+    def beyond(self) -> tuple[BeyondShare | None, BeyondShare | None]:
+        """The parts of people's values that are below and above the range; None where it cannot be told."""
+        total, wide = sum(self.people), self.margin * math.sqrt(len(self.people))
+        if total - wide <= 0 or total < _LEAST * self.margin:
+            return None, None
+
+        def share(count: float) -> BeyondShare:
+            low, high = max(0.0, count - self.margin), max(0.0, count + self.margin)
+            return BeyondShare(low / (total + wide), min(1.0, high / (total - wide)))
+
+        return share(self.people[0]), share(self.people[-1])
+
+    @property
+    def notice(self) -> str:
+        """For those who ask for what is clipped into the range: how much of the values is beyond; "" where it may be
+        nothing."""
+        sides = zip(self.beyond, ("below", "above"), (self.ends[0], self.ends[-1]), strict=True)
+        said = [f"{one} of the values are {way} {end:,g}" for one, way, end in sides if one is not None and one.low > 0]
+        if not said:
+            return ""
+        whose = f"by the profile of {self.table}.{self.column}"
+        return f"{whose}, {' and '.join(said)}, where all values of a person weigh as much as one"
+
+
+def _nonnegative(numbers: FloatArray) -> FloatArray:
+    """The nearest numbers that are not negative and have the same sum, which is above 0 (Michelot 1986).
+
+    >>> _nonnegative(np.array([5.0, -1.0, 2.0])).tolist()
+    [4.5, 0.0, 1.5]
+    """
+    ordered = np.sort(numbers)[::-1]
+    shifts = (np.cumsum(ordered) - numbers.sum()) / np.arange(1, len(numbers) + 1)
+    kept = int(np.flatnonzero(ordered > shifts)[-1])
+    return np.asarray(np.maximum(numbers - shifts[kept], 0.0))
