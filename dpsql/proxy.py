@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -47,11 +47,14 @@ from rewriter.front_door import (
     rewrite,
     watched_comparison,
 )
+from rewriter.plan import Plan
 
 _CHARACTERS, _SHORTEST = 500_000, 1_000
 """What is remembered of statements: so many characters of text, each as many as the shortest one counts. A plan holds
 some 300 bytes for a character, so that all of them together stay below 200 MB, whatever is sent.
 """
+_PERIODS = 1_000
+"""Plans of periods that are remembered, of some 60 kB each: those of a dashboard whose windows move hour by hour."""
 
 
 class Proxy:
@@ -66,6 +69,7 @@ class Proxy:
         self.declared = DeclaredWorkloads(self.answering, sampler, self.questions, silent=silent)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _CHARACTERS, _size)
+        self._periods: Memory[Hashable, Plan] = opened.memories.memory("plans of periods", _PERIODS)
         # What is left is asked with every answer and changes only with a charge.
         self._budgets: Memory[tuple[object, ...], Budget] = opened.memories.memory("budgets", 64)
         self._lock = threading.Lock()
@@ -234,6 +238,7 @@ class Proxy:
                 empty=Empty.HIDE if inner else empty,
                 learns=self.answering.bounds.share is not None,
                 instant=instant,
+                remember=self._periods.get,
             )
 
         return prepare_in_stages(rewritten, parsed, catalog, sql, opened.sandbox)

@@ -3,9 +3,9 @@
 Whoever changes a tree has made it: a tree that came from another room is copied first, or built anew. So what a tree
 is spelt as, or which groups its keys make, stays what it was, and is remembered by the very object that was asked.
 
-Guarantee: nothing is remembered from one rewrite to another, nor from thread to thread. What is found twice is equal,
-as long as nobody changes an object that was asked: :func:`distrusting` finds each result again, and raises where it
-is another one.
+Guarantee: nothing is remembered here from one rewrite to another, nor from thread to thread. What is found twice is
+equal, as long as nobody changes an object that was asked: :func:`distrusting` finds each result again, and raises where
+it is another one. So it does with what a caller remembers from rewrite to rewrite, by a key (:func:`known_by`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,35 @@ _KNOWN: ContextVar[_Known | None] = ContextVar("known within a rewrite", default
 _DISTRUST: ContextVar[bool] = ContextVar("results are found again", default=False)
 
 
+Remember = Callable[[Hashable, Callable[[], _R]], _R]
+"""A memory of the caller's, from rewrite to rewrite: the value of a key, or what the function makes, which it keeps."""
+
+
+def afresh(_: Hashable, find: Callable[[], _R]) -> _R:
+    """No memory."""
+    return find()
+
+
 class Changed(AssertionError):
-    """An object was changed after it was asked."""
+    """An object was changed after it was asked, or a key is that of two results."""
+
+
+def known_by(key: Hashable, find: Callable[[], _R], remember: Remember[_R]) -> _R:
+    """The result of a key, from a caller's memory.
+
+    >>> kept = {}
+    >>> remember = lambda key, find: kept.setdefault(key, find())
+    >>> known_by("x", lambda: 1, remember), known_by("x", lambda: 2, remember)
+    (1, 1)
+    >>> with distrusting():
+    ...     known_by("x", lambda: 2, remember)
+    Traceback (most recent call last):
+    rewriter.once.Changed: two results have one key: 1 and 2
+    """
+    found = remember(key, find)
+    if _DISTRUST.get() and (again := find()) != found:
+        raise Changed(f"two results have one key: {found} and {again}")
+    return found
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from rewriter.declared import (
 )
 from rewriter.dialects import Dialect
 from rewriter.expressions import moved_in
-from rewriter.once import remembering
+from rewriter.once import Remember, afresh, remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan, Sorts
 from rewriter.planner import (
@@ -106,14 +106,15 @@ def rewrite(
     empty: Empty = Empty.AUTO,
     learns: bool = False,
     instant: datetime.datetime | None = None,
+    remember: Remember[Plan] = afresh,
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
     It is asked at an ``instant``, for what reads the clock; without one, that is refused.
     ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
     up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
-    that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Raises
-    :class:`rewriter.refused.Refused`.
+    that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Plans of periods are asked of
+    a memory of the caller's, by keys that say all that they follow from. Raises :class:`rewriter.refused.Refused`.
     """
 
     tree, ends = without_ends(tree)
@@ -122,7 +123,7 @@ def rewrite(
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
         with remembering():
-            found = _program(plain, known, dialect, norms, others=others, empty=empty)
+            found = _program(plain, known, dialect, norms, others=others, empty=empty, remember=remember)
         found = replace(found, shown=ends) if ends else found
         if timed is None or instant is None:
             return found
@@ -184,7 +185,14 @@ def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unboun
 
 
 def _program(
-    tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
+    tree: exp.Query,
+    catalog: Catalog,
+    dialect: Dialect,
+    norms: Sequence[Norm],
+    *,
+    others: bool,
+    empty: Empty,
+    remember: Remember[Plan],
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
     parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
@@ -194,7 +202,8 @@ def _program(
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)
     options = _with_one_total(options, related, parted)
-    options = _without_partials(_with_series(options, related, of_all_spans, catalog, norms, dialect))
+    options = _with_series(options, related, of_all_spans, catalog, norms, dialect, remember)
+    options = _without_partials(options)
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
@@ -259,12 +268,13 @@ def _with_series(
     catalog: Catalog,
     norms: Sequence[Norm],
     dialect: Dialect,
+    remember: Remember[Plan],
 ) -> tuple[Options, ...]:
     """The options, with the way period by period where no other measurement is to agree with them."""
     found = list(options)
     for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
         if asked[place].bound.spans and not options[place].first.steps:
-            found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect))
+            found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect, remember))
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from rewriter.dialects.calendar_nodes import (
 from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.dialects.fact import Fact, is_fact, without_facts
+from rewriter.dialects.fact import Fact, fact_of, is_fact, without_facts
 from rewriter.dialects.grammar import plain_text, tokens_of
 from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nested_values import DocumentStep
@@ -46,6 +46,7 @@ __all__ = [
     "call",
     "double",
     "duplicate",
+    "fact_of",
     "field_of",
     "format_of",
     "is_fact",

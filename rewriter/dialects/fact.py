@@ -76,6 +76,11 @@ def without_facts(tree: N) -> N:
     return tree
 
 
+def fact_of(argument: object) -> object:
+    """The fact that an argument of a node is; None where it is none."""
+    return argument.fact if isinstance(argument, _Noted) else None
+
+
 def is_fact(argument: object) -> bool:
     """Whether an argument of a node is a fact, which no text of an analyst can write."""
     return isinstance(argument, _Noted)

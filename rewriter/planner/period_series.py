@@ -24,7 +24,7 @@ are missing: where the column can be NULL, or is not cut to periods, there is no
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
@@ -35,8 +35,11 @@ from rewriter.columns import BEHIND, Facts, Variable, column_of, lattice_of
 from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
 from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
+from rewriter.once import Remember, afresh, known_by, remembering
 from rewriter.plan import Plan, Series, SeriesPeriod
+from rewriter.planner.closed_windows import rows_until
 from rewriter.planner.plan_release import plan
+from rewriter.planner.same_query import SameQuery, by_value
 from rewriter.planner.touched_spans import touched_by
 from rewriter.refused import Refused
 from rewriter.release import Key, Query
@@ -50,8 +53,14 @@ _EXACT = (exp.GTE, exp.GT, exp.LTE, exp.LT, exp.Between)
 """Comparisons whose limits say all that they do."""
 
 
-def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Dialect) -> Series | None:
-    """The series of a release that is asked with the bounds of all spans; None where there is none."""
+def series_of(
+    query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Dialect, remember: Remember[Plan] = afresh
+) -> Series | None:
+    """The series of a release that is asked with the bounds of all spans; None where there is none.
+
+    A window that moves has the same periods again: their plans are ``remember``ed by the query without what all of a
+    period satisfies.
+    """
     plain = not (query.sets or query.others or query.together or query.cumulative or query.only is not None)
     found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if plain else None
     if found is None:
@@ -63,10 +72,29 @@ def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Di
     inside = replace(query, bound=query.bound.touching(_in_one(query, unit, spans)))
     known: dict[tuple[int, SeriesPeriod], Plan] = {}
 
+    cut = frozenset(
+        one for one in periods if not all(_all_satisfy(test, one, variable) for test in _about(query, variable))
+    )
+    # The rest of what is asked of a period: of which time, and how each table that is read closes.
+    said = (by_value(subject), by_value(variable), by_value([catalog.tables.get(one.table) for one in query.until]))
+    rests: dict[tuple[int, ...], tuple[Query, SameQuery]] = {}
+
     def of(place: int, period: SeriesPeriod) -> Plan:
         if (place, period) not in known:
-            rows = _within(inside, period, at, subject, variable, dialect)
-            known[place, period] = replace(plan(rows, norms[place], dialect), period=period)
+            implied = tuple(number for number, one in enumerate(inside.filters) if _all_satisfy(one, period, variable))
+            if implied not in rests:
+                rest = _without(inside, implied)
+                rests[implied] = rest, SameQuery(rest)
+            rest, name = rests[implied]
+
+            def planned() -> Plan:
+                with remembering():
+                    rows = _within(rest, period, at, subject, variable, dialect)
+                    rows = replace(rows, until=rows_until(rows, catalog))
+                    return replace(plan(rows, norms[place], dialect), period=period)
+
+            key = (name, *said, period, at, norms[place], dialect)
+            known[place, period] = planned() if period in cut else known_by(key, planned, remember)
         return known[place, period]
 
     try:
@@ -79,8 +107,7 @@ def series_of(query: Query, norms: Sequence[Norm], catalog: Catalog, dialect: Di
         return None
     if any(one.keys and not one.groups for one in planned):
         return None
-    cut = (one for one in periods if not all(_all_satisfy(test, one, variable) for test in _about(query, variable)))
-    return Series(unit, periods, whole, of, at is None, frozenset(cut))
+    return Series(unit, periods, whole, of, at is None, cut)
 
 
 def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
@@ -233,25 +260,31 @@ def _in_one(query: Query, unit: str, spans: Spans) -> Callable[[Spans], int | Fr
     return lambda one: one.touched_in(unit) if one == spans else others(one)
 
 
-def _within(
-    query: Query, period: SeriesPeriod, at: int | None, subject: exp.Expr, variable: Variable, dialect: Dialect
-) -> Query:
-    """The release of one period's rows, on which the key that holds the period is constant, where there is one.
-    Conditions that all of the period satisfies are left out, so that a period is the same release in whatever window it
-    is asked for."""
-    implied = [place for place, one in enumerate(query.filters) if _all_satisfy(one, period, variable)]
+def _without(query: Query, implied: Collection[int]) -> Query:
+    """The release without conditions that all of a period satisfies, so that a period is the same release in whatever
+    window it is asked for."""
     gone = {part for place in implied for part in conjuncts(query.filters[place].sql)}
+    rows, where = query.rows.copy(), query.rows.args.get("where")
+    kept = [] if where is None else [part.copy() for part in conjuncts(where.this) if part not in gone]
+    rows.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
+    left = tuple(one for place, one in enumerate(query.filters) if place not in implied)
+    return replace(query, rows=rows, filters=left, until=())
+
+
+def _within(
+    rest: Query, period: SeriesPeriod, at: int | None, subject: exp.Expr, variable: Variable, dialect: Dialect
+) -> Query:
+    """The release of one period's rows, on which the key that holds the period is constant, where there is one."""
     tests = [
         _beside(subject, sign, end, variable, dialect) for sign, end in ((exp.GTE, period.begin), (exp.LT, period.end))
     ]
-    rows, where = query.rows.copy(), query.rows.args.get("where")
-    kept = [] if where is None else [part.copy() for part in conjuncts(where.this) if part not in gone]
+    rows, where = rest.rows.copy(), rest.rows.args.get("where")
+    kept = [] if where is None else [part.copy() for part in conjuncts(where.this)]
     rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in tests), *kept, copy=False)))
-    left = (one for place, one in enumerate(query.filters) if place not in implied)
-    keys = list(query.keys)
+    keys = list(rest.keys)
     if at is not None:
         keys[at] = replace(keys[at], value=replace(keys[at].value, constant=True))
-    return replace(query, rows=rows, filters=(*tests, *left), keys=tuple(keys))
+    return replace(rest, rows=rows, filters=(*tests, *rest.filters), keys=tuple(keys))
 
 
 def _beside(

@@ -113,6 +113,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/price/test_added_up.py::test_the_sum_of_the_days_is_the_number_of_the_window",
     ),
     bug(
+        "the plan of a period is remembered whatever its rows are",
+        "rewriter.planner.period_series:series_of",
+        "key = (name, *said, ",
+        "key = (*said, ",
+        "tests/price/test_remembered_periods.py::test_plans_of_periods_are_those_that_would_be_made_afresh",
+    ),
+    bug(
+        "the plan of a period is remembered without the facts of its columns",
+        "rewriter.planner.same_query:_argument",
+        "(_FACT, by_value(fact))",
+        "_FACT",
+        "tests/price/test_remembered_periods.py::test_trees_with_other_facts_are_others",
+    ),
+    bug(
         "a condition that a period satisfies in part is left out",
         "rewriter.planner.period_series:_all_satisfy",
         "(low is None or low <= measure(period.begin)) and (high is None or last <= high)",
