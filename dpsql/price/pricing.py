@@ -47,7 +47,7 @@ from dpsql.price.unseen import unseen_notes
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
-from rewriter.front_door import Affine, Either, Listed, Mean, Other, Program, Quotient, Running
+from rewriter.front_door import Affine, Either, Listed, Other, Program, Quotient, Running
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
@@ -498,14 +498,14 @@ def _shown(end: datetime.datetime) -> str:
 
 
 def shows_groups_alone(prepared: Prepared) -> bool:
-    """Whether no number of an answer is made of several released rows."""
+    """Whether no number of an answer is made of several released rows. A released mean is that of one of them."""
     forms = [one.form for one in prepared.outer.measured]
     plain = all(not isinstance(form, _OF_SEVERAL) for form in forms)
     terms = [form.terms for form in forms if isinstance(form, Affine)]
     return plain and not prepared.outer.question.wanted and all(len(one) <= 1 for one in terms)
 
 
-_OF_SEVERAL = (Either, Listed, Mean, Other, Quotient, Running)
+_OF_SEVERAL = (Either, Listed, Other, Quotient, Running)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ mean. Compared with separate vectors, each at a share of the price:
 - *a mean and COUNT(*)* over NULLs: the NULLs are a third cell of the same vector, since a row is in that cell or in the
   pair. The mean is as accurate as alone, the count has three times the variance. Under L2 a row without a value also
   counts 9/16 in the number of rows, whose noise is smaller then: the count has 2.11 times the variance, and the mean is
-  no more than 1.05 times as far off as alone (:data:`rewriter.measure.pair_cells.WEIGHTS`).
+  no more than 1.05 times as far off as alone (:data:`rewriter.measure.row_weights.WEIGHTS`).
 - *a sum and COUNT(*)*: a pair over the range and 0. NULL counts as 0, since its row adds nothing to the sum. The sum is
   as good as alone where 0 is an end of the range, the count has twice the variance.
 - *several values of the same rows*: the pair of one holds the number of rows for all
 (:mod:`rewriter.measure.same_rows`).
+- *in a workload* under L2, the number of rows and the difference take the place of a pair, by the weights that are best
+for all of its statements together (:mod:`rewriter.measure.row_weights`).
 
 No sensitivity rests on which rows are NULL: every row is in one of these forms, and each form has the same norm.
 """
@@ -22,19 +24,16 @@ No sensitivity rests on which rows are NULL: every row is in one of these forms,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 
 from rewriter.declared import Interval, Norm
 from rewriter.measure.moments import counts_rows
 from rewriter.measure.pair_cells import (
-    MEAN,
-    VALUES,
-    WEIGHTS,
     Found,
     Nulls,
     Pair,
-    Reading,
     Rows,
     Shared,
     Wanted,
@@ -42,18 +41,26 @@ from rewriter.measure.pair_cells import (
     in_one,
     measured,
 )
+from rewriter.measure.row_weights import MEAN, VALUES, WEIGHTS, Reading
 from rewriter.measure.same_rows import shared
 from rewriter.measure.summand import bounded, most_rows_of
 from rewriter.measure.vectors import Builder
 from rewriter.release import Aggregate, MeasuredBy
 
 
-def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> dict[int, Found]:
+def paired(
+    asked: Mapping[int, Aggregate],
+    builder: Builder,
+    norm: Norm,
+    alone: frozenset[int],
+    asked_by: Mapping[int, int],
+) -> dict[int, Found]:
     """The means of a SELECT, and what is read off their pairs or off the pair of a sum and a count.
 
-    ``alone`` are the numbers of aggregates that need cells of their own.
+    ``alone`` are the numbers of aggregates that need cells of their own. ``asked_by``: how many statements of a
+    workload ask for each.
     """
-    planned = _Planned(asked, builder, norm, alone)
+    planned = _Planned(asked, builder, norm, alone, asked_by)
     pairs: dict[Rows, Pair] = {}
     for one in planned.shared:
         pairs |= in_one(one, planned.wanted, builder)
@@ -64,8 +71,16 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
 class _Planned:
     """Which pairs are measured, and which of them an aggregate, by its number, is read off."""
 
-    def __init__(self, asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> None:
+    def __init__(
+        self,
+        asked: Mapping[int, Aggregate],
+        builder: Builder,
+        norm: Norm,
+        alone: frozenset[int],
+        asked_by: Mapping[int, int],
+    ) -> None:
         self._norm = norm
+        self._asked_by = asked_by
         self._asked = asked
         self._builder = builder
         self._alone = alone
@@ -98,7 +113,8 @@ class _Planned:
             if place not in self.wanted:
                 one = self._asked[number]
                 _, interval, granularity = bounded(one, self._builder.filters)
-                self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [MEAN])
+                wanted = Wanted(one, interval, granularity, Nulls.NOTHING, [MEAN])
+                self.wanted[place] = replace(wanted, asked_by=self._times(number))
 
     def _sums_of_means(self) -> None:
         for number in self._of(MeasuredBy.SUM):
@@ -106,7 +122,7 @@ class _Planned:
             if place not in self.wanted or (number in self._alone and self.wanted[place].interval.low):
                 continue
             pair, widened = self.wanted[place], self._widened(number)
-            if widened < inf and pair.of_sum(widened).in_pair(pair.nulls) <= self._apart(pair.variance):
+            if widened < inf and pair.of_sum(widened).in_pair(None) <= self._apart(pair.variance):
                 self._read(number, place, pair.of_sum(widened))
 
     def _counts_of_pairs(self) -> None:
@@ -141,7 +157,7 @@ class _Planned:
             if present_:
                 pair.nulls = Nulls.CELL if every and one.value.nullable else Nulls.NOTHING
             total = pair.of_sum(widened)
-            if total.in_pair(pair.nulls) + 2 > self._apart(1.0) + 1:
+            if total.in_pair(None) + 2 > self._apart(1.0) + 1:
                 continue
             self.wanted[rows] = pair
             self._read(number, rows, total)
@@ -166,20 +182,29 @@ class _Planned:
     def _read(self, number: int, place: Rows, reading: Reading) -> None:
         self.places[number] = place
         self.wanted[place].readings.append(reading)
+        self.wanted[place].asked_by += self._times(number)
         self.wanted[place].alone |= number in self._alone
 
+    def _times(self, number: int) -> list[int]:
+        return [self._asked_by[number]] if number in self._asked_by else []
+
     def _weigh(self) -> None:
-        """Where a mean and COUNT(*) are all that is read off a pair with a cell for NULLs, under L2."""
+        """Where a mean and COUNT(*) are all that is read off a pair with a cell for NULLs, under L2; in a workload, by
+        whatever is read."""
         if self._norm is Norm.L1 or self._builder.apart:
             return
         taken = {place for one in self.shared for place in (one.base, *one.others)}
         for place, one in self.wanted.items():
             if place in taken:
                 continue
+            if one.asked_by and not one.alone and self._is_one_condition(one):
+                best = one.best_weights
+                one.weights = best if best is not None and fits(best.l1 * one.steps[2], self._builder) else None
+                continue
             readers = [self._asked[number] for number, read in self.places.items() if read == place]
             simple = all(of.kind.averages or (counts_rows(of) and of.argument is None) for of in readers)
             if one.nulls is Nulls.CELL and simple and fits(WEIGHTS.l1 * one.steps[2], self._builder):
-                one.nulls = Nulls.WEIGHED
+                one.weights = WEIGHTS
 
     def _of_same_rows(self) -> list[Shared]:
         """The pairs that are better measured as one vector; what is offered and not in one of them is left out."""

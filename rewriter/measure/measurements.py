@@ -57,11 +57,13 @@ def workload(
     rows: int = 1,
     apart: bool = False,
     alone: frozenset[int] = frozenset(),
+    asked_by: Sequence[int] = (),
 ) -> Workload:
     """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``.
 
     ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone. The
-    aggregates at ``alone`` have cells of their own.
+    aggregates at ``alone`` have cells of their own. ``asked_by``: how many statements ask for each, where these are the
+    aggregates of a workload.
     """
     builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
     asked = [aggregate.within or aggregate for aggregate in (*aggregates, *members_of(aggregates))]
@@ -82,7 +84,7 @@ def workload(
     def rest() -> dict[int, Aggregate]:
         return {n: one for n, one in enumerate(asked) if n not in found and n not in randomized}
 
-    found |= paired(rest(), builder, norm, alone)
+    found |= paired(rest(), builder, norm, alone, dict(enumerate(asked_by)))
     found |= _sums({number: one for number, one in rest().items() if one.kind.sums}, norm, builder)
     counted = rest()
     found |= _counts({number: counted[number] for number in alone & set(counted)}, norm, builder, one_row=one_row)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from fractions import Fraction
 from math import sqrt
@@ -17,6 +17,7 @@ from rewriter.declared import Interval, Norm
 from rewriter.expressions import both, present
 from rewriter.measure.atoms import numbered
 from rewriter.measure.conditions import Signature, signatures
+from rewriter.measure.row_weights import ROWS, VALUES, Reading, Weights, best_weights
 from rewriter.measure.summand import bounded, is_integer, note_clipping, show, steps_of, unit_of
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Estimator, Linear, Ratio, Terms
@@ -34,38 +35,11 @@ _MOST_BITS = 46
 
 
 class Nulls(Enum):
-    """How rows without a value count: not at all, in a cell of their own, in such a cell and with a part in the number
-    of rows, or as rows with the value 0."""
+    """How rows without a value count: not at all, in a cell of their own, or as rows with the value 0."""
 
     NOTHING = auto()
     CELL = auto()
-    WEIGHED = auto()
     ZERO = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The cells of a mean and COUNT(*) over NULLs under L2: a row with the share t of the range adds ``rows`` to the
-    first and ``difference``·(2t-1) to the second, a row without a value ``empty`` to the first and ``missing`` to the
-    third."""
-
-    rows: int
-    difference: int
-    empty: int
-    missing: int
-
-    @property
-    def l1(self) -> int:
-        return max(self.rows + self.difference, self.empty + self.missing)
-
-    @property
-    def l2_squared(self) -> int:
-        return max(self.rows**2 + self.difference**2, self.empty**2 + self.missing**2)
-
-
-WEIGHTS = Weights(rows=16, difference=15, empty=9, missing=20)
-"""A mean is at most 1.05 times as far off as alone, wherever in its range it is, and the count 1.453 times. Not much
-better is possible: no weights that do as much for every mean bring the count below 1.437 times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,50 +50,13 @@ class Rows:
     argument: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """An output as ``above``·Σt + ``below``·Σ(1-t) + ``missing``·(rows without a value), t = (x-L) / (U-L).
-
-    In units in which its variance is 1 where it is measured alone. A mean near the low end of its range is as far off
-    as Σt is, which is the farthest; in the middle, as :data:`MIDDLE` is.
-    """
-
-    above: float
-    below: float
-    missing: float = 0.0
-
-    @property
-    def rows(self) -> float:
-        """Its weight of the number of rows, where it is read off that, Σ(2t-1) and the rows without a value."""
-        return (self.above + self.below) / 2
-
-    def rest(self, *, nullable: bool) -> float:
-        """The variance that it has of Σ(2t-1) and of the rows without a value, where each has a variance of 1."""
-        return ((self.above - self.below) / 2) ** 2 + ((self.missing - self.rows) ** 2 if nullable else 0.0)
-
-    def in_pair(self, nulls: Nulls) -> float:
-        """Its variance, read off a pair alone."""
-        if nulls is not Nulls.WEIGHED:
-            return self.above**2 + self.below**2 + self.missing**2
-        one, rows = WEIGHTS, self.rows / WEIGHTS.rows
-        difference = (self.above - self.below) / 2 / one.difference
-        missing = (self.missing - rows * one.empty) / one.missing
-        return one.l2_squared * (rows**2 + difference**2 + missing**2)
-
-
-MEAN = Reading(1.0, 0.0)
-MIDDLE = Reading(0.5, -0.5)
-VALUES = Reading(1.0, 1.0)
-"""The rows with a value."""
-ROWS = Reading(1.0, 1.0, 1.0)
-"""All rows, where those without a value are in a cell."""
-
-
 @dataclass(slots=True)
 class Wanted:
     """A pair in the making: the aggregate that it is for, and ``readings``: the outputs that are read off it.
 
-    ``alone``: one of them must be a cell of its own. ``offered``: it is of a sum alone, which needs no pair.
+    ``alone``: one of them must be a cell of its own. ``offered``: it is of a sum alone, which needs no pair. With
+    ``weights``, the rows and the difference are measured in the place of the pair. ``asked_by``: how many statements of
+    a workload ask for each of the readings; none where it is no workload.
     """
 
     aggregate: Aggregate
@@ -129,6 +66,8 @@ class Wanted:
     readings: list[Reading]
     alone: bool = False
     offered: bool = False
+    weights: Weights | None = None
+    asked_by: list[int] = field(default_factory=list)
 
     @property
     def steps(self) -> tuple[int, int, int]:
@@ -144,19 +83,18 @@ class Wanted:
     @property
     def knows_all(self) -> bool:
         """Whether every row of its condition is in its pair, or in the cell beside that."""
-        return self.nulls in (Nulls.CELL, Nulls.WEIGHED) or not self.nullable
+        return self.nulls is Nulls.CELL or not self.nullable
 
     @property
     def rows(self) -> Reading:
         """Every row of its condition, read off it."""
-        return ROWS if self.nulls in (Nulls.CELL, Nulls.WEIGHED) else VALUES
+        return ROWS if self.nulls is Nulls.CELL else VALUES
 
     @property
     def variance(self) -> float:
-        """The total of its outputs, measured apart from all others. Weights leave it the share that a cell of NULLs
-        has, so that a mean is no farther off by its share than by the weights."""
-        nulls = Nulls.CELL if self.nulls is Nulls.WEIGHED else self.nulls
-        return sum(1.0 if self.offered else one.in_pair(nulls) for one in self.readings)
+        """The total of its outputs, measured apart from all others. Weights leave it the share that a pair has, so that
+        a mean is no farther off by its share than by the weights."""
+        return sum(1.0 if self.offered else one.in_pair(None) for one in self.readings)
 
     @property
     def lattice(self) -> tuple[exp.Expr, Interval, Fraction]:
@@ -168,11 +106,20 @@ class Wanted:
         return Reading(high * sqrt(widened), low * sqrt(widened))
 
     @property
+    def best_weights(self) -> Weights | None:
+        """Those of a workload; None where a pair is as good, or it is no workload."""
+        if not self.asked_by:
+            return None
+        nulls = self.nulls is Nulls.CELL and self.nullable
+        mean = self.aggregate.kind.averages
+        return best_weights(tuple(self.readings), tuple(self.asked_by), mean=mean, nulls=nulls)
+
+    @property
     def row(self) -> tuple[int, int]:
         """The most that a row adds to its pair: in L1, and squared in L2."""
         width = self.steps[2]
-        if self.nulls is Nulls.WEIGHED:
-            return WEIGHTS.l1 * width, WEIGHTS.l2_squared * width * width
+        if self.weights is not None:
+            return self.weights.l1 * width, self.weights.l2_squared * width * width
         return width, width * width
 
 
@@ -228,7 +175,8 @@ def fits(row: int, builder: Builder) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Values of the same rows that are one vector: the pair of ``base``, with ``nulls``, and differences of ``others``.
+    """Values of the same rows that are one vector: the pair of ``base``, with ``nulls`` and ``weights``, and
+    differences of ``others``.
 
     The cells of each are multiplied by its factor, ``factors`` having that of the base first. ``weight`` is the share
     of the price.
@@ -236,6 +184,7 @@ class Shared:
 
     base: Rows
     nulls: Nulls
+    weights: Weights | None
     others: tuple[Rows, ...]
     factors: tuple[int, ...]
     weight: Fraction
@@ -246,7 +195,7 @@ def in_one(shared: Shared, wanted: Mapping[Rows, Wanted], builder: Builder) -> d
 
     A row is in the pair of the base or in the cell beside that, and of each other value in one of its cells.
     """
-    base, first = replace(wanted[shared.base], nulls=shared.nulls), shared.factors[0]
+    base, first = replace(wanted[shared.base], nulls=shared.nulls, weights=shared.weights), shared.factors[0]
     cells = list(_cells(base, builder, None, 0, first))
     pairs = {shared.base: _pair(cells, base, first)}
     rows = pairs[shared.base].rows
@@ -326,7 +275,7 @@ def measured(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> dic
                 Vector(
                     own,
                     *one.row,
-                    signed=one.nulls is Nulls.WEIGHED,
+                    signed=one.weights is not None,
                     weight=weight(one.variance, norm),
                     rows=_counted(one, builder),
                 )
@@ -339,14 +288,15 @@ def measured(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> dic
 def _pair(cells: Sequence[Cell], wanted: Wanted, factor: int = 1) -> Pair:
     """A pair, with its two sums and its number of NULLs as terms over the measured cells."""
     unit, names = Fraction(1, wanted.steps[2] * factor), [cell.name for cell in cells]
-    if wanted.nulls is not Nulls.WEIGHED:
+    if wanted.weights is None:
         sides: list[Terms] = [((name, unit),) for name in names[:2]]
         missing: Terms = tuple((name, unit) for name in names[2:])
         return Pair(sides[0], sides[1], missing, wanted.interval, wanted.granularity)
-    weights = (WEIGHTS.rows, WEIGHTS.difference, WEIGHTS.missing)
-    rows, difference, lacking = (((name, unit / one),) for name, one in zip(names, weights, strict=True))
+    weights = wanted.weights
+    rows, difference = ((names[0], unit / weights.rows),), ((names[1], unit / weights.difference),)
+    lacking: Terms = tuple((name, unit / weights.missing) for name in names[2:])
     # The first cell has a part of every row without a value.
-    values = _added((ONE, rows), (-Fraction(WEIGHTS.empty, WEIGHTS.rows), lacking))
+    values = _added((ONE, rows), (-Fraction(weights.empty, weights.rows), lacking))
     above, below = (_added((HALF, values), (sign * HALF, difference)) for sign in (1, -1))
     return Pair(above, below, lacking, wanted.interval, wanted.granularity)
 
@@ -372,8 +322,8 @@ def _cells(wanted: Wanted, builder: Builder, atoms: str | None, atom: int, facto
     low, high, width = wanted.steps
     value = steps_of(one, _declared(wanted, builder), granularity, builder)
     test = builder.condition(one.condition) if atoms is None else atoms
-    if wanted.nulls is Nulls.WEIGHED:
-        return _weighed(wanted, value, test, factor, builder)
+    if wanted.weights is not None:
+        return _weighed(wanted, wanted.weights, value, test, factor, builder)
     place = None if atoms is None else atom
     text = one.wording.inner
     rows = "" if atoms is None else f" of {one.text}"
@@ -394,19 +344,26 @@ def _cells(wanted: Wanted, builder: Builder, atoms: str | None, atom: int, facto
     return tuple(cells)
 
 
-def _weighed(wanted: Wanted, value: str, test: str | None, factor: int, builder: Builder) -> tuple[Cell, ...]:
-    """The rows, of which those without a value count less; Σ(2x-L-U); and the rows without a value."""
+def _weighed(
+    wanted: Wanted, weights: Weights, value: str, test: str | None, factor: int, builder: Builder
+) -> tuple[Cell, ...]:
+    """The rows, of which those without a value count less, or not at all; Σ(2x-L-U); and, where they have a cell, the
+    rows without a value."""
     text, row = wanted.aggregate.wording.inner, wanted.steps[2] * factor
-    full, empty = WEIGHTS.rows * row, WEIGHTS.empty * row
-    rows = Addend(empty, test=test), Addend(full - empty, counted=value, test=test)
-    less = f"rows, each without {text} as {WEIGHTS.empty}/{WEIGHTS.rows}"
+    full = weights.rows * row
+    counted = None if wanted.nulls is Nulls.ZERO else value
+    difference = _centred(wanted, value, counted, test, weights.difference * factor, builder)
+    if wanted.nulls is not Nulls.CELL:
+        values = counted if wanted.nullable else None
+        rows = Addend(full, counted=values, test=test)
+        said = "rows" if values is None else f"rows with {text}"
+        return Cell(builder.cell(), said, Fraction(1, full), (rows,)), difference
+    empty, missing = weights.empty * row, weights.missing * row
+    every = Addend(empty, test=test), Addend(full - empty, counted=value, test=test)
+    less = f"rows, each without {text} as {weights.empty}/{weights.rows}"
+    without = _without(value, test, missing)
     return (
-        Cell(builder.cell(), less, Fraction(1, full), rows),
-        _centred(wanted, value, value, test, WEIGHTS.difference * factor, builder),
-        Cell(
-            builder.cell(),
-            f"rows without {text}",
-            Fraction(1, WEIGHTS.missing * row),
-            _without(value, test, WEIGHTS.missing * row),
-        ),
+        Cell(builder.cell(), less, Fraction(1, full), every),
+        difference,
+        Cell(builder.cell(), f"rows without {text}", Fraction(1, missing), without),
     )

@@ -24,12 +24,16 @@ from fractions import Fraction
 from math import sqrt
 
 from rewriter.declared import Norm
-from rewriter.measure.pair_cells import MIDDLE, ROWS, VALUES, Nulls, Reading, Rows, Shared, Wanted, fits
+from rewriter.measure.pair_cells import Nulls, Rows, Shared, Wanted, fits
+from rewriter.measure.row_weights import MIDDLE, ROWS, VALUES, WEIGHTS, Reading, Weights
 from rewriter.measure.vectors import Builder
 from rewriter.strategies import WORTH, weight
 
 _EVEN = 1 / 64
 """How near whole factors are to the sizes that are best: what is off by this costs a thousandth."""
+
+_LARGEST = 24
+"""The largest weight of the rows, or of the difference."""
 
 _LARGER = (1.0, 1.04, 1.08, 1.12, 0.92)
 _AS_FAR = 1.01
@@ -42,9 +46,9 @@ def shared(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> Share
         base = max(places, key=lambda place: (wanted[place].knows_all, wanted[place].variance))
         others = tuple(place for place in places if place != base)
         pairs = tuple(wanted[place] for place in (base, *others))
-        trials = [_Trial(pairs, nulls, norm) for nulls in _forms(wanted[base], norm)]
+        trials = [_Trial(pairs, nulls, weights, norm) for nulls, weights in _forms(pairs, norm)]
         found = [
-            (trial.variance(factors), Shared(base, trial.nulls, others, factors, trial.weight))
+            (trial.variance(factors), Shared(base, trial.nulls, trial.weights, others, factors, trial.weight))
             for trial in trials
             for factors in trial.candidates()
             if trial.is_better(factors) and fits(trial.reach(factors), builder)
@@ -54,11 +58,22 @@ def shared(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> Share
     return None
 
 
-def _forms(base: Wanted, norm: Norm) -> tuple[Nulls, ...]:
-    """The ways to count rows without a value by which the pair and the cell beside it hold every row."""
-    if not base.nullable:
-        return (base.nulls,)
-    return (Nulls.CELL,) if norm is Norm.L1 else (Nulls.WEIGHED, Nulls.CELL)
+def _forms(pairs: Sequence[Wanted], norm: Norm) -> Iterator[tuple[Nulls, Weights | None]]:
+    """The ways to count rows without a value by which the pair of the first and the cell beside it hold every row; and
+    in a workload, the weights that are best for all under L2."""
+    base = pairs[0]
+    nulls = Nulls.CELL if base.nullable else base.nulls
+    yield nulls, None
+    if norm is Norm.L2 and base.nullable:
+        yield nulls, WEIGHTS
+    if norm is Norm.L2 and base.asked_by and not base.nullable:
+        rows = sum(
+            times * one.rows**2 for pair in pairs for one, times in zip(pair.readings, pair.asked_by, strict=True)
+        )
+        own = sum(times * one.rest(nullable=False) for one, times in zip(base.readings, base.asked_by, strict=True))
+        proportion = (rows / own) ** (1 / 4) if own else float(_LARGEST)
+        large = _LARGEST / max(proportion, 1.0)
+        yield nulls, Weights(max(1, round(proportion * large)), max(1, round(large)))
 
 
 def _sets(wanted: Mapping[Rows, Wanted]) -> Iterator[list[Rows]]:
@@ -78,15 +93,17 @@ def _sets(wanted: Mapping[Rows, Wanted]) -> Iterator[list[Rows]]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Pairs of the same rows, against the pair of the first, with ``nulls``, and differences of the others."""
+    """Pairs of the same rows, against the pair of the first, with ``nulls`` and ``weights``, and differences of the
+    others."""
 
     pairs: tuple[Wanted, ...]
     nulls: Nulls
+    weights: Weights | None
     norm: Norm
 
     @property
     def base(self) -> Wanted:
-        return replace(self.pairs[0], nulls=self.nulls)
+        return replace(self.pairs[0], nulls=self.nulls, weights=self.weights)
 
     @property
     def others(self) -> tuple[Wanted, ...]:
@@ -114,7 +131,7 @@ class _Trial:
 
     def candidates(self) -> Iterator[tuple[int, ...]]:
         """Factors for the sizes of least total variance, for pairs that are somewhat larger, and for those of apart."""
-        read = sum(reading.in_pair(self.nulls) for reading in self.base.readings)
+        read = sum(reading.in_pair(self.weights) for reading in self.base.readings)
         read += sum(self._rows * reading.rows**2 for one in self.others for reading in one.readings)
         own = [sum(reading.rest(nullable=one.nullable) for reading in one.readings) for one in self.others]
         first, *others = self._sizes([read, *own])
@@ -148,14 +165,14 @@ class _Trial:
         power = 2 if self.norm is Norm.L1 else 1
         for one, share in zip(self.pairs, self._shares, strict=True):
             for reading in _ends_and_middle(one):
-                yield (1.0 if one.offered else reading.in_pair(one.nulls)) * float(self.weight / share) ** power
+                yield (1.0 if one.offered else reading.in_pair(None)) * float(self.weight / share) ** power
 
     def _joint(self, factors: Sequence[int]) -> Iterator[float]:
         """The variance of every reading in one vector."""
         first, *sizes = (unit * factor for unit, factor in zip(self._units, factors, strict=True))
         norm = (first + sum(sizes)) ** 2 if self.norm is Norm.L1 else first**2 + sum(size * size for size in sizes)
         for reading in _ends_and_middle(self.base):
-            yield norm * reading.in_pair(self.nulls) / first**2
+            yield norm * reading.in_pair(self.weights) / first**2
         for one, size in zip(self.others, sizes, strict=True):
             for reading in _ends_and_middle(one):
                 own = reading.rest(nullable=one.nullable) / size**2
@@ -164,7 +181,7 @@ class _Trial:
     @property
     def _rows(self) -> float:
         """The variance of the number of rows, read off the base."""
-        return (ROWS if self.nulls in (Nulls.CELL, Nulls.WEIGHED) else VALUES).in_pair(self.nulls)
+        return (ROWS if self.nulls is Nulls.CELL else VALUES).in_pair(self.weights)
 
 
 def _ends_and_middle(one: Wanted) -> list[Reading]:

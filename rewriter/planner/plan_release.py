@@ -61,6 +61,7 @@ def plan(
             rows=1 if unique else query.bound.l1 or 1,
             apart=query.cumulative is not None and public is not None,
             alone=frozenset(number for number, place in enumerate(summed) if place in alone),
+            asked_by=tuple(query.asked_by[place] for place in summed) if query.asked_by else (),
         ),
         summed,
     )
@@ -174,6 +175,7 @@ class _Question(MeasuredQuestion):
 
     def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
         known: dict[tuple[object, ...], int] = {}
+        asked_by: list[int] = []
         aggregates: list[Aggregate] = []
         places: list[tuple[int, ...]] = []
         for other in asked:
@@ -186,9 +188,12 @@ class _Question(MeasuredQuestion):
                 if (call := self._call(one)) not in known:
                     known[call] = len(aggregates)
                     aggregates.append(one)
+                    asked_by.append(0)
+                asked_by[known[call]] += 1
                 own.append(known[call])
             places.append(tuple(own))
-        whole = replace(self.query, aggregates=tuple(aggregates), presences=(), ranked=None, cumulative=None)
+        asked_for = replace(self.query, aggregates=tuple(aggregates), asked_by=tuple(asked_by))
+        whole = replace(asked_for, presences=(), ranked=None, cumulative=None)
         try:
             return plan(whole, self.norm, self.dialect), tuple(places)
         except Refused:

@@ -419,6 +419,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
     ),
     bug(
+        "the number of rows in a workload is charged for, and not the difference beside it",
+        "rewriter.measure.row_weights:Weights.l2_squared",
+        "return max(self.rows**2 + self.difference**2, ",
+        "return max(self.rows**2, ",
+        f"{WORKLOAD_LAW}::test_rows_and_their_values_in_one_vector_are_charged",
+    ),
+    bug(
         "the first vector alone of what is measured together is charged",
         "dpsql.calibrate.calibration:Calibration.__post_init__",
         "shares = [*(one.share for one in self.measured), ",

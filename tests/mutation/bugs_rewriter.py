@@ -748,13 +748,13 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a mean keeps what rows without a value add to its sides",
         "rewriter.measure.pair_cells:_pair",
-        "values = _added((ONE, rows), (-Fraction(WEIGHTS.empty, WEIGHTS.rows), lacking))",
+        "values = _added((ONE, rows), (-Fraction(weights.empty, weights.rows), lacking))",
         "values = rows",
         f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
     ),
     bug(
         "a mean beside COUNT(*) claims what rows without a value move",
-        "rewriter.measure.pair_cells:Weights.l2_squared",
+        "rewriter.measure.row_weights:Weights.l2_squared",
         "return max(self.rows**2 + self.difference**2, self.empty**2 + self.missing**2)",
         "return max(self.rows**2, self.empty**2)",
         f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",

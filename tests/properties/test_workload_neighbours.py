@@ -197,6 +197,28 @@ def test_all_vectors_that_are_measured_together_are_charged(folder: Path, accoun
     assert 0.99 * charged < max(moved) <= charged
 
 
+WEIGHED = {
+    "a count and a total": ("COUNT(*)", "SUM(height)"),
+    "a count and a mean": ("COUNT(*)", "AVG(height)"),
+    "a count and a mean of what may be missing": ("COUNT(*)", "AVG(amount)"),
+}
+
+
+@pytest.mark.parametrize("measures", WEIGHED.values(), ids=WEIGHED)
+def test_rows_and_their_values_in_one_vector_are_charged(folder: Path, measures: tuple[str, ...]) -> None:
+    """The number of rows and the difference beside it have weights: a person at an end of the range moves both."""
+    keys = ("region", "plan", "region, plan")
+    with opened(folder, ACCOUNTINGS[0]) as proxy:
+        asked = [f"SELECT {k}, {one} FROM person GROUP BY {k}" for one in measures for k in keys]
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        texts = {text.text for one in plan.priced.calibrations for text in one.plan.statistics}
+        assert any(text.startswith("rows") for text in texts), texts
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE)]
+    assert 0.97 * plan.loss.rho < max(moved) <= plan.loss.rho
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
