@@ -311,7 +311,7 @@ class _Splitter:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
-            queries = {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}
+            queries = {n: s.source for n, s in sources.items() if isinstance(s, Outer)}
             moved = values_beside_groups(select, queries, answers) or joins_as_having(select, queries, answers)
             if moved is None:
                 moved = with_own_values(
