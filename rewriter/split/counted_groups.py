@@ -9,7 +9,6 @@ people; a query that does anything else with the groups is left as it is.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
@@ -48,63 +47,19 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
     >>> print(counted_groups(tree, lambda _: frozenset()).sql())
     SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
     """
-    if not _may_count(tree, persons):
+    if all(_over_rows(select, persons) is None for select in tree.find_all(exp.Select)):
         return tree
-    copy: exp.Query = tree.copy()
-    root = exp.Subquery(this=copy)
-    changed = _without_ctes(root, persons)
+    root = exp.Subquery(this=tree.copy())
     for select in list(root.find_all(exp.Select)):
         found = _over_rows(select, persons)
         if found is not None:
             select.replace(found)
-            changed = True
-    found_tree: exp.Query = root.this
-    return found_tree.pop() if changed else tree
-
-
-def _may_count(tree: exp.Query, persons: Persons) -> bool:
-    """Whether a query of a tree lists groups where another one may count them: in its FROM, alone."""
-    selects = list(tree.find_all(exp.Select))
-    sources = [from_.this for one in selects if _reads_alone(one) and (from_ := one.args.get("from_")) is not None]
-    named = {source.name.lower() for source in sources if isinstance(source, exp.Table)}
-    return any(
-        isinstance(one.parent, exp.Subquery) or (isinstance(one.parent, exp.CTE) and one.parent.alias.lower() in named)
-        for one in selects
-        if one is not tree and lists_groups(one, persons)
-    )
+    counted: exp.Query = root.this
+    return counted.pop()
 
 
 def _reads_alone(select: exp.Select) -> bool:
     return not {name for name, value in select.args.items() if value} - _OUTER
-
-
-def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
-    """Put WITH queries of distinct groups that are read once, by a query that counts them, where they are read."""
-    changed = False
-    named = Counter(table.name.lower() for table in root.find_all(exp.Table))
-    for with_ in list(root.find_all(exp.With)):
-        for cte in list(with_.expressions):
-            alias = cte.args["alias"]
-            if (named[alias.name.lower()] != 1 and not changed) or not lists_groups(cte.this, persons):
-                continue
-            read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
-            if len(read) != 1 or alias.args.get("columns"):
-                continue
-            item = exp.Subquery(
-                this=cte.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(read[0].alias_or_name))
-            )
-            around = read[0].parent_select
-            if not isinstance(around, exp.Select) or read[0].db or read[0].args.get("pivots"):
-                continue
-            read[0].replace(item)
-            if _over_rows(around, persons) is None:
-                item.replace(read[0])
-                continue
-            cte.pop()
-            changed = True
-        if not with_.expressions:
-            with_.pop()
-    return changed
 
 
 def lists_groups(query: exp.Expr, persons: Persons) -> bool:

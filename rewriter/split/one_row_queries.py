@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.release import Query, is_released, release_name
-from rewriter.statement import folded, is_grouped, nodes_of, output_name, star_of
+from rewriter.split.unread_queries import drop_unread_queries
+from rewriter.statement import folded, is_grouped, nodes_of, output_name
 
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
 """What a query may have that is its select list over one row, and nothing else."""
@@ -48,7 +49,7 @@ def flattened(outer: exp.Query, single: Set[str]) -> exp.Query:
     _Flattener(single).query(copy, {})
     found: exp.Query = root.this
     found.pop()
-    _without_unread(found)
+    drop_unread_queries(found)
     return found
 
 
@@ -250,19 +251,3 @@ def _named(row: _Row, alias: exp.Expr | None) -> _Row:
     names = [folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
     columns = [(names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(row.columns)]
     return _Row(tuple(columns), row.tables)
-
-
-def _without_unread(outer: exp.Query) -> None:
-    """Leave out WITH queries that nothing reads any more."""
-    while True:
-        read = {table.name.lower() for table in outer.find_all(exp.Table)}
-        unread = [cte for cte in outer.find_all(exp.CTE) if cte.alias.lower() not in read]
-        if not unread:
-            return
-        for cte in unread:
-            with_ = cte.parent
-            kept = [other for other in with_.expressions if other is not cte] if with_ is not None else []
-            if with_ is not None and kept:
-                with_.set("expressions", kept)
-            elif with_ is not None:
-                with_.pop()

@@ -34,7 +34,7 @@ from rewriter.planner import together
 from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, rows_of_nobody
-from rewriter.release import Query, Split, release_name
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
@@ -63,7 +63,7 @@ from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unproved_groups import check_groups
-from rewriter.split.unread_queries import without_unread
+from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
@@ -151,7 +151,13 @@ def split(
         return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    tree = without_unread(resolved.tree)
+    if not bound:
+        raise Refused(
+            "a name in this statement has no single meaning, or stands in a form that is not answered",
+            hint="give each item of FROM an alias, and write columns with it",
+        )
+    tree = resolved.tree
+    drop_unread_queries(tree, lambda cte: any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table)))
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
     check_groups(one.releases, outer, dialect)
