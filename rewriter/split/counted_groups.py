@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import COUNT, function_of
 from rewriter.declared import Catalog
-from rewriter.statement import folded, grouped_item, output_name, star_of, walk
+from rewriter.statement import folded, grouped_item, output_name, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -51,8 +51,7 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
         return tree
     root = exp.Subquery(this=tree.copy())
     for select in list(root.find_all(exp.Select)):
-        found = _over_rows(select, persons)
-        if found is not None:
+        if (found := _over_rows(select, persons)) is not None:
             select.replace(found)
     counted: exp.Query = root.this
     return counted.pop()
@@ -74,7 +73,7 @@ def lists_groups(query: exp.Expr, persons: Persons) -> bool:
     if not known:
         return False
     bare = [item.this if isinstance(item, exp.Alias) else item for item in query.expressions]
-    if any(star_of(item)[0] or item.find(exp.Window, exp.Query) for item in bare):
+    if any(item.find(exp.Window, exp.Query) for item in bare):
         return False
     if any(isinstance(one, exp.Column) and one.name.lower() in columns for one in bare for columns in known):
         return False
@@ -105,7 +104,7 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     if len(set(names)) < len(names) or any(part.find(exp.Query, exp.Window) for part in _parts(select)):
         return None
     values = {name: one for name, one in zip(names, bare, strict=True) if one.find(exp.AggFunc) is None}
-    if any(star_of(one)[0] for one in select.expressions) or not _counts(select):
+    if not _counts(select):
         return None
     copy: exp.Select = select.copy()
     outputs = {output_name(one) for one in select.expressions}

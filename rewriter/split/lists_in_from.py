@@ -35,7 +35,7 @@ def with_lists_inside(select: exp.Select, columns_of: Columns) -> exp.Select:
         if call is None or not _is_plain(join):
             continue
         others = [item for item in from_items(copy) if _call_of(item) is None]
-        of = _owner(call, others, columns_of)
+        of = _owner(call, others)
         if of is not None:
             _move(copy, join, call, of, columns_of(of) or frozenset())
     return copy
@@ -68,17 +68,11 @@ def _is_plain(join: exp.Join) -> bool:
     return always and not join.side and not join.method and not join.args.get("using")
 
 
-def _owner(call: exp.Expr, others: Sequence[exp.Expr], columns_of: Columns) -> exp.Expr | None:
+def _owner(call: exp.Expr, others: Sequence[exp.Expr]) -> exp.Expr | None:
     """The one item of FROM whose columns a call reads."""
-    found: list[exp.Expr] = []
-    for column in call.find_all(exp.Column):
-        if column.table:
-            found += [item for item in others if item.alias_or_name.lower() == column.table.lower()]
-        elif len(others) == 1:
-            found.append(others[0])
-        else:
-            found += [item for item in others if column.name.lower() in (columns_of(item) or ())]
-    return found[0] if found and all(item is found[0] for item in found) else None
+    read = {column.table.lower() for column in call.find_all(exp.Column)}
+    found = [item for item in others if item.alias_or_name.lower() in read]
+    return found[0] if len(found) == 1 and len(read) == 1 else None
 
 
 def _move(select: exp.Select, join: exp.Join, call: exp.Expr, of: exp.Expr, taken: frozenset[str]) -> None:

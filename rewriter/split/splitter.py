@@ -100,7 +100,8 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
-    asked, tree = tree, canonical(tree.copy(), catalog)
+    asked = tree
+    tree, bound = canonical(tree.copy(), catalog)
     catalog = catalog.reading(
         {identifier.name.lower() for one in (asked, tree) for identifier in one.find_all(exp.Identifier)}
     )
@@ -146,7 +147,7 @@ def split(
         splitter, resolved = read(asked)
     except LimitedRows:
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
-        if rows is None:
+        if rows is None or not bound:
             raise
         return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
@@ -310,9 +311,7 @@ class _Splitter:
             return self._outer(select, names, ctes, sources, before)
         held = [self._names.holds_people(item, names, sources) for item in items]
         if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
-            aggregated = with_people_aggregated(
-                select, held, partial(self._names.columns_of, names=names, sources=sources), self._dialect
-            )
+            aggregated = with_people_aggregated(select, held, self._dialect)
             if aggregated is not None:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -645,7 +644,7 @@ class _Splitter:
             del self.releases[before:]
             return found if isinstance(found, Relation) else self._public.relation(found)
 
-        subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
+        subqueries = Subqueries(relation, self._catalog, self._dialect)
         if isinstance(node, exp.Subquery):
             return subqueries.scalar(node)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
