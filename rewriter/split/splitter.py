@@ -43,8 +43,7 @@ from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
 from rewriter.split.largest_groups import with_rankings
-from rewriter.split.lists_in_from import with_lists_inside
-from rewriter.split.made_rows import made_rows
+from rewriter.split.lists_in_from import made_rows, with_lists_inside
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
@@ -55,14 +54,13 @@ from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimi
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
-from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
-from rewriter.split.unproved_groups import check_groups
+from rewriter.split.unproved_groups import check_groups, named_person
 from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
