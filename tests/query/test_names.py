@@ -12,7 +12,10 @@ import sqlglot
 from sqlglot import exp
 
 from rewriter.declared import INTEGER, TEXT, Catalog, Column, Table
+from rewriter.dialects import DUCKDB
 from rewriter.query.bound_names import bind
+from rewriter.refused import Refused
+from rewriter.split import split
 from tests.engines.postgres_server import shared_server
 
 TABLES = """
@@ -254,6 +257,16 @@ def test_what_postgres_refuses_is_not_bound(sql: str, connection: psycopg.Connec
 def test_forms_without_a_rule_are_left_as_they_were_written(sql: str, connection: psycopg.Connection) -> None:
     connection.execute(sql)
     assert bound(sql) is None
+
+
+def test_a_statement_that_is_not_bound_is_not_answered() -> None:
+    named, unnamed = (
+        "SELECT x FROM a UNION SELECT id FROM b ORDER BY x",
+        "SELECT x FROM a UNION SELECT id FROM b ORDER BY id",
+    )
+    assert split(sqlglot.parse_one(named, read="postgres"), catalog(), DUCKDB).releases == ()  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="no single meaning"):
+        split(sqlglot.parse_one(unnamed, read="postgres"), catalog(), DUCKDB)  # type: ignore[arg-type]
 
 
 def test_binding_takes_less_than_a_millisecond() -> None:
