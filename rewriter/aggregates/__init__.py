@@ -11,7 +11,6 @@ from rewriter.aggregates.grouped_select import (
     aggregates_of,
     canonical,
     check_select,
-    expanded,
     parenthesised,
     take_apart,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "check_measured",
     "check_select",
     "compile_aggregate",
-    "expanded",
     "function_of",
     "parenthesised",
     "plain_every",

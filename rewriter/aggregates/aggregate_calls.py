@@ -1,27 +1,110 @@
-"""The aggregates over people, one line each, and what is said of those that are not answered."""
+"""The aggregates over people, one line each, and what is said of those that are not answered.
+
+``dpsql.over_blocks`` is an expression that is answered in blocks of people. ``PERCENT_RANK(v) WITHIN GROUP (ORDER BY
+x)`` says which share of the rows comes before v. It is the mean of 1 for a row that comes before and 0 for any other,
+NULLs among them: a number in [0, 1], which noise hides as that of any mean. RANK, DENSE_RANK and CUME_DIST WITHIN GROUP
+are no means of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
 from rewriter.aggregates.debiased_calls import Supports, debiased
-from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
-from rewriter.aggregates.over_blocks import OVER_BLOCKS
 from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
 from rewriter.aggregates.regressions import LINREGR
 from rewriter.aggregates.sums import AVG, SUM
+from rewriter.declared import DOUBLE, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, word_of
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition, reports_in
-from rewriter.release import Aggregate, MeasuredBy
+from rewriter.release import Aggregate, MeasuredBy, OverBlocks, Wording
 from rewriter.statement import function_name, only, written
+
+_HINT = "write PERCENT_RANK(180) WITHIN GROUP (ORDER BY x)"
+
+
+@dataclass(frozen=True, slots=True)
+class PercentRank(AggregateFunction):
+    """PERCENT_RANK(v) WITHIN GROUP (ORDER BY x [DESC] [NULLS FIRST | LAST])."""
+
+    plain: bool = False
+    ordered: bool = True
+
+    def asked(self, call: Call) -> Aggregate:
+        only(call.node, frozenset({"this", "expression"}), self.word)
+        only(call.argument, frozenset({"expressions"}), self.word)
+        order = call.ordered_by(Refused(f"{self.word} needs one order", hint=_HINT))
+        value = _literal(call.argument.expressions)
+        mean = exp.Avg(this=_one_or_zero(order, value))
+        within = AVG.asked(replace(call, node=mean, text=written(mean)))
+        return replace(within, kind=self, wording=call.wording, within=within)
+
+    def output_type(self, aggregate: Aggregate) -> Type:
+        return DOUBLE
+
+
+PERCENT_RANK = PercentRank(
+    "PERCENT_RANK",
+    exp.PercentRank,
+    MeasuredBy.MEAN,
+    note="PERCENT_RANK is NULL where there is hardly anybody; of no rows PostgreSQL says 0",
+)
+
+
+def _literal(arguments: list[exp.Expr]) -> exp.Expr:
+    """The one value that rows are compared with; one of a column would be another one for each row."""
+    inner = arguments[0] if len(arguments) == 1 else None
+    while isinstance(inner, exp.Paren | exp.Cast | exp.Neg):
+        inner = inner.this
+    if not isinstance(inner, exp.Literal | exp.Boolean):
+        raise Refused("PERCENT_RANK needs one literal value", hint=_HINT)
+    return arguments[0]
+
+
+def _one_or_zero(order: exp.Ordered, value: exp.Expr) -> exp.Case:
+    """1 for a row that comes before the value, 0 for any other."""
+    compared = exp.GT if order.args.get("desc") else exp.LT
+    before: exp.Expr = compared(this=order.this.copy(), expression=value.copy())
+    if order.args.get("nulls_first"):
+        before = exp.Or(this=before, expression=exp.Is(this=order.this.copy(), expression=exp.Null()))
+    one, zero = exp.Literal.number(1), exp.Literal.number(0)
+    return exp.Case(ifs=[exp.If(this=before, true=one)], default=zero)
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksFunction(AggregateFunction):
+    """A call as :func:`rewriter.statement.plain_blocks` spells it. What it asks of a block is checked where blocks are
+    made; of one person's rows there are none."""
+
+    def check(self, node: exp.Expr) -> None:
+        """The spelling was ours."""
+
+    def asked(self, call: Call) -> Aggregate:
+        blocks, low, high, combine = call.node.expressions
+        text = call.node.args["params"][0].name
+        asked = OverBlocks(call.node.this, int(blocks.name), _number(low), _number(high), combine.name == "median")
+        return Aggregate(self, None, None, False, Wording(text, (text,)), over_blocks=asked)
+
+    def output_type(self, aggregate: Aggregate) -> Type:
+        return DOUBLE
+
+
+def _number(node: exp.Expr) -> Fraction | None:
+    return None if isinstance(node, exp.Null) else Fraction(node.name)
+
+
+OVER_BLOCKS = BlocksFunction("dpsql.over_blocks", exp.ParameterizedAgg, MeasuredBy.NOTHING)
+
 
 _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
     function.node: function

@@ -28,7 +28,6 @@ from rewriter.statement import (
     is_window_function,
     only,
     output_name,
-    star_of,
     walk,
     written,
 )
@@ -105,7 +104,7 @@ def take_apart(
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise Refused("DISTINCT ON is not answered over people", hint="use GROUP BY with an aggregate")
-    items = [canonical(item, scope) for item in expanded(select, scope)]
+    items = [canonical(item, scope) for item in select.expressions]
     bare = [item.this if isinstance(item, exp.Alias) else item for item in items]
     group = select.args.get("group")
     grouping: list[list[exp.Expr]] = [[]]
@@ -212,17 +211,6 @@ def _shows_rows(select: exp.Select) -> bool:
 
 def _counts_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Count) and isinstance(node.this, exp.Star | exp.Literal)
-
-
-def expanded(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:
-    """The select list with ``*`` written out."""
-    for item in select.expressions:
-        star, table = star_of(item)
-        if star:
-            for source, name in scope.star(table):
-                yield resolved(source, name)
-        else:
-            yield item
 
 
 def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:

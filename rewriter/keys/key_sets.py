@@ -10,12 +10,12 @@ types, and no month that WHERE leaves out. NULL is a group of every key that may
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import Facts, nodes_behind, variable_behind
+from rewriter.columns import Facts, columns_behind, nodes_behind, variable_behind
 from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, SORTED, Value, Values
@@ -26,6 +26,11 @@ from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
 from rewriter.once import once
 from rewriter.release import Key, key_name
+
+
+def plain_columns(keys: Iterable[Key]) -> list[tuple[str, str]]:
+    """The columns that are keys as they are, each by our alias of its relation and its name."""
+    return [column for key in keys for column in columns_behind(key.value.sql)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""Rows of people made of rows of people: by a select list, or by aggregates whose groups are each one person's."""
+"""Rows of people made of rows of people: by a select list, or by aggregates whose groups are each one person's.
+
+One person's rows make several groups where they are grouped by more than the person. The data need not keep to this
+number, nor to any bound: a person with more of these rows is clipped. The number only has to be so large that nobody
+who keeps to the owner's bounds is clipped.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,9 @@ from sqlglot import exp
 
 from rewriter.aggregates import Grouped
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column, variable_behind
-from rewriter.declared import ONE, Catalog, ContributionBound, Kind, OwnerKey
+from rewriter.declared import ONE, Catalog, ContributionBound, Kind, OwnerKey, least
 from rewriter.dialects import Dialect
 from rewriter.expressions import PART, SERIES, Value, compile_expression, compile_list, items_of_series, makes_rows
-from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.per_person.picked_values import picked_value
 from rewriter.refused import Refused
 from rewriter.relations import MADE as _MADE
@@ -29,6 +33,35 @@ from rewriter.relations import (
 )
 from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
+
+
+def groups_of_one_person(
+    keys: Sequence[Key], of_rows: ContributionBound, alias: str, catalog: Catalog
+) -> ContributionBound:
+    """The bound on groups that are rows again, as columns ``k0``, ``k1``, … of ``alias``; ``of_rows`` is that of rows.
+
+    There are no more groups than rows; where an order is a key, or what an order has alone, no more than orders.
+    """
+    varying = [place for place, key in enumerate(keys) if not key.value.constant and not key.value.unit]
+    parents = _rows_behind([keys[place] for place in varying], catalog)
+    most = least([of_rows.rows, parents])
+    apart = frozenset((alias, key_name(place)) for place in varying)
+    undeclared = of_rows.undeclared if parents is None else frozenset[str]()
+    return ContributionBound(most, most, undeclared=undeclared, apart=(apart,))
+
+
+def _rows_behind(keys: Sequence[Key], catalog: Catalog) -> int | None:
+    """The ``max_rows`` of the table that all keys are columns of, or that the one key refers to; and one more for rows
+    without a match, where an outer join has them."""
+    variables = [variable_behind(key.value.sql) for key in keys]
+    known = [variable for variable in variables if variable is not None and not variable.table.public]
+    if not known or len(known) < len(keys) or len({variable.alias for variable in known}) > 1:
+        return None
+    table = known[0].table
+    found = table.max_rows
+    if len(known) == 1 and table.path and known[0].name == table.path[0].column:
+        found = least([found, catalog.tables[table.path[0].parent].max_rows])
+    return found + 1 if found is not None and any(variable.optional for variable in known) else found
 
 
 def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relation:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.aggregates import canonical, expanded
+from rewriter.aggregates import canonical
 from rewriter.columns import BEHIND, Computed, Source, Variable, as_column
 from rewriter.declared import BIGINT, Kind, decimal
 from rewriter.dialects import Dialect, Fact
@@ -59,7 +59,7 @@ def windowed(
 ) -> tuple[exp.Select, Source, tuple[str, ...]]:
     """The SELECT over a source that has its windows as columns, and notices. ``names`` are its output columns."""
     named = {folded(window.this): window for window in select.args.get("windows") or ()}
-    items = [unaliased(canonical(item, block.scope)) for item in expanded(select, block.scope)]
+    items = [unaliased(canonical(item, block.scope)) for item in select.expressions]
     tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
     reader = _Reader(block, named, dialect)
     reader.read([*items, *tests])

@@ -1,28 +1,83 @@
-"""The last stage of the rewriter: one release, planned."""
+"""The last stage of the rewriter: one release, planned.
+
+Why SQL without the public groups stands beside it, for an engine that has listed them before: an engine takes longer to
+plan and to make a small key set than to read the rows. The set is the last table of the plan's own SQL but for the
+SELECT that fills empty groups in, so the text is cut there: what is measured, and how people are bounded, is the same
+text to the letter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
 from rewriter.aggregates import AVG
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.columns import tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, named_table, number
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import DrillDown, KeyColumn, MeasuredQuestion, Plan
+from rewriter.plan import DrillDown, Inhabited, KeyColumn, MeasuredQuestion, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
-from rewriter.planner.inhabited import inhabited
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
-from rewriter.planner.total_of_others import of_total
 from rewriter.refused import Refused
 from rewriter.relations import of_people
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
+
+
+def inhabited(tree: exp.Expr, sql: str, public: exp.Expr, dialect: Dialect) -> Inhabited | None:
+    """What ``sql``, the text of ``tree``, answers for groups that somebody is in, listed or not; None where more
+    than one table is filled in."""
+    with_ = tree.args.get("with_")
+    names = [] if with_ is None else [cte.alias for cte in with_.expressions]
+    groups = dialect.sql(public)
+    before, cut, after = sql.partition(f", keys AS ({groups}) SELECT ")
+    if names[-2:] != ["released", "keys"] or not cut or ") SELECT " in after:
+        return None
+    columns: list[exp.Expr] = []
+    for item in tree.expressions:
+        if isinstance(item, exp.Column):
+            columns.append(exp.column(item.name))
+        else:
+            filled = exp.Coalesce(this=exp.column(item.alias), expressions=[number(0)])
+            columns.append(exp.alias_(filled, item.alias))
+    found = exp.Select(expressions=columns).from_(named_table("released"), copy=False)
+    tables = frozenset((table.db, table.name) for table in public.find_all(exp.Table) if table.db)
+    return Inhabited(f"{before} {dialect.sql(found)}", sql, tables)
+
+
+def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
+    """The plan of a total, with no more measured than what these aggregates are made of.
+
+    Where that is everything it is the same plan, and its release serves everybody who asks for the total.
+    """
+    # What decides in a row is the noise of that row, and not the total's.
+    outputs = tuple(replace(plan.outputs[place], decides="") for place in sorted(aggregates))
+    needed = {name for output in outputs for name in output.estimator.statistics}
+    blocks = tuple(block for block in plan.blocks if needed & {one.name for one in block.statistics})
+    if blocks == plan.blocks:
+        return replace(plan, outputs=outputs, choices=())
+    names = [statistic.name for block in blocks for statistic in block.statistics]
+    kept = [place for place, part in enumerate(plan.parts) if set(part.estimator.statistics) <= set(names)]
+    at = {place: number for number, place in enumerate(kept)}
+    return replace(
+        plan,
+        sql=f"SELECT {', '.join(names)} FROM ({plan.sql}) AS part",
+        blocks=blocks,
+        outputs=tuple(replace(one, parts=tuple(at[place] for place in one.parts)) for one in outputs),
+        parts=tuple(plan.parts[place] for place in kept),
+        orders=tuple((at[low], at[high]) for low, high in plan.orders if low in at and high in at),
+        exhaustive=False,
+        alone=True,  # it has not all parts that other measurements of the same rows have
+        choices=(),
+    )
+
 
 _MOST_REPEATED = 2
 """Joins without a key that are told of."""

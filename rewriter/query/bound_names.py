@@ -8,9 +8,9 @@ Guarantee: the rows, names and types are those of the statement as written. Afte
 - lists of column names after an alias are names in the select list, and default names are pinned;
 - no WITH query hides a table: its name is another one, and the item of FROM that reads it is called as it was.
 
-Why nothing is refused here: a name without a single meaning, and a form that there is no rule for (functions in FROM
-without a name, joins in parentheses), leave the whole statement as it was written. What is wrong with it is
-said where it is read, at its place.
+Why nothing is refused here: a column without a single meaning stays as it was written, and a form that there is no rule
+for (functions in FROM without a name, joins in parentheses) leaves the whole statement so. What is wrong with it is
+said where it is read, at its place; a statement that is not bound is never answered.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -35,7 +36,7 @@ _NESTED = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 
 
 def bind(tree: exp.Query, catalog: Catalog) -> bool:
-    """Bind the names of ``tree``, which is changed in place: the caller's own copy. False where it was left as it is.
+    """Bind the names of ``tree``, which is changed in place: the caller's own copy. False unless all names are bound.
 
     >>> import sqlglot
     >>> from rewriter.declared import TEXT, Column, Table
@@ -55,14 +56,18 @@ def bind(tree: exp.Query, catalog: Catalog) -> bool:
     except NoRule:
         return False
     binder.apply()
-    return True
+    return binder.complete
+
+
+_Columns = tuple[Sequence[str], Mapping[str, str]]
+"""The names of a query's columns; and of those that were called as another one before them, what they were called."""
 
 
 @dataclass(frozen=True, slots=True)
 class _With:
     """A WITH query: the names of its ``columns``, and another name for it where it would hide a table."""
 
-    columns: Sequence[str]
+    columns: _Columns
     name: exp.Identifier | None
 
 
@@ -90,6 +95,8 @@ class _Binder:
     def __init__(self, tree: exp.Query, catalog: Catalog) -> None:
         self._tree = tree
         self._catalog = catalog
+        self.complete = True
+        """Whether each column that was read has one meaning."""
         self._names: set[str] = set()
         """Names that WITH queries were given."""
         self._columns: list[tuple[exp.Column, Reference]] = []
@@ -164,16 +171,18 @@ class _Binder:
         self._changes.append(partial(alias.set, "this", identifier.copy()))
         return identifier
 
-    def _renamed(self, query: exp.Expr, alias: exp.Expr | None, reach: Reach, parent: InReach | None) -> list[str]:
+    def _renamed(self, query: exp.Expr, alias: exp.Expr | None, reach: Reach, parent: InReach | None) -> _Columns:
         """A query in FROM or WITH, whose alias may rename its columns: a SELECT then has these names itself."""
         names = alias_columns(alias)
         if not names or not isinstance(query, exp.Select):
             found = self.query(query, reach, parent, named=True)
-            return [*names, *found[len(names) :]]
+            if names and len({*names, *found[len(names) :]}) < len(found):
+                raise NoRule
+            return ([*names, *found[len(names) :]], {}) if names else (found, _told_apart(found))
         found = self.query(query, reach, parent, named=True, renamed=names)
         if alias is not None:
             self._changes.append(lambda: alias.set("columns", None))
-        return found
+        return found, _told_apart(found)
 
     def _values(self, node: exp.Values, reach: Reach, parent: InReach | None) -> list[str]:
         _only(node, frozenset({"expressions", "alias"}))
@@ -258,7 +267,7 @@ class _Binder:
             if not key.is_int or not 1 <= int(key.name) <= len(items):
                 raise NoRule
             place = int(key.name) - 1
-        elif _is_name(key) and scope.local(key.this) is None:
+        elif _is_name(key) and not scope.has(key.this):
             place = _output(key, items)
         if place is None:
             self._expression(key, scope, reach)
@@ -324,7 +333,12 @@ class _Binder:
         if method:
             using = _common(part, item)
         if using:
-            pairs = part.merge(using, item, side)
+            try:
+                pairs = [(spelt(left), spelt(right)) for left, right in part.merge(using, item, side)]
+            except NoRule:
+                self.complete = False
+                pairs = [_same_name(name, part.items, item) for name in using]
+                part.items.append(item)
             self._changes.append(lambda: _write_on(join, pairs))
             return
         part.items.append(item)
@@ -343,15 +357,19 @@ class _Binder:
             return self._table(node, reach, alias)
         if isinstance(node, exp.Subquery):
             _only(node, frozenset({"this", "alias"}))
-            columns = self._renamed(node.this, alias, reach, parent)
+            found = self._renamed(node.this, alias, reach, parent)
             if name is None:
                 name = _new_alias(taken)
                 self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
-            return FromItem(name, _unique(columns))
-        if name is None and _is_series(node):
+            return _item_of(name, *found)
+        if name is None and (_is_series(node) or isinstance(node, exp.Unnest)):
             # PostgreSQL calls the item, and its column, by the function's name.
-            name = exp.to_identifier("generate_series")
+            name = exp.to_identifier("generate_series" if _is_series(node) else "unnest")
             self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy())))
+        if name is None and isinstance(node, exp.Values):
+            name = _new_alias(taken)
+            columns = [exp.to_identifier(one) for one in self._values(node, reach, parent)]
+            self._changes.append(partial(node.set, "alias", exp.TableAlias(this=name.copy(), columns=columns)))
         if name is None:
             raise NoRule
         # A copy of the list: items to the right are not seen.
@@ -359,10 +377,10 @@ class _Binder:
         if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
             _only(node, frozenset({"this", "alias"}))
             _only(node.this, frozenset({"this"}))
-            return FromItem(name, _unique(self._renamed(node.this.this, alias, reach, left)))
+            return _item_of(name, *self._renamed(node.this.this, alias, reach, left))
         if isinstance(node, exp.Values):
             names = [*alias_columns(alias), *self._values(node, reach, left)[len(alias_columns(alias)) :]]
-            return FromItem(name, _unique(names))
+            return _item_of(name, names)
         if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
             _only(node, frozenset({"expressions", "alias"}))
             arguments: Sequence[exp.Expr] = node.expressions
@@ -376,7 +394,7 @@ class _Binder:
         names = alias_columns(alias) or [folded(name)]
         if len(names) > 1:
             raise NoRule
-        return FromItem(name, _unique(names))
+        return _item_of(name, names)
 
     def _table(self, node: exp.Table, reach: Reach, alias: exp.Expr | None) -> FromItem:
         _only(node, frozenset({"this", "db", "catalog", "alias"}))
@@ -385,12 +403,14 @@ class _Binder:
         if node.args.get("catalog") is not None:
             raise NoRule
         if not schema and (known := reach.get(folded(node.this))) is not None:
-            if names:
+            read, twins = known.columns
+            if names and (twins or len(names) > len(read)):
                 raise NoRule
-            if known.name is not None:
+            if known.name is not None or names:
                 self._changes.append(partial(node.set, "alias", exp.TableAlias(this=identifier.copy())))
+            if known.name is not None:
                 self._changes.append(partial(node.set, "this", known.name.copy()))
-            return FromItem(identifier, _unique(known.columns))
+            return _item_of(identifier, read, twins, names)
         if schema == "dpsql":
             virtual = VIRTUAL_COLUMNS.get(RESERVED + node.name.lower())
             if virtual is None or names:
@@ -418,7 +438,10 @@ class _Binder:
         while stack:
             found = stack.pop()
             if isinstance(found, exp.Column):
-                self._columns.append((found, scope.resolve(found)))
+                try:
+                    self._columns.append((found, scope.resolve(found)))
+                except NoRule:
+                    self.complete = False
             elif isinstance(found, _NESTED):
                 self.query(found, reach, scope)
             elif isinstance(found, exp.Lambda | exp.Table):
@@ -465,11 +488,29 @@ def _nodes(part: object) -> list[exp.Expr]:
     return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, exp.Expr)]
 
 
-def _unique(names: Sequence[str]) -> dict[str, str]:
-    found = {name: name for name in names}
-    if len(found) < len(names):
+def _item_of(
+    identifier: exp.Identifier,
+    names: Sequence[str],
+    twins: Mapping[str, str] = MappingProxyType({}),
+    given: Sequence[str] = (),
+) -> FromItem:
+    """An item of FROM by the names of its columns; an alias may have ``given`` the first of them others."""
+    called = [*given, *names[len(given) :]]
+    if len(set(called)) < len(called):
         raise NoRule
-    return found
+    return FromItem(identifier, dict(zip(called, names, strict=True)), twins=twins)
+
+
+def _told_apart(names: list[str]) -> dict[str, str]:
+    """Give each name that stands in a list before another one, in place; the names that these had."""
+    twins: dict[str, str] = {}
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            number = 2
+            while (new := f"{name}#{number}") in names:
+                number += 1
+            names[place], twins[new] = new, name
+    return twins
 
 
 def _new_alias(taken: set[str]) -> exp.Identifier:
@@ -500,8 +541,17 @@ def _replace(node: exp.Expr, new: exp.Expr) -> None:
     node.replace(new)
 
 
-def _write_on(join: exp.Join, pairs: Sequence[tuple[Reference, Reference]]) -> None:
-    tests = [exp.EQ(this=spelt(left), expression=spelt(right)) for left, right in pairs]
+def _same_name(name: exp.Expr, items: Sequence[FromItem], other: FromItem) -> tuple[exp.Expr, exp.Expr]:
+    """A column of USING on both sides, for whoever says what is wrong with it."""
+    left = items[0].identifier.copy() if len(items) == 1 else None
+    return (
+        exp.Column(this=name.copy(), table=left),
+        exp.Column(this=name.copy(), table=other.identifier.copy()),
+    )
+
+
+def _write_on(join: exp.Join, pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> None:
+    tests = [exp.EQ(this=left, expression=right) for left, right in pairs]
     join.set("using", None)
     join.set("method", None)
     if tests:

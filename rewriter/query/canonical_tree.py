@@ -30,16 +30,19 @@ from rewriter.query.unread_columns import drop_unread
 from rewriter.statement import bare_regressions, plain_blocks, plain_names
 
 
-def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
-    """``tree`` in one spelling. It is the caller's own copy; a statement that cannot be bound is returned as it is."""
+def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
+    """``tree`` in one spelling, and whether its names are bound. It is the caller's own copy.
+
+    A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
+    """
     tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
     if not bind(tree, catalog):
-        return tree
+        return tree, False
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         count_rows(select, catalog)
     if len(selects) == 1 and not selects[0].args.get("joins"):
-        return tree
+        return tree, True
     labels = name_apart(tree)
     inline_with(tree)
     persons = catalog.keys_of_people
@@ -49,7 +52,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> exp.Query:
             pass
     drop_unread(tree, catalog)
     number_anew(tree, labels)
-    return tree
+    return tree, True
 
 
 def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:

@@ -29,12 +29,14 @@ class NoRule(Exception):
 class FromItem:
     """One item of FROM. ``columns`` are its own names in order, by the name that they are called by.
 
-    ``any_case``: a name without quotes means a column in any case, as names of a policy's tables do.
+    ``any_case``: a name without quotes means a column in any case, as names of a policy's tables do. ``twins`` are
+    columns whose name another one has before them, with this name: nothing but a star means them.
     """
 
     identifier: exp.Identifier
     columns: Mapping[str, str]
     any_case: bool = False
+    twins: Mapping[str, str] = field(default_factory=dict)
     _lower: Mapping[str, str] | None = None
 
     @property
@@ -47,7 +49,13 @@ class FromItem:
             if self._lower is None:
                 self._lower = {one.lower(): own for one, own in self.columns.items()}
             return self._lower.get(name.name.lower())
-        return self.columns.get(folded(name))
+        if folded(name) in self.twins.values():
+            raise NoRule
+        return None if folded(name) in self.twins else self.columns.get(folded(name))
+
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """What a star stands for: the columns' names, and their own ones."""
+        return ((self.twins.get(own, name), own) for name, own in self.columns.items())
 
 
 Column = tuple[FromItem, str]
@@ -76,7 +84,7 @@ class JoinedItems:
     def star(self) -> Iterator[tuple[str, Reference]]:
         yield from self.merged.items()
         for item in self.items:
-            for name, own in item.columns.items():
+            for name, own in item.shown():
                 if (id(item), own) not in self.hidden:
                     yield name, ((item, own),)
 
@@ -107,6 +115,10 @@ class InReach:
     def local(self, name: exp.Expr) -> Reference | None:
         """The column of FROM that a name without a table means."""
         return one_of(one for part in self.parts for one in part.find(name))
+
+    def has(self, name: exp.Expr) -> bool:
+        """Whether FROM has a column of this name, or several."""
+        return any(True for part in self.parts for _ in part.find(name))
 
     def resolve(self, node: exp.Column) -> Reference:
         """The column that a reference means, in the nearest SELECT that has one."""
@@ -140,7 +152,7 @@ class InReach:
         item = self.item(table)
         if item is None:
             raise NoRule
-        return [(name, ((item, own),)) for name, own in item.columns.items()]
+        return [(name, ((item, own),)) for name, own in item.shown()]
 
 
 def one_of(found: Iterable[Reference]) -> Reference | None:

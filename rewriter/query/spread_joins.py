@@ -13,7 +13,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from rewriter.statement import branches, conjuncts, from_items, is_equality, tested_for_null, unparenthesised
+from rewriter.statement import conjuncts, from_items, null_safe, unparenthesised
 
 
 def spread(select: exp.Select) -> bool:
@@ -80,7 +80,7 @@ def _turned(select: exp.Select) -> bool:
 def _place(test: exp.Expr, places: dict[str, int]) -> int | None:
     """The later one of the two items that an equality compares, be NULL equal to NULL or not."""
     test = unparenthesised(test)
-    equal = test if isinstance(test, exp.EQ) else _null_safe(test)
+    equal = test if isinstance(test, exp.EQ) else null_safe(test)
     if equal is None:
         return None
     sides = [_item(side, places) for side in (equal.this, equal.expression)]
@@ -95,23 +95,6 @@ def _item(side: exp.Expr, places: dict[str, int]) -> int | None:
         return None
     read = {places.get(column.text("table")) for column in side.find_all(exp.Column)}
     return read.pop() if len(read) == 1 else None
-
-
-def _null_safe(test: exp.Expr) -> exp.Expr | None:
-    """The comparison in ``a IS NOT DISTINCT FROM b``, and in ``a = b OR (a IS NULL AND b IS NULL)``."""
-    if isinstance(test, exp.NullSafeEQ):
-        return test
-    if isinstance(test, exp.Not):
-        inner = unparenthesised(test.this)
-        return inner if isinstance(inner, exp.NullSafeNEQ) else None
-    parts = [unparenthesised(part) for part in branches(test)] if isinstance(test, exp.Or) else []
-    equal = next((part for part in parts if is_equality(part)), None)
-    both = next((part for part in parts if isinstance(part, exp.And)), None)
-    if len(parts) != 2 or equal is None or both is None:
-        return None
-    sides = [unparenthesised(equal.this), unparenthesised(equal.expression)]
-    missing = [tested_for_null(part) for part in conjuncts(both)]
-    return equal if missing in (sides, sides[::-1]) else None
 
 
 def _turned_equality(test: exp.Expr, places: dict[str, int]) -> exp.Expr:

@@ -23,16 +23,15 @@ from rewriter.statement import branches, conjuncts, is_equality, only, tested_fo
 FIELD: Fact[tuple[str, str]] = Fact("field")
 """Of a resolved column reference: our alias and the column's name."""
 
-_JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
+_JOIN_PARTS = frozenset({"this", "on", "side", "kind", "method"})
 Membership = Callable[["exp.In | exp.Exists | exp.Subquery", "BlockScope"], Value]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockScope:
-    """Where the expressions of one SELECT find their columns. ``hidden`` columns of USING need their table's name."""
+    """Where the expressions of one SELECT find their columns."""
 
     sources: tuple[Source, ...]
-    hidden: frozenset[tuple[str, str]]
     membership_of: Membership
 
     def resolve(self, node: exp.Column) -> tuple[Source, str]:
@@ -40,12 +39,6 @@ class BlockScope:
         if known is not None:
             alias, name = known
             return next(source for source in self.sources if source.alias == alias), name
-        if node.args.get("table") is None and self.hidden:
-            visible = [
-                _without(source, {name for alias, name in self.hidden if alias == source.alias})
-                for source in self.sources
-            ]
-            return find_field(visible, node)
         return find_field(self.sources, node)
 
     def column(self, node: exp.Column) -> Value:
@@ -61,16 +54,7 @@ class BlockScope:
         if not found:
             raise Refused(f"there is no {table!r} in FROM", hint="name a table of FROM", sqlstate=UNKNOWN_COLUMN)
         for source in found:
-            for name in source.fields:
-                if table is not None or (source.alias, name) not in self.hidden:
-                    yield source, name
-
-
-def _without(source: Source, names: set[str]) -> Source:
-    if not names:
-        return source
-    fields = {name: value for name, value in source.fields.items() if name not in names}
-    return Source(source.name, source.alias, source.item, fields, source.private, source.bound)
+            yield from ((source, name) for name in source.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +85,6 @@ class _Joined:
     ``asked`` is what WHERE asks of every row."""
 
     sources: list[Source]
-    hidden: set[tuple[str, str]]
     equalities: list[Equality]
     outer: dict[str, OuterCondition]
     joins: list[exp.Join]
@@ -134,10 +117,10 @@ def build_block(
     head = resolve(first)
     if len(joins) == 1 and joins[0].side == "FULL":
         return _all_of_both(head, joins[0], asked, resolve, membership, catalog, dialect)
-    state = _Joined([head], set(), [], {}, [], [], [], asked)
+    state = _Joined([head], [], {}, [], [], [], asked)
     for join in joins:
         _join(join, resolve, membership, state, dialect)
-    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    scope = BlockScope(tuple(state.sources), membership)
     conditions: list[Value] = []
     reported = tuple(one for one in asked if reports and reports_in(one, scope))
     for conjunct in (one for one in asked if one not in reported):
@@ -159,7 +142,7 @@ def build_block(
     )
     filters = tuple(_of_owner(one, same) for one in (*conditions, *state.conditions, *inherited))
     sources = _present(narrowed_sources(sources, filters), state, scope)
-    scope = BlockScope(sources, frozenset(state.hidden), membership)
+    scope = BlockScope(sources, membership)
     rows = exp.Select().from_(owner.items.get(head.alias, head.item), copy=False)
     for source, join in zip(state.sources[1:], state.joins, strict=True):
         _compare_owners(source, join, owner)
@@ -270,16 +253,15 @@ def _all_of_both(
     A row that has a match is its owner's, on both sides; one that has none is that of its own side. So a unit's rows
     follow from its rows alone, and there are no more of them than pairs, and rows of each side.
     """
-    only(join, _JOIN_PARTS, "a join over people")
+    only(join, _JOIN_PARTS - {"method"}, "a join over people")
     tests = list(conjuncts(join.args["on"])) if join.args.get("on") is not None else []
-    if not tests or join.method or join.args.get("using"):
-        hint = "write FULL JOIN … ON a.key = b.key, and name the columns instead of *"
-        raise Refused("a FULL JOIN needs a condition", hint=hint, sqlstate="42601")
+    if not tests:
+        raise Refused("a FULL JOIN needs a condition", hint="write FULL JOIN … ON a.key = b.key", sqlstate="42601")
     other = resolve(join.this)
     if other.name.lower() == head.name.lower():
         raise Refused(f"{other.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
     whole = (head, other)
-    scope = BlockScope(tuple(source.as_optional() for source in whole), frozenset(), membership)
+    scope = BlockScope(tuple(source.as_optional() for source in whole), membership)
     on = exp.and_(*(condition(test, scope, dialect, "a join condition").sql for test in tests), copy=False)
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
     owner = own_both(whole, equalities, catalog, dialect)
@@ -316,7 +298,7 @@ def _join(
 ) -> None:
     only(join, _JOIN_PARTS, "a join over people")
     side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-    if method not in ("", "NATURAL"):
+    if method:
         raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
         raise Refused(
@@ -334,19 +316,13 @@ def _join(
     state.sources.append(source)
     on = join.args.get("on")
     tests = list(conjuncts(on)) if on is not None else []
-    earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
-    for identifier in _shared(earlier, source) if method else join.args.get("using") or ():
-        left, name = earlier.resolve(exp.Column(this=identifier.copy()))
-        right, other = find_field([source], exp.Column(this=identifier.copy()))
-        tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
-        state.hidden.add((right.alias, other))
-    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    scope = BlockScope(tuple(state.sources), membership)
     compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
     if side == "LEFT" and _is_own_parent(equalities, tests, before, whole):
         side = ""
         state.sources[-1] = whole
-        scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+        scope = BlockScope(tuple(state.sources), membership)
         compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
     if side == "LEFT":
         if not tests:
@@ -367,12 +343,6 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
-
-
-def _shared(earlier: BlockScope, source: Source) -> list[exp.Identifier]:
-    """The columns by which a NATURAL JOIN joins: those that both sides have, of those that there are for an analyst."""
-    visible = {name for one, name in earlier.star(None) if (one.alias, name) not in earlier.hidden}
-    return [exp.to_identifier(name, quoted=True) for name in source.fields if name in visible]
 
 
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)

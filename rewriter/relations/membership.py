@@ -31,11 +31,9 @@ _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (S
 
 @dataclass(frozen=True, slots=True)
 class Subqueries:
-    """How a condition's subqueries are read. ``relation`` resolves one to rows, and refuses aggregates over people;
-    ``columns`` are the names of an item of its FROM, folded, as far as they are known."""
+    """How a condition's subqueries are read. ``relation`` resolves one to rows, and refuses aggregates over people."""
 
     relation: Callable[[exp.Expr], Relation]
-    columns: Callable[[exp.Expr], frozenset[str] | None]
     catalog: Catalog
     dialect: Dialect
 
@@ -114,10 +112,8 @@ class Subqueries:
         """
         query, first, nulls_first = _first_of(node.this)
         if isinstance(query, exp.Select):
-            inside = Inside.of(query, self.columns)
-            named = {one.alias.lower() for one in query.expressions}
-            read = [column for part in query.iter_expressions() for column in _columns(part)]
-            if any(column not in inside and (column.table or column.name.lower() not in named) for column in read):
+            inside = Inside(query)
+            if any(column not in inside for part in query.iter_expressions() for column in _columns(part)):
                 raise _of_the_outer_row()
         relation = self.relation(query)
         if relation.unit is not None:
@@ -149,7 +145,7 @@ class Subqueries:
         select = _unlimited(node.this)
         if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
             raise _correlated()
-        inside = Inside.of(select, self.columns)
+        inside = Inside(select)
         own: list[exp.Expr] = []
         ties: list[exp.Expr] = []
         for test in conjuncts(select.args["where"].this):
@@ -226,31 +222,14 @@ class Subqueries:
         return found is not None and found.unique
 
 
-@dataclass(frozen=True, slots=True)
 class Inside:
-    """Which columns are those of a subquery's own FROM: a name that is found there does not mean the outer row's.
+    """Which columns are those of a subquery's own FROM. A name without a table is an output's, and its own."""
 
-    ``complete``: all of its names are known; where they are not, a bare name is taken to be its own.
-    """
-
-    tables: frozenset[str]
-    names: frozenset[str]
-    complete: bool
-
-    @classmethod
-    def of(cls, select: exp.Select, columns: Callable[[exp.Expr], frozenset[str] | None]) -> Inside:
-        items = from_items(select)
-        known = [columns(item) for item in items]
-        return cls(
-            frozenset(item.alias_or_name.lower() for item in items),
-            frozenset().union(*(names for names in known if names is not None)),
-            None not in known,
-        )
+    def __init__(self, select: exp.Select) -> None:
+        self._tables = frozenset(item.alias_or_name.lower() for item in from_items(select))
 
     def __contains__(self, column: exp.Column) -> bool:
-        if column.table:
-            return column.table.lower() in self.tables
-        return not self.complete or column.name.lower() in self.names
+        return not column.table or column.table.lower() in self._tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ from rewriter.plan import BLOCK_KEY
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations import Relation, SelectRows, of_people
 from rewriter.release import Aggregate, OverBlocks, Query, aggregate_name, key_name, release_name
-from rewriter.split.decimal_texts import decimal_number
-from rewriter.split.figures_of_blocks import Figures, layers
+from rewriter.split.figures_of_blocks import Figures, decimal_number, layers
 from rewriter.split.merged_releases import release_of
 from rewriter.split.sizes_of_blocks import check_power
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, COUNT, SUM, function_of
-from rewriter.statement import grouped_item, is_grouped, output_name, star_of, unaliased, walk
+from rewriter.statement import grouped_item, is_grouped, output_name, unaliased, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -30,14 +30,12 @@ def needs_totals(select: exp.Select, tests: Sequence[exp.Expr]) -> bool:
     if group is None or group.find(*_SETS) is not None:
         return True
     keys = [grouped_item(key, select) for key in group.expressions]
-    return any(_of(part, keys, select) is None for test in tests for part in _compared(test))
+    return any(_of(part, keys) is None for test in tests for part in _compared(test))
 
 
 def over_chosen(select: exp.Select, tests: Sequence[exp.Expr]) -> exp.Select | None:
     """``select`` over the groups for which the ``tests`` hold, added up; None where that is not what it asks for."""
     if {name for name, value in select.args.items() if value} - _PARTS or not is_grouped(select):
-        return None
-    if any(star_of(item)[0] for item in select.expressions):
         return None
     return _Levels(select, tests).outer()
 
@@ -49,18 +47,9 @@ def _compared(test: exp.Expr) -> Iterator[exp.Expr]:
             yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
 
 
-def _of(node: exp.Expr, keys: Sequence[exp.Expr], select: exp.Select) -> int | None:
-    """The place of a key that an expression is. Where FROM has one table, it may be named or not."""
-    alone = not select.args.get("joins")
-    spelt = _spelt(node, alone=alone)
-    return next((place for place, key in enumerate(keys) if _spelt(key, alone=alone) == spelt), None)
-
-
-def _spelt(node: exp.Expr, *, alone: bool) -> exp.Expr:
-    root = exp.Paren(this=node.copy())
-    for column in list(root.find_all(exp.Column)) if alone else []:
-        column.set("table", None)
-    return root
+def _of(node: exp.Expr, keys: Sequence[exp.Expr]) -> int | None:
+    """The place of a key that an expression is."""
+    return next((place for place, key in enumerate(keys) if key == node), None)
 
 
 class _Levels:
@@ -129,7 +118,7 @@ class _Levels:
             self._key(grouped_item(node, self._select))
 
     def _key(self, node: exp.Expr) -> exp.Column:
-        place = _of(node, self._keys, self._select)
+        place = _of(node, self._keys)
         if place is None:
             place = len(self._keys)
             self._keys.append(node)
@@ -152,7 +141,7 @@ class _Levels:
                 continue
             if names and isinstance(one, exp.Column) and not one.table and self._is_output(one):
                 continue
-            place = _of(one, self._keys, self._select) if not isinstance(one, exp.Literal) else None
+            place = _of(one, self._keys) if not isinstance(one, exp.Literal) else None
             if place is not None:
                 one.replace(exp.column(f"c{place}", _ALIAS))
             elif (added := self._added(one)) is not None:

@@ -25,21 +25,18 @@ _PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
 _NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevSamp, exp.Variance)
 
-Names = Callable[[exp.Expr], "frozenset[str] | None"]
-"""The folded names of the columns of an item of FROM, where they are known."""
 
-
-def with_joined_values(select: exp.Select, names: Names, is_public: Callable[[exp.Expr], bool]) -> exp.Select | None:
+def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> exp.Select | None:
     """``select`` with such subqueries as joins; None where it has none. ``is_public`` says so of an item of FROM."""
-    found = [place for place, query in enumerate(_scalars(select)) if _Correlated.of(query, names) is not None]
+    found = [place for place, query in enumerate(_scalars(select)) if _Correlated.of(query) is not None]
     if not found or select.args.get("from_") is None:
         return None
     copy: exp.Select = select.copy()
     nodes = list(_scalars(copy))
     for number, place in enumerate(found):
-        correlated = _Correlated.of(nodes[place], names)
+        correlated = _Correlated.of(nodes[place])
         if correlated is not None:
-            correlated.join_to(copy, f"{RESERVED}group_{number}", names, is_public)
+            correlated.join_to(copy, f"{RESERVED}group_{number}", is_public)
     return copy
 
 
@@ -72,14 +69,14 @@ class _Correlated:
     """Whether it is the group of its ties by its own GROUP BY: a COUNT of no rows is NULL then."""
 
     @classmethod
-    def of(cls, node: exp.Subquery, names: Names) -> _Correlated | None:
+    def of(cls, node: exp.Subquery) -> _Correlated | None:
         query = node.this
         if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _PARTS:
             return None
         where = query.args.get("where")
         if where is None or len(query.expressions) != 1 or not has_aggregate(query.expressions[0]):
             return None
-        inside = Inside.of(query, names)
+        inside = Inside(query)
         item = unaliased(query.expressions[0])
         fixed = [item, *(join for join in query.args.get("joins") or ())]
         if not _is_known_without_rows(item) or not all(column in inside for part in fixed for column in _columns(part)):
@@ -99,11 +96,11 @@ class _Correlated:
             return None
         return cls(node, query, item, tuple(own), tuple(ties), group is not None) if ties else None
 
-    def join_to(self, select: exp.Select, alias: str, names: Names, is_public: Callable[[exp.Expr], bool]) -> None:
+    def join_to(self, select: exp.Select, alias: str, is_public: Callable[[exp.Expr], bool]) -> None:
         """Join its groups to the ``select`` that the node stands in, and put the group's value in its place."""
         tests = list(self.own)
         for inner, outer in self.ties:
-            tests += _met_only(inner, outer, select, names, is_public)
+            tests += _met_only(inner, outer, select, is_public)
         keys = [inner.copy() for inner, _ in self.ties]
         groups = self.query.copy()
         groups.set(
@@ -174,17 +171,17 @@ def _is_null_without_rows(item: exp.Expr) -> bool:
 
 
 def _met_only(
-    inner: exp.Column, outer: exp.Expr, select: exp.Select, names: Names, is_public: Callable[[exp.Expr], bool]
+    inner: exp.Column, outer: exp.Expr, select: exp.Select, is_public: Callable[[exp.Expr], bool]
 ) -> list[exp.Expr]:
     """That a key is one of those that rows of the outer query can have, where a public table alone says which."""
     column = unparenthesised(outer)
     if not isinstance(column, exp.Column) or any(join.side for join in select.args.get("joins") or ()):
         return []
-    items = [item for item in from_items(select) if _has(item, column, names)]
+    items = [item for item in from_items(select) if item.alias_or_name.lower() == column.table.lower()]
     where = select.args.get("where")
     if len(items) != 1 or where is None or not isinstance(items[0], exp.Table) or not is_public(items[0]):
         return []
-    tests = [test for test in conjuncts(where.this) if _reads_only(test, items[0], names)]
+    tests = [test for test in conjuncts(where.this) if _reads_only(test, items[0])]
     if not tests:
         return []
     listed = exp.Select(expressions=[column.copy()]).from_(items[0].copy(), copy=False)
@@ -192,16 +189,6 @@ def _met_only(
     return [exp.In(this=inner.copy(), query=exp.Subquery(this=listed))]
 
 
-def _has(item: exp.Expr, column: exp.Column, names: Names) -> bool:
-    if column.table:
-        return item.alias_or_name.lower() == column.table.lower()
-    known = names(item)
-    return known is None or column.name.lower() in known
-
-
-def _reads_only(test: exp.Expr, item: exp.Expr, names: Names) -> bool:
-    known = names(item) or frozenset()
-    return test.find(exp.Query) is None and all(
-        column.table.lower() == item.alias_or_name.lower() if column.table else column.name.lower() in known
-        for column in _columns(test)
-    )
+def _reads_only(test: exp.Expr, item: exp.Expr) -> bool:
+    name = item.alias_or_name.lower()
+    return test.find(exp.Query) is None and all(column.table.lower() == name for column in _columns(test))

@@ -9,14 +9,13 @@ people; a query that does anything else with the groups is left as it is.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
 from rewriter.aggregates import COUNT, function_of
 from rewriter.declared import Catalog
-from rewriter.statement import folded, grouped_item, output_name, star_of, walk
+from rewriter.statement import folded, grouped_item, output_name, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -48,63 +47,18 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
     >>> print(counted_groups(tree, lambda _: frozenset()).sql())
     SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
     """
-    if not _may_count(tree, persons):
+    if all(_over_rows(select, persons) is None for select in tree.find_all(exp.Select)):
         return tree
-    copy: exp.Query = tree.copy()
-    root = exp.Subquery(this=copy)
-    changed = _without_ctes(root, persons)
+    root = exp.Subquery(this=tree.copy())
     for select in list(root.find_all(exp.Select)):
-        found = _over_rows(select, persons)
-        if found is not None:
+        if (found := _over_rows(select, persons)) is not None:
             select.replace(found)
-            changed = True
-    found_tree: exp.Query = root.this
-    return found_tree.pop() if changed else tree
-
-
-def _may_count(tree: exp.Query, persons: Persons) -> bool:
-    """Whether a query of a tree lists groups where another one may count them: in its FROM, alone."""
-    selects = list(tree.find_all(exp.Select))
-    sources = [from_.this for one in selects if _reads_alone(one) and (from_ := one.args.get("from_")) is not None]
-    named = {source.name.lower() for source in sources if isinstance(source, exp.Table)}
-    return any(
-        isinstance(one.parent, exp.Subquery) or (isinstance(one.parent, exp.CTE) and one.parent.alias.lower() in named)
-        for one in selects
-        if one is not tree and lists_groups(one, persons)
-    )
+    counted: exp.Query = root.this
+    return counted.pop()
 
 
 def _reads_alone(select: exp.Select) -> bool:
     return not {name for name, value in select.args.items() if value} - _OUTER
-
-
-def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
-    """Put WITH queries of distinct groups that are read once, by a query that counts them, where they are read."""
-    changed = False
-    named = Counter(table.name.lower() for table in root.find_all(exp.Table))
-    for with_ in list(root.find_all(exp.With)):
-        for cte in list(with_.expressions):
-            alias = cte.args["alias"]
-            if (named[alias.name.lower()] != 1 and not changed) or not lists_groups(cte.this, persons):
-                continue
-            read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
-            if len(read) != 1 or alias.args.get("columns"):
-                continue
-            item = exp.Subquery(
-                this=cte.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(read[0].alias_or_name))
-            )
-            around = read[0].parent_select
-            if not isinstance(around, exp.Select) or read[0].db or read[0].args.get("pivots"):
-                continue
-            read[0].replace(item)
-            if _over_rows(around, persons) is None:
-                item.replace(read[0])
-                continue
-            cte.pop()
-            changed = True
-        if not with_.expressions:
-            with_.pop()
-    return changed
 
 
 def lists_groups(query: exp.Expr, persons: Persons) -> bool:
@@ -119,7 +73,7 @@ def lists_groups(query: exp.Expr, persons: Persons) -> bool:
     if not known:
         return False
     bare = [item.this if isinstance(item, exp.Alias) else item for item in query.expressions]
-    if any(star_of(item)[0] or item.find(exp.Window, exp.Query) for item in bare):
+    if any(item.find(exp.Window, exp.Query) for item in bare):
         return False
     if any(isinstance(one, exp.Column) and one.name.lower() in columns for one in bare for columns in known):
         return False
@@ -150,7 +104,7 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     if len(set(names)) < len(names) or any(part.find(exp.Query, exp.Window) for part in _parts(select)):
         return None
     values = {name: one for name, one in zip(names, bare, strict=True) if one.find(exp.AggFunc) is None}
-    if any(star_of(one)[0] for one in select.expressions) or not _counts(select):
+    if not _counts(select):
         return None
     copy: exp.Select = select.copy()
     outputs = {output_name(one) for one in select.expressions}

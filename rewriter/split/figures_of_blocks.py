@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from sqlglot import exp
@@ -26,8 +27,21 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import compile_expression
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
-from rewriter.split.decimal_texts import decimal_number
 from rewriter.statement import is_aggregate
+
+_DIGITS = Context(prec=1100)
+
+
+def decimal_number(value: Fraction) -> exp.Expr:
+    """A literal of a number that a double holds.
+
+    >>> decimal_number(Fraction(-5, 2)).sql()
+    '(-2.5)'
+    """
+    shown = f"{_DIGITS.create_decimal(Decimal(abs(value).numerator)) / Decimal(value.denominator):f}"
+    spelt: exp.Expr = exp.Literal.number(shown)
+    return exp.Paren(this=exp.Neg(this=spelt)) if value < 0 else spelt
+
 
 _MOST_VALUES = 64
 _NO_MAD = "MAD is not answered: PERCENTILE_DISC(0.75) WITHIN GROUP (ORDER BY x) minus that of 0.25 is, in blocks too"

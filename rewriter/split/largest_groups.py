@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import function_of
 from rewriter.release import Query, Ranked, ReleaseColumn, aggregate_name, key_name, release_name
-from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, star_of
+from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
 """What makes a SELECT need more groups than it shows, or something beside them."""
@@ -77,13 +77,7 @@ class _Level:
 
     @property
     def outputs(self) -> _Columns:
-        found: list[tuple[str, str | None]] = []
-        for item in self.select.expressions:
-            if star_of(item)[0]:
-                found += self.inside
-            else:
-                found.append((output_name(item), self.origin(item)))
-        return tuple(found)
+        return tuple((output_name(item), self.origin(item)) for item in self.select.expressions)
 
     @property
     def is_plain(self) -> bool:
@@ -169,16 +163,9 @@ class _Level:
         return self._by_position(node)
 
     def _by_position(self, node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(items := self._expanded()):
-            return items[int(node.name) - 1]
-        return node
-
-    def _expanded(self) -> list[exp.Expr]:
-        """The select list with columns for its stars."""
-        found: list[exp.Expr] = []
-        for item in self.select.expressions:
-            found += [exp.column(name, quoted=True) for name, _ in self.inside] if star_of(item)[0] else [item]
-        return found
+        items: list[exp.Expr] = self.select.expressions
+        is_place = isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(items)
+        return items[int(node.name) - 1] if is_place else node
 
 
 def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Table]]) -> Ranked | None:

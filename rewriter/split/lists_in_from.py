@@ -2,6 +2,8 @@
 
 It becomes ``(SELECT p.*, UNNEST(p.tags) AS tag FROM person AS p) AS p``, and what reads ``t.tag`` reads ``p.tag``.
 Nothing is changed where the list is not that of one item of FROM, for a refusal.
+
+Above releases, rows that GENERATE_SERIES or UNNEST makes in FROM are a subquery of one column.
 """
 
 from __future__ import annotations
@@ -13,6 +15,30 @@ from sqlglot import exp
 from rewriter.expressions import makes_rows
 from rewriter.split.series_of_times import as_numbers, is_of_times, laterals_of_items
 from rewriter.statement import folded, from_items, output_name, unparenthesised
+
+
+def made_rows(item: exp.Expr) -> exp.Subquery | None:
+    """A function in FROM as a subquery; its column has the name of the table, where it is given none of its own.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("SELECT * FROM GENERATE_SERIES(1, 3) AS g", read="postgres")
+    >>> made_rows(tree.args["from_"].this).sql("postgres")
+    '(SELECT GENERATE_SERIES(1, 3) AS "g") AS g'
+    """
+    if isinstance(item, exp.Unnest) and len(item.expressions) == 1 and not item.args.get("offset"):
+        made: exp.Expr = exp.Explode(this=item.expressions[0].copy())
+        name = "unnest"
+    elif isinstance(item, exp.Table) and isinstance(item.this, exp.ExplodingGenerateSeries):
+        made, name = item.this.copy(), "generate_series"
+    else:
+        return None
+    alias = item.args.get("alias")
+    columns = alias.args.get("columns") or () if alias is not None else ()
+    table = alias.this.copy() if alias is not None else exp.to_identifier(name)
+    column = columns[0].name if columns else table.name
+    rows = exp.Select(expressions=[exp.alias_(made, exp.to_identifier(column, quoted=True), copy=False)])
+    return exp.Subquery(this=rows, alias=exp.TableAlias(this=table))
+
 
 Columns = Callable[[exp.Expr], frozenset[str] | None]
 
@@ -35,7 +61,7 @@ def with_lists_inside(select: exp.Select, columns_of: Columns) -> exp.Select:
         if call is None or not _is_plain(join):
             continue
         others = [item for item in from_items(copy) if _call_of(item) is None]
-        of = _owner(call, others, columns_of)
+        of = _owner(call, others)
         if of is not None:
             _move(copy, join, call, of, columns_of(of) or frozenset())
     return copy
@@ -68,17 +94,11 @@ def _is_plain(join: exp.Join) -> bool:
     return always and not join.side and not join.method and not join.args.get("using")
 
 
-def _owner(call: exp.Expr, others: Sequence[exp.Expr], columns_of: Columns) -> exp.Expr | None:
+def _owner(call: exp.Expr, others: Sequence[exp.Expr]) -> exp.Expr | None:
     """The one item of FROM whose columns a call reads."""
-    found: list[exp.Expr] = []
-    for column in call.find_all(exp.Column):
-        if column.table:
-            found += [item for item in others if item.alias_or_name.lower() == column.table.lower()]
-        elif len(others) == 1:
-            found.append(others[0])
-        else:
-            found += [item for item in others if column.name.lower() in (columns_of(item) or ())]
-    return found[0] if found and all(item is found[0] for item in found) else None
+    read = {column.table.lower() for column in call.find_all(exp.Column)}
+    found = [item for item in others if item.alias_or_name.lower() in read]
+    return found[0] if len(found) == 1 and len(read) == 1 else None
 
 
 def _move(select: exp.Select, join: exp.Join, call: exp.Expr, of: exp.Expr, taken: frozenset[str]) -> None:

@@ -91,7 +91,7 @@ class NamedQueries:
             found = self.named(item, names) if isinstance(item, exp.Table) else None
             return isinstance(found, Table) and found.public
 
-        return with_joined_values(select, partial(self.columns, names=names), is_public) or select
+        return with_joined_values(select, is_public) or select
 
     def _is_of_people(self, item: exp.Table, names: Names) -> bool:
         """Whether a name means rows of people, here or in a subquery that may give it another meaning."""
@@ -113,15 +113,6 @@ class NamedQueries:
             return isinstance(sources[id(item)], Relation)
         table = self.named(item, names) if isinstance(item, exp.Table) else None
         return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
-
-    def columns_of(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
-        """The folded names of an item's columns, where they are known."""
-        source = sources.get(id(item))
-        if isinstance(source, Relation):
-            return frozenset(name.lower() for name, _ in source.columns)
-        if source is not None:
-            return frozenset(name.lower() for name in source.tree.named_selects)
-        return self.columns(item, names)
 
     def defined(self, cte: exp.Expr) -> str:
         """The folded name that a WITH query gives; it is none of ours."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.release import Query, is_released, release_name
-from rewriter.statement import folded, is_grouped, nodes_of, output_name, star_of
+from rewriter.split.unread_queries import drop_unread_queries
+from rewriter.statement import folded, is_grouped, nodes_of, output_name
 
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
 """What a query may have that is its select list over one row, and nothing else."""
@@ -48,7 +49,7 @@ def flattened(outer: exp.Query, single: Set[str]) -> exp.Query:
     _Flattener(single).query(copy, {})
     found: exp.Query = root.this
     found.pop()
-    _without_unread(found)
+    drop_unread_queries(found)
     return found
 
 
@@ -91,7 +92,7 @@ class _Flattener:
     def _scalars(self, select: exp.Select) -> None:
         items = _items(select)
         names = [column.name for column in select.find_all(exp.Column) if not column.table]
-        if any(star_of(item)[0] for item in select.expressions) or any(map(is_released, names)):
+        if any(map(is_released, names)):
             return
         for subquery in [found for item in select.expressions for found in item.find_all(exp.Subquery)]:
             row = self._row(subquery.this) if _is_number(subquery) else None
@@ -119,7 +120,6 @@ class _Flattener:
             return False
         if any(isinstance(inner, exp.Query) for part in _parts(select) for inner in part.find_all(exp.Query)):
             raise _Unclear
-        select.set("expressions", [new for item in select.expressions for new in _expanded(item, known)])
         outputs = {output_name(item) for item in select.expressions}
         order = select.args.get("order")
         shown = [ordered.this for ordered in order.expressions] if order is not None else []
@@ -197,7 +197,7 @@ def _add(select: exp.Select, table: str) -> None:
 
 def _is_free(join: exp.Join) -> bool:
     """Whether a join with one row keeps that row: CROSS JOIN, a comma, ON TRUE."""
-    plain = not join.args.get("using") and not join.method and join.side in ("", "LEFT")
+    plain = join.side in ("", "LEFT")
     on = join.args.get("on")
     return plain and join.kind in ("", "CROSS", "INNER", "OUTER") and (on is None or _is_true(on))
 
@@ -221,18 +221,6 @@ def _is_output(node: exp.Expr, outputs: Set[str]) -> bool:
     return isinstance(node, exp.Column) and not node.table and output_name(node) in outputs
 
 
-def _expanded(item: exp.Expr, known: Mapping[str, _Row]) -> list[exp.Expr]:
-    star, table = star_of(item)
-    if not star:
-        return [item]
-    rows = known.items() if table is None else [(table.lower(), known[table.lower()])] if table.lower() in known else []
-    return [
-        exp.alias_(column.copy(), exp.to_identifier(name, quoted=True), copy=False)
-        for _, row in rows
-        for name, column in row.columns
-    ]
-
-
 def _meant(column: exp.Column, known: Mapping[str, _Row]) -> exp.Expr:
     name = folded(column.this)
     rows = [row for alias, row in known.items() if column.table.lower() in ("", alias)]
@@ -250,19 +238,3 @@ def _named(row: _Row, alias: exp.Expr | None) -> _Row:
     names = [folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
     columns = [(names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(row.columns)]
     return _Row(tuple(columns), row.tables)
-
-
-def _without_unread(outer: exp.Query) -> None:
-    """Leave out WITH queries that nothing reads any more."""
-    while True:
-        read = {table.name.lower() for table in outer.find_all(exp.Table)}
-        unread = [cte for cte in outer.find_all(exp.CTE) if cte.alias.lower() not in read]
-        if not unread:
-            return
-        for cte in unread:
-            with_ = cte.parent
-            kept = [other for other in with_.expressions if other is not cte] if with_ is not None else []
-            if with_ is not None and kept:
-                with_.set("expressions", kept)
-            elif with_ is not None:
-                with_.pop()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from sqlglot import exp
 
 from rewriter.declared import Table
-from rewriter.statement import conjuncts, folded, from_items, output_name, star_of, unaliased, unparenthesised, walk
+from rewriter.statement import conjuncts, folded, from_items, output_name, unaliased, unparenthesised, walk
 
 _PARTS = frozenset({"expressions", "from_", "where", "distinct"})
 
@@ -71,7 +71,7 @@ class _List:
         if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _PARTS:
             return None
         distinct, item = query.args.get("distinct"), query.args["from_"].this
-        if distinct is None or distinct.args.get("on") or any(star_of(one)[0] for one in query.expressions):
+        if distinct is None or distinct.args.get("on"):
             return None
         if query.find(exp.AggFunc, exp.Window, exp.Subquery, exp.Exists) is not None:
             return None
@@ -92,19 +92,15 @@ class _List:
         return cls(alias, row, outputs, tests)
 
     def put_into(self, select: exp.Select) -> bool:
-        """Computes the list's columns of the row; False where a column may be the list's without saying so."""
+        """Computes the list's columns of the row; False where it has no such column."""
         for item in list(select.expressions):
-            if not isinstance(item, exp.Alias) and not star_of(item)[0]:
+            if not isinstance(item, exp.Alias):
                 item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
-        if any(star_of(item)[0] for item in select.expressions):
-            return False
         for column in [node for part in _parts(select) for node in walk(part) if isinstance(node, exp.Column)]:
             if column.table.lower() == self._alias:
                 if folded(column) not in self._outputs:
                     return False
                 column.replace(exp.Paren(this=self._of_row(self._outputs[folded(column)])))
-            elif not column.table and folded(column) in self._outputs:
-                return False
         used = {folded(column) for value in self._outputs.values() for column in value.find_all(exp.Column)}
         used |= {folded(column) for test in self._tests for column in test.find_all(exp.Column)}
         for name in sorted(used):

@@ -41,7 +41,7 @@ from rewriter.release import (
 )
 from rewriter.split.largest_groups import groups_wanted
 from rewriter.split.surely_present import EVERY_GROUP
-from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, star_of, unaliased, walk
+from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, unaliased, walk
 
 _LARGEST = 500
 """Syntax nodes of a column that is followed upwards."""
@@ -499,9 +499,6 @@ def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
     """The columns that a SELECT answers, over those of the release. A sum of numbers is one."""
     found: dict[str, exp.Expr | None] = {}
     for item in select.expressions:
-        if star_of(item)[0]:
-            found |= rows.columns
-            continue
         node = unaliased(item)
         if function_of(node) == SUM and rows.is_number(node.this):
             node = node.this

@@ -40,6 +40,7 @@ from rewriter.split.numbered_rows import (
     without_join_of_counts,
 )
 from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
+from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.statement import (
     folded,
     grouped_item,
@@ -85,23 +86,9 @@ def plain_ranks(tree: exp.Query) -> tuple[exp.Query, tuple[str, ...]]:
     result: exp.Query = root.this
     if not notes:
         return tree, ()
-    _drop_unread(root, tree)
-    return result.pop(), tuple(notes)
-
-
-def _drop_unread(root: exp.Subquery, tree: exp.Query) -> None:
-    """Takes WITH queries away that were read before, and that nothing reads now."""
     before = {table.name.lower() for table in tree.find_all(exp.Table)}
-    while True:
-        now = {table.name.lower() for table in root.find_all(exp.Table)}
-        unread = [cte for cte in root.find_all(exp.CTE) if cte.alias.lower() in before - now]
-        if not unread:
-            return
-        for cte in unread:
-            with_ = cte.parent
-            cte.pop()
-            if with_ is not None and not with_.expressions:
-                with_.pop()
+    drop_unread_queries(root, lambda cte: cte.alias.lower() in before)
+    return result.pop(), tuple(notes)
 
 
 def _plain(select: exp.Select, named: WithQueries) -> tuple[exp.Select, bool] | None:

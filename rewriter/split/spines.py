@@ -13,7 +13,7 @@ that people are joined on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -28,18 +28,13 @@ _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.I
 _OTHERWISE = (exp.Coalesce, exp.Is, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Concat, exp.Nullif)
 """What may have a value where what it reads is NULL."""
 
-Columns = Callable[[exp.Expr], "frozenset[str] | None"]
-"""The folded names of a FROM item's columns; None where they are not known."""
 
-
-def with_people_aggregated(
-    select: exp.Select, private: Sequence[bool], columns: Columns, dialect: Dialect
-) -> exp.Select | None:
+def with_people_aggregated(select: exp.Select, private: Sequence[bool], dialect: Dialect) -> exp.Select | None:
     """The SELECT over a public list and aggregates over people; None where it has another form.
 
     ``private`` says of each item of FROM whether it holds people.
     """
-    found = _Sides.of(select, private, columns)
+    found = _Sides.of(select, private)
     if found is None:
         return None
     try:
@@ -58,12 +53,11 @@ class _Sides:
     people: exp.Select
     on: list[exp.Expr]
     names: frozenset[str]
-    own: frozenset[str]
     inner: bool = False
     """Whether rows of the list that nobody matches are left out."""
 
     @classmethod
-    def of(cls, select: exp.Select, private: Sequence[bool], columns: Columns) -> _Sides | None:
+    def of(cls, select: exp.Select, private: Sequence[bool]) -> _Sides | None:
         items, joins = from_items(select), list(select.args.get("joins") or ())
         if select.args.get("laterals") or any(join.method for join in joins):
             return None
@@ -83,19 +77,13 @@ class _Sides:
         if any(one.side.upper() != "LEFT" for one in rest):
             return None
         theirs, ours = items[first:], items[:first]
-        known = [columns(item) for item in theirs]
-        elsewhere = [columns(item) for item in ours]
         names = frozenset(item.alias_or_name.lower() for item in theirs)
-        own = frozenset().union(*(one or frozenset() for one in known))
-        own -= frozenset().union(*(one or frozenset() for one in elsewhere))
         public = exp.Select().from_(ours[0].copy(), copy=False)
         public.set("joins", [join.copy() for join in joins[: first - 1]])
         people = exp.Select().from_(theirs[0].copy(), copy=False)
         people.set("joins", [join.copy() for join in rest])
         on = list(conjuncts(left.args["on"])) if left.args.get("on") is not None else []
-        for name in left.args.get("using") or ():
-            on.append(exp.EQ(this=_column(ours[0], name), expression=_column(theirs[0], name)))
-        return cls(public, people, on, names, own, inner)
+        return cls(public, people, on, names, inner)
 
     def tied(self, select: exp.Select) -> list[exp.Expr]:
         """The conditions that tie people to the list: those of ON, and of WHERE where both mean the same."""
@@ -109,9 +97,7 @@ class _Sides:
         return "both" if len(sides) > 1 else next(iter(sides), "none")
 
     def _of(self, column: exp.Column) -> str:
-        if column.table:
-            return "people" if column.table.lower() in self.names else "public"
-        return "people" if column.name.lower() in self.own else "public"
+        return "people" if column.table.lower() in self.names else "public"
 
 
 def _is_series_beside(listed: exp.Expr, join: exp.Join) -> bool:
@@ -119,10 +105,6 @@ def _is_series_beside(listed: exp.Expr, join: exp.Join) -> bool:
     kind, side = (str(join.args.get(part) or "").upper() for part in ("kind", "side"))
     made = isinstance(listed, exp.Subquery) and listed.find(exp.Table) is None and listed.find(exp.Values) is not None
     return made and kind in ("", "INNER", "CROSS") and not side
-
-
-def _column(item: exp.Expr, name: exp.Expr) -> exp.Column:
-    return exp.Column(this=name.copy(), table=exp.to_identifier(item.alias_or_name))
 
 
 @dataclass(slots=True)

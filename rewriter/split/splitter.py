@@ -34,7 +34,7 @@ from rewriter.planner import together
 from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, rows_of_nobody
-from rewriter.release import Query, Split, release_name
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
@@ -43,8 +43,7 @@ from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
 from rewriter.split.largest_groups import with_rankings
-from rewriter.split.lists_in_from import with_lists_inside
-from rewriter.split.made_rows import made_rows
+from rewriter.split.lists_in_from import made_rows, with_lists_inside
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
@@ -55,15 +54,14 @@ from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimi
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
-from rewriter.split.said_persons import named_person
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
-from rewriter.split.unproved_groups import check_groups
-from rewriter.split.unread_queries import without_unread
+from rewriter.split.unproved_groups import check_groups, named_person
+from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
@@ -100,7 +98,8 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
-    asked, tree = tree, canonical(tree.copy(), catalog)
+    asked = tree
+    tree, bound = canonical(tree.copy(), catalog)
     catalog = catalog.reading(
         {identifier.name.lower() for one in (asked, tree) for identifier in one.find_all(exp.Identifier)}
     )
@@ -146,12 +145,18 @@ def split(
         splitter, resolved = read(asked)
     except LimitedRows:
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
-        if rows is None:
+        if rows is None or not bound:
             raise
         return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    tree = without_unread(resolved.tree)
+    if not bound:
+        raise Refused(
+            "a name in this statement has no single meaning, or stands in a form that is not answered",
+            hint="give each item of FROM an alias, and write columns with it",
+        )
+    tree = resolved.tree
+    drop_unread_queries(tree, lambda cte: any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table)))
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
     check_groups(one.releases, outer, dialect)
@@ -304,14 +309,12 @@ class _Splitter:
             return self._outer(select, names, ctes, sources, before)
         held = [self._names.holds_people(item, names, sources) for item in items]
         if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
-            aggregated = with_people_aggregated(
-                select, held, partial(self._names.columns_of, names=names, sources=sources), self._dialect
-            )
+            aggregated = with_people_aggregated(select, held, self._dialect)
             if aggregated is not None:
                 return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
-            queries = {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}
+            queries = {n: s.source for n, s in sources.items() if isinstance(s, Outer)}
             moved = values_beside_groups(select, queries, answers) or joins_as_having(select, queries, answers)
             if moved is None:
                 moved = with_own_values(
@@ -639,7 +642,7 @@ class _Splitter:
             del self.releases[before:]
             return found if isinstance(found, Relation) else self._public.relation(found)
 
-        subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
+        subqueries = Subqueries(relation, self._catalog, self._dialect)
         if isinstance(node, exp.Subquery):
             return subqueries.scalar(node)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.expressions import makes_rows
-from rewriter.statement import folded, from_items, grouped_item, has_aggregate, output_name, star_of, unaliased, walk
+from rewriter.statement import folded, from_items, grouped_item, has_aggregate, output_name, unaliased, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,6 @@ def told_apart(query: exp.Expr, around: Mapping[str, _Reading] = MappingProxyTyp
         return frozenset() if alone else _kept(query, reach)
     if any(value for part, value in group.args.items() if part != "expressions"):
         return None
-    if any(star_of(item)[0] for item in query.expressions):
-        return None
     items = [unaliased(item) for item in query.expressions]
     keys = [grouped_item(key, query) for key in group.expressions]
     return frozenset(map(items.index, keys)) if all(key in items for key in keys) else None
@@ -75,11 +73,7 @@ def _kept(select: exp.Select, reach: Mapping[str, _Reading]) -> frozenset[int] |
     if not told:
         return told
     inner = inner.unnest()
-    if read[0].renamed or not isinstance(inner, exp.Select) or any(star_of(item)[0] for item in inner.expressions):
-        return None
-    if len(select.expressions) == 1 and star_of(select.expressions[0])[0]:
-        return told
-    if any(star_of(item)[0] for item in select.expressions):
+    if read[0].renamed or not isinstance(inner, exp.Select):
         return None
     names = [output_name(item) for item in inner.expressions]
     plain = [unaliased(item) for item in select.expressions]

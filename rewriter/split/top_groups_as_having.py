@@ -15,16 +15,21 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.split.chosen_groups import needs_totals, over_chosen
-from rewriter.statement import conjuncts, folded, grouped_item, is_grouped, output_name, tested_for_null
+from rewriter.statement import (
+    conjuncts,
+    folded,
+    grouped_item,
+    is_grouped,
+    null_safe,
+    output_name,
+    unparenthesised,
+)
 
 
-def joins_as_having(
-    select: exp.Select, queries: Mapping[int, tuple[exp.Query, exp.Query]], answers: Set[int]
-) -> exp.Select | None:
+def joins_as_having(select: exp.Select, queries: Mapping[int, exp.Query], answers: Set[int]) -> exp.Select | None:
     """``select`` with its joins to aggregates over people moved to HAVING, or None where one cannot be moved.
 
-    ``queries`` has the queries of FROM, as written and resolved, by the item's identity; those in ``answers`` aggregate
-    over people.
+    ``queries`` has the queries of FROM, by the item's identity; those in ``answers`` aggregate over people.
     """
     joins = list(select.args.get("joins") or ())
     from_ = select.args.get("from_")
@@ -36,7 +41,7 @@ def joins_as_having(
         if id(join.this) not in answers:
             kept.append(join.copy())
             continue
-        test = _membership(join, *queries[id(join.this)])
+        test = _membership(join, queries[id(join.this)])
         if test is None:
             return None
         tests.append(test)
@@ -79,16 +84,15 @@ def _and_having(select: exp.Select, tests: list[exp.Expr]) -> exp.Select:
     return select
 
 
-def _membership(join: exp.Join, written: exp.Query, tree: exp.Query) -> exp.Expr | None:
+def _membership(join: exp.Join, written: exp.Query) -> exp.Expr | None:
     """The join as a condition on keys: ``key IN (SELECT column FROM …)``."""
     item = join.this
     if join.side or join.method or join.kind.upper() not in ("", "INNER") or join.args.get("on") is None:
         return None
-    columns = [output_name(column) for column in tree.expressions] if isinstance(tree, exp.Select) else []
     pairs: list[tuple[exp.Expr, exp.Column]] = []
     null_safe = False
     for test in conjuncts(join.args["on"]):
-        pair, safe = equated(test, item.alias_or_name, columns)
+        pair, safe = equated(test, item.alias_or_name)
         if pair is None:
             return None
         null_safe = null_safe or safe
@@ -112,49 +116,23 @@ def _chosen(columns: Sequence[exp.Expr], item: exp.Expr) -> exp.Select:
     return exp.Select(expressions=list(columns)).from_(item.copy(), copy=False)
 
 
-def equated(test: exp.Expr, alias: str, columns: list[str]) -> tuple[tuple[exp.Expr, exp.Column] | None, bool]:
+def equated(test: exp.Expr, alias: str) -> tuple[tuple[exp.Expr, exp.Column] | None, bool]:
     """The two sides of an equality, the one of people first, and whether NULL equals NULL in it."""
-    test = _null_safe(test) or test
-    safe = isinstance(test, exp.NullSafeEQ)
-    if isinstance(test, exp.Not):
-        inner = test.this
-        while isinstance(inner, exp.Paren):
-            inner = inner.this
-        safe, test = isinstance(inner, exp.NullSafeNEQ), inner
-        if not safe:
-            return None, False
-    elif not isinstance(test, exp.EQ | exp.NullSafeEQ):
+    found = null_safe(test)
+    equal = unparenthesised(test) if found is None else found
+    if found is None and not isinstance(equal, exp.EQ):
         return None, False
-    sides = [test.this, test.args["expression"]]
-    inside = [side for side in sides if _belongs(side, alias, columns)]
-    if len(inside) != 1 or not isinstance(inside[0], exp.Column):
-        return None, False
-    other = sides[0] if inside[0] is sides[1] else sides[1]
-    if any(_belongs(column, alias, columns) for column in other.find_all(exp.Column)):
-        return None, False
-    return (other, inside[0]), safe
+    sides = [unparenthesised(equal.this), unparenthesised(equal.args["expression"])]
+    for other, inside in (sides, sides[::-1]):
+        if not isinstance(inside, exp.Column) or not _is_of(inside, alias):
+            continue
+        if not any(_is_of(column, alias) for column in other.find_all(exp.Column)):
+            return (other, inside), found is not None
+    return None, False
 
 
-def _null_safe(test: exp.Expr) -> exp.Expr | None:
-    """``a = b OR (a IS NULL AND b IS NULL)`` as the comparison that it is, as Tableau writes it."""
-    parts = [part.unnest() for part in (test.this, test.expression)] if isinstance(test, exp.Or) else []
-    equal = next((part for part in parts if isinstance(part, exp.EQ)), None)
-    both = next((part for part in parts if isinstance(part, exp.And)), None)
-    if equal is None or both is None:
-        return None
-    missing = [tested_for_null(part) for part in conjuncts(both)]
-    sides = [equal.this.unnest(), equal.expression.unnest()]
-    if len(missing) != 2 or None in missing or sorted(map(str, sides)) != sorted(map(str, missing)):
-        return None
-    return exp.NullSafeEQ(this=sides[0], expression=sides[1])
-
-
-def _belongs(node: exp.Expr, alias: str, columns: list[str]) -> bool:
-    if not isinstance(node, exp.Column):
-        return False
-    if node.table:
-        return node.table.lower() == alias.lower()
-    return folded(node) in columns
+def _is_of(column: exp.Column, alias: str) -> bool:
+    return column.table.lower() == alias.lower()
 
 
 def is_unique(query: exp.Expr, columns: set[str]) -> bool:

@@ -4,6 +4,8 @@ Such groups are most often one person's each, and then none is large enough to b
 are shown is NULL, or 0. That follows from the text and the policy, so it is said before anything is paid, unless the
 groups that are not shown are a row of their own, or public rows are found by the number. Whoever means one person's
 groups groups by the person as well; whoever means groups of many people says so by counting these.
+
+A statement may say itself whose its groups are, by the MIN or MAX of the key of the person.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from rewriter.aggregates import Grouped
 from rewriter.columns import variable_behind
 from rewriter.declared import Kind
 from rewriter.dialects import Dialect
@@ -19,6 +22,20 @@ from rewriter.keys import public_keys
 from rewriter.refused import Refused
 from rewriter.release import Key, Query, is_released, release_name
 from rewriter.statement import is_window_function
+
+
+def named_person(grouped: Grouped) -> str | None:
+    """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
+
+    ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
+    as well, which adds nothing where that is so, and keeps people apart where it is not. Only what is known of a person
+    is read of such groups, by a LEFT JOIN of them: how many there are would hang on the statement's word.
+    """
+    for one in grouped.aggregates:
+        named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
+        if grouped.keys and named and one.condition is None and not one.value.nullable:
+            return one.text
+    return None
 
 
 def check_groups(releases: Sequence[Query], outer: exp.Query, dialect: Dialect) -> None:

@@ -20,13 +20,10 @@ _ITSELF = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 _ROWS = "rows_of_people"
 
 
-def values_beside_groups(
-    select: exp.Select, queries: Mapping[int, tuple[exp.Query, exp.Query]], answers: Set[int]
-) -> exp.Select | None:
+def values_beside_groups(select: exp.Select, queries: Mapping[int, exp.Query], answers: Set[int]) -> exp.Select | None:
     """``select`` with its joins to aggregates over people above its own groups; None where one cannot be there.
 
-    ``queries`` has the queries of FROM, as written and resolved, by the item's identity; those in ``answers`` aggregate
-    over people.
+    ``queries`` has the queries of FROM, by the item's identity; those in ``answers`` aggregate over people.
     """
     group, from_ = select.args.get("group"), select.args.get("from_")
     if not is_grouped(select) or group is None or from_ is None or id(from_.this) in answers:
@@ -45,7 +42,8 @@ def values_beside_groups(
             return None
         pairs.append(found)
     read = [node for part in _parts(select) for node in _aggregates(part) if _reads(node, aliases)]
-    if not read or not _names_all(select, aliases, [queries[id(join.this)][1] for join in joined]):
+    where = select.args.get("where")
+    if not read or (where is not None and _reads(where, aliases)):
         return None
     return _above(select, keys, joined, pairs, aliases)
 
@@ -58,31 +56,17 @@ def _reads(node: exp.Expr, aliases: Set[str]) -> bool:
     return any(column.table.lower() in aliases for column in node.find_all(exp.Column))
 
 
-def _names_all(select: exp.Select, aliases: Set[str], trees: Sequence[exp.Query]) -> bool:
-    """Whether each column of what was released is named with its table, outside of joins and WHERE."""
-    names = {name.lower() for tree in trees for name in tree.named_selects}
-    where = select.args.get("where")
-    if where is not None and _reads(where, aliases):
-        return False
-    own = [*_parts(select), select.args["group"], *([] if where is None else [where])]
-    return all(column.table or column.name.lower() not in names for part in own for column in part.find_all(exp.Column))
-
-
-def _pairs(
-    join: exp.Join, query: tuple[exp.Query, exp.Query], keys: Sequence[exp.Expr]
-) -> list[tuple[int, exp.Column, bool]] | None:
+def _pairs(join: exp.Join, written: exp.Query, keys: Sequence[exp.Expr]) -> list[tuple[int, exp.Column, bool]] | None:
     """For each comparison of a join the place of the key and the column that it is compared with, and whether NULL
     equals NULL; None where a row could meet several, or one that is another for other rows of its group."""
-    written, tree = query
-    if join.side.upper() not in ("", "LEFT") or join.method or join.args.get("using"):
+    if join.side.upper() not in ("", "LEFT"):
         return None
-    columns = [output_name(column) for column in tree.expressions] if isinstance(tree, exp.Select) else []
     on = join.args.get("on")
     found: list[tuple[int, exp.Column, bool]] = []
     for test in conjuncts(on) if on is not None else ():
         if isinstance(test, exp.Boolean) and test.this:
             continue
-        pair, safe = equated(test, join.this.alias_or_name, columns)
+        pair, safe = equated(test, join.this.alias_or_name)
         if pair is None or pair[0] not in keys:
             return None
         found.append((keys.index(pair[0]), pair[1], safe))

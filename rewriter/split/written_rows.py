@@ -49,7 +49,7 @@ def written_rows(values: exp.Values, alias: str, dialect: Dialect) -> Relation:
 
 def _column(items: list[exp.Expr], dialect: Dialect) -> tuple[Type, list[Scalar | None]]:
     """The type that a column's literals have together, and their values."""
-    nowhere = BlockScope((), frozenset(), _no_subquery)
+    nowhere = BlockScope((), _no_subquery)
     compiled = [compile_expression(item, nowhere, dialect) for item in items]
     type_ = common_type(compiled)
     found: list[Scalar | None] = []

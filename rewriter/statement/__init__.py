@@ -5,6 +5,7 @@ from rewriter.statement.and_branches import (
     conjuncts,
     from_items,
     is_equality,
+    null_safe,
     tested_for_null,
     unparenthesised,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "lexemes",
     "listed_items",
     "nodes_of",
+    "null_safe",
     "number_of",
     "only",
     "output_name",

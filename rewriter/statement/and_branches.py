@@ -58,3 +58,20 @@ def unparenthesised(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def null_safe(test: exp.Expr) -> exp.Expr | None:
+    """The comparison in ``a IS NOT DISTINCT FROM b``, and in ``a = b OR (a IS NULL AND b IS NULL)``."""
+    if isinstance(test, exp.NullSafeEQ):
+        return test
+    if isinstance(test, exp.Not):
+        inner = unparenthesised(test.this)
+        return inner if isinstance(inner, exp.NullSafeNEQ) else None
+    parts = [unparenthesised(part) for part in branches(test)] if isinstance(test, exp.Or) else []
+    equal = next((part for part in parts if is_equality(part)), None)
+    both = next((part for part in parts if isinstance(part, exp.And)), None)
+    if len(parts) != 2 or equal is None or both is None:
+        return None
+    sides = [unparenthesised(equal.this), unparenthesised(equal.expression)]
+    missing = [tested_for_null(part) for part in conjuncts(both)]
+    return equal if missing in (sides, sides[::-1]) else None

@@ -13,7 +13,7 @@ import sqlglot
 import dpsql
 from dpsql.finish.chosen_rows import NOTE
 from dpsql.proxy import Proxy
-from rewriter.outer.row_choice import chooses
+from rewriter.outer.checked_outer import chooses
 from tests.engines.postgres_server import shared_server
 
 GROUPS, EACH = 64, 50

@@ -211,7 +211,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows without a match are no group of a person",
-        "rewriter.per_person.groups_of_one_person:_rows_behind",
+        "rewriter.per_person.person_rows:_rows_behind",
         "return found + 1 if",
         "return found if",
         "tests/split/test_bi.py::test_what_a_person_has_once_is_missing_beside_rows_without_a_match",
@@ -344,7 +344,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "any MAX says whose a group is",
-        "rewriter.split.said_persons:named_person",
+        "rewriter.split.unproved_groups:named_person",
         "one.argument is not None and one.argument.unit and not one.distinct",
         "one.argument is not None and not one.distinct",
         "tests/golden/test_queries.py",

@@ -602,7 +602,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows without a value come before none",
-        "rewriter.aggregates.hypothetical:_one_or_zero",
+        "rewriter.aggregates.aggregate_calls:_one_or_zero",
         'if order.args.get("nulls_first"):',
         "if False:",
         "tests/properties/test_meaning_vectors.py::test_quotients_keep_their_value",

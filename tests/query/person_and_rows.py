@@ -20,7 +20,7 @@ def spelt_in(catalog: Catalog, sql: str) -> str:
     """The canonical spelling of a statement, without its quotes."""
     tree = sqlglot.parse_one(sql, read="postgres")
     assert isinstance(tree, exp.Query)
-    return canonical(tree, catalog).sql("postgres").replace('"', "")
+    return canonical(tree, catalog)[0].sql("postgres").replace('"', "")
 
 
 def canonical_text(sql: str) -> str:

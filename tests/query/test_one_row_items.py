@@ -26,7 +26,7 @@ MEAN = "(SELECT AVG(c) AS a FROM v) AS m"
 def canonical_text(sql: str) -> str:
     tree = sqlglot.parse_one(sql, read="postgres")
     assert isinstance(tree, exp.Query)
-    return canonical(tree, CATALOG).sql("postgres")
+    return canonical(tree, CATALOG)[0].sql("postgres")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ DAILY = "(SELECT day, sex, COUNT(*) AS c, SUM(n) AS s, MAX(n) AS m FROM visit GR
 
 def coarser(sql: str) -> str:
     tree = sqlglot.parse_one(sql, read="postgres")
-    return canonical(tree, CATALOG).sql("postgres")  # type: ignore[arg-type]
+    return canonical(tree, CATALOG)[0].sql("postgres")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
