@@ -28,7 +28,7 @@ from rewriter.aggregates import (
 from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm
 from rewriter.dialects import Dialect
-from rewriter.expressions import IsInterval, Value
+from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.query import canonical
@@ -68,6 +68,7 @@ from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
     is_grouped,
+    no_qualify,
     only,
     output_name,
     plain_buckets,
@@ -150,7 +151,9 @@ def split(
             raise
         return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
-        raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+        raise Refused(
+            "this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position_of(plain)
+        )
     tree = without_unread(resolved.tree)
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
     outer = flattened(one.renamed(tree), single(one.releases))
@@ -440,7 +443,7 @@ class _Splitter:
         if not is_grouped(select):
             return self._projection(select, names, sources)
         if select.args.get("qualify"):
-            raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
+            raise no_qualify(select.args["qualify"])
         moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
         if moved is not select:
             before, now = from_items(select), from_items(moved)
