@@ -33,7 +33,16 @@ from rewriter.per_person import groups_of_several, has_windows, of_units, output
 from rewriter.planner import together
 from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, rows_of_nobody
+from rewriter.relations import (
+    BlockScope,
+    Relation,
+    SelectRows,
+    Subqueries,
+    build_block,
+    matches_people_alone,
+    renamed,
+    rows_of_nobody,
+)
 from rewriter.release import Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
@@ -225,6 +234,7 @@ class _Splitter:
         self.sites: list[Site] = []
         self.tables: set[str] = set()
         self.notes: dict[str, None] = {}
+        self._of_nobody: set[str] = set()
 
     def _alias(self) -> str:
         self._aliases += 1
@@ -408,7 +418,9 @@ class _Splitter:
         block = build_block(select, resolve, membership, self._catalog, self._dialect, reports=reports)
         if self.answers.used:
             check_equalities(block.rows)
-        self.notes |= dict.fromkeys(rows_of_nobody(block, self._catalog))
+        of_nobody = dict.fromkeys(rows_of_nobody(block, self._catalog))
+        self.notes |= of_nobody
+        self._of_nobody |= of_nobody.keys()
         return block
 
     def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:
@@ -645,4 +657,8 @@ class _Splitter:
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
         if isinstance(node, exp.Subquery):
             return subqueries.scalar(node)
-        return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
+        told = dict(self.notes)
+        found = subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
+        if matches_people_alone(node, scope, self._catalog):
+            self.notes = {note: None for note in self.notes if note in told or note not in self._of_nobody}
+        return found
