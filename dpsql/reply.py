@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
-from dpsql.releases import Additive
+from dpsql.releases import Additive, bar
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
 
@@ -222,6 +222,12 @@ class Explanation:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return self.draw(self)
+
+    def __repr__(self) -> str:
+        """One line: the columns with their errors, and the price. ``print`` shows all."""
+        pairs = zip(self.columns, self.errors, strict=True)
+        shown = (one.name + (f" ± {bar(error)}" if isinstance(error, float) else "") for one, error in pairs)
+        return f"<Explanation of {', '.join(shown)} at ε = {float(self.epsilon):g}>"
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

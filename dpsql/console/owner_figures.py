@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.console.charts import burn_down
-from dpsql.ledger import Charge, Ledger, Standing
+from dpsql.ledger import Charge, Ledger, Order, Standing
 from dpsql.policy import Policy
 from dpsql.price_text import loss, part_left, percent, renewal
 from dpsql.releases import up
@@ -68,7 +68,8 @@ class OwnerFigures:
 
 def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
     """Parts are parts of the budget of all time where one is declared, else of that of this window."""
-    charges = sorted(ledger.charges(limit=MOST_CHARGES), key=lambda charge: charge.time)
+    written = sorted(ledger.charges(limit=MOST_CHARGES), key=lambda charge: charge.time)
+    charges = [charge for charge in written if charge.loss or Order.of(charge.statement) is None]
     totals = ledger.standings()
     whole = totals[-1]
     recent = [charge for charge in charges if _is_open(charge, whole)]
@@ -80,7 +81,7 @@ def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
         analysts=tuple(_analysts(policy, ledger, recent, whole.accountant)),
         tables=_by(recent, lambda charge: charge.tables, whole.accountant),
         days=_by(recent, lambda charge: (f"{charge.time:%Y-%m-%d}",), whole.accountant)[::-1][:60],
-        controls=tuple(_controls(policy, ledger, charges)),
+        controls=tuple(_controls(policy, ledger, written)),
         latest=tuple(
             (
                 f"{charge.time:%Y-%m-%d %H:%M}",
@@ -89,7 +90,7 @@ def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
                 ", ".join(charge.tables),
                 charge.statement,
             )
-            for charge in charges[::-1][:LATEST]
+            for charge in written[::-1][:LATEST]
         ),
     )
 

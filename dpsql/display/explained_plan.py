@@ -125,7 +125,8 @@ def _less(told: Explanation, less: Sequence[float | None]) -> str:
 
 def _errors(told: Explanation, errors: Sequence[float | None]) -> str:
     pairs = zip(told.columns, errors, strict=True)
-    return ", ".join(f"{column.name} ± {bar(error)}" for column, error in pairs if error is not None)
+    known = ((column, error) for column, error in pairs if error is not None and error < math.inf)
+    return ", ".join(f"{column.name} ± {bar(error)}" for column, error in known)
 
 
 def code(sql: str, dialect: str = "") -> RenderableType:
@@ -184,7 +185,8 @@ def _grouped(release: ReleaseExplanation) -> str:
     nulls = ", ".join(key.text for key in plan.keys if key.lists_null)
     of = f" of {nulls}" if len(plan.keys) > 1 else ""
     null = f" (NULL{of} counted)" if nulls else ""
-    return f", by {keys}: {plan.cells} public groups{null}{', shown even if empty' if release.every else ''}"
+    every = ", shown whether or not anybody is in them" if release.every else ""
+    return f", by {keys}: {plan.cells} declared groups{null}{every}"
 
 
 def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:

@@ -520,13 +520,15 @@ class Policy(_Section):
         tree = read(text)
         if not isinstance(tree, dict):
             raise PolicyError([Problem("", f"a policy is a mapping with the keys {', '.join(_keys(cls))}")])
-        unknown: list[Problem] = []
-        known = _prune(cls, tree, "", unknown)
+        misspelt: list[tuple[Problem, str]] = []
+        known = _prune(cls, tree, "", misspelt)
+        unknown = [problem for problem, _ in misspelt]
         folder = (path.parent if path else Path()).absolute()
         try:
             policy = cls.model_validate({**known, "path": path}, context={"folder": folder})
         except ValidationError as error:
-            raise PolicyError([*unknown, *_problems(error)]) from None
+            meant = {path for _, path in misspelt}
+            raise PolicyError([*unknown, *(one for one in _problems(error) if one.path not in meant)]) from None
         if unknown:
             raise PolicyError(unknown)
         return policy
@@ -627,8 +629,12 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
 """The sections inside a section; True where its keys are names that the owner chooses."""
 
 
-def _prune(section: type[BaseModel], tree: Mapping[str, Any], path: str, unknown: list[Problem]) -> dict[str, Any]:
-    """``tree`` without the keys that no section declares; they go to ``unknown``, with the nearest key that exists."""
+def _prune(
+    section: type[BaseModel], tree: Mapping[str, Any], path: str, misspelt: list[tuple[Problem, str]]
+) -> dict[str, Any]:
+    """``tree`` without the keys that no section declares; they go to ``misspelt``, each with the path of the key that
+    may be meant, which is then not said to be missing as well.
+    """
     known = _keys(section)
     kept: dict[str, Any] = {}
     for key, value in tree.items():
@@ -636,18 +642,18 @@ def _prune(section: type[BaseModel], tree: Mapping[str, Any], path: str, unknown
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"the keys here are {', '.join(known)}"
-            unknown.append(Problem(here, f"unknown key: {hint}"))
+            misspelt.append((Problem(here, f"unknown key: {hint}"), join(path, near[0]) if near else here))
             continue
         inner, named = _SECTIONS.get((section, key), (None, False))
         if inner is None or not isinstance(value, dict):
             kept[key] = value
         elif named:
             kept[key] = {
-                name: _prune(inner, item, join(here, name), unknown) if isinstance(item, dict) else item
+                name: _prune(inner, item, join(here, name), misspelt) if isinstance(item, dict) else item
                 for name, item in value.items()
             }
         else:
-            kept[key] = _prune(inner, value, here, unknown)
+            kept[key] = _prune(inner, value, here, misspelt)
     return kept
 
 

@@ -102,7 +102,9 @@ def coarser(
 def beside_now(now: Errors, one: Better) -> Better:
     """A suggestion with the part of each error that it takes away."""
     pairs = zip(now, one.errors, strict=True)
-    less = tuple(1 - new / old / one.larger if old and new is not None else None for old, new in pairs)
+    less = tuple(
+        1 - new / old / one.larger if old and new is not None and new < math.inf else None for old, new in pairs
+    )
     return replace(one, less=less)
 
 

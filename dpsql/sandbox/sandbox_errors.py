@@ -33,6 +33,7 @@ _MISTAKES = tuple(
     _Mistake(re.compile(pattern), sqlstate, message, hint)
     for pattern, sqlstate, message, hint in (
         (rf"Referenced column {_NAME} (?:was )?not found", "42703", "there is no column {0}", "name a column of FROM"),
+        (rf"Column {_NAME} referenced that exists", "42703", "there is no column {0}", "name a column of FROM"),
         (rf"does not have a column named {_NAME}", "42703", "there is no column {0}", "name a column of FROM"),
         (rf"Referenced table {_NAME} not found", "42P01", "there is no table {0} in FROM", "name it in FROM first"),
         (rf"Table with name {_NAME} does not exist", "42P01", "there is no table {0}", "check the names in FROM"),
@@ -49,6 +50,8 @@ _MISTAKES = tuple(
         (r"Cannot (?:compare|mix|combine)|[Tt]ype|cast", "42804", "these types do not go together", "cast one side"),
         (r"columns? in VALUES|same number|number of (?:result )?columns|[Ss]ubquery", "42601",
          "the number of columns does not fit", "select as many columns on both sides"),
+        (r"ORDER term out of range", "42P10", "an ORDER BY position is not in the select list", "count from 1"),
+        (r"LIMIT/OFFSET cannot be negative", "2201W", "LIMIT and OFFSET are not below 0", "write LIMIT 10"),
         (r"ORDER BY|LIMIT|OFFSET|out of range", "42P10", "a position or limit is out of place", "name a column"),
     )
 )  # fmt: skip

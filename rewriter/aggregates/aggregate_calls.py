@@ -24,7 +24,7 @@ from rewriter.aggregates.regressions import LINREGR
 from rewriter.aggregates.sums import AVG, SUM
 from rewriter.declared import DOUBLE, Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, word_of
+from rewriter.expressions import Value, position_of, word_of
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition, reports_in
 from rewriter.release import Aggregate, MeasuredBy, OverBlocks, Wording
@@ -160,6 +160,15 @@ def function_of(node: exp.Expr) -> AggregateFunction | None:
 def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, shared: Supports | None = None) -> Aggregate:
     """Check one aggregate call; ``shared`` is what is known of others of the same rows. Raises :class:`Refused` for
     what is not an aggregate we know."""
+    try:
+        return _aggregate(node, scope, dialect, shared)
+    except Refused as refusal:
+        if refusal.position is None:
+            refusal.position = position_of(node)
+        raise
+
+
+def _aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, shared: Supports | None) -> Aggregate:
     if reports := reports_in(node, scope):
         return debiased(node, reports, scope, dialect, compile_aggregate, shared)
     test: Value | None = None
@@ -170,6 +179,10 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, share
         node = node.this
     ordered = isinstance(node, exp.WithinGroup)
     function = function_of(node.this if ordered else node)
+    if function is not None and function.ordered and not ordered and not function.plain:
+        fraction = "" if function is MODE else "0.5"
+        hint = f"write {function.word}({fraction}) WITHIN GROUP (ORDER BY x)"
+        raise Refused(f"{function.word} lacks WITHIN GROUP", hint=hint, sqlstate="42809")
     if function is None or not (function.ordered if ordered else function.plain):
         hint = _ORDERED if ordered else _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)

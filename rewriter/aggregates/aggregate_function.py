@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.declared import DOUBLE, Type
+from rewriter.declared import DOUBLE, Kind, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -16,6 +16,15 @@ from rewriter.release import Aggregate, AggregateKind, Wording
 from rewriter.statement import only, written
 
 PARTS = frozenset({"this", "big_int"})
+
+_NUMBERS = {
+    Kind.TEXT: "COUNT(*) with GROUP BY counts each of them; or cast them, as in x::integer",
+    Kind.BOOLEAN: "cast it, as in x::integer; or ask for COUNT(*) FILTER (WHERE x)",
+    Kind.DATE: "a number of it is x - DATE '2024-01-01', in days, or EXTRACT(YEAR FROM x)",
+    Kind.TIMESTAMP: "a number of it is EXTRACT(EPOCH FROM x)",
+    Kind.TIMESTAMPTZ: "a number of it is EXTRACT(EPOCH FROM x)",
+}
+"""How values of other kinds become numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,8 @@ class Call:
             raise Refused(f"{word}(DISTINCT) is not answered over people", hint=f"use {word}(x)")
         value = self.value(node)
         if not value.type.numeric:
-            raise Refused(f"{word} needs a number, not a {value.type}", hint="cast it", sqlstate=TYPE_MISMATCH)
+            hint = _NUMBERS.get(value.type.kind, "cast it, as in x::integer")
+            raise Refused(f"{word} needs a number, not a {value.type}", hint=hint, sqlstate=TYPE_MISMATCH)
         return value
 
     def of_distinct(self, function: AggregateFunction) -> Aggregate:

@@ -304,7 +304,10 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
     if isinstance(node, exp.Literal) and not node.is_string:
         if not node.is_int or not 1 <= int(node.this) <= len(items):
             raise Refused(
-                f"GROUP BY position {node.this} is not in the select list", hint="count from 1", sqlstate="42P10"
+                f"GROUP BY position {node.this} is not in the select list",
+                hint=f"its columns are counted from 1 to {len(items)}",
+                sqlstate="42P10",
+                position=position_of(node),
             )
         return items[int(node.this) - 1].copy()
     if isinstance(node, exp.Column) and node.args.get("table") is None:

@@ -409,7 +409,7 @@ def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str
         if not candidates:
             raise Refused(
                 f"there is no {qualifier.name!r} in FROM",
-                hint=_nearest(qualifier.name, (source.name for source in sources)),
+                hint=nearest_name(qualifier.name, (source.name for source in sources)),
                 sqlstate=UNKNOWN_COLUMN,
                 position=where,
             )
@@ -423,19 +423,44 @@ def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str
             sqlstate=AMBIGUOUS_COLUMN,
             position=where,
         )
+    written = node.name if qualifier is None else f"{qualifier.name}.{node.name}"
     raise Refused(
-        f"there is no column {node.name!r}",
-        hint=_nearest(node.name, (name for source in candidates for name in source.fields)),
+        f"there is no column {written!r}",
+        hint=_instead(node, [name for source in candidates for name in source.fields]),
         sqlstate=UNKNOWN_COLUMN,
         position=where,
     )
+
+
+def _instead(node: exp.Column, known: Sequence[str]) -> str:
+    """What a hint says of a column that there is not: a text in the wrong quotes, a name of SELECT, or one like it."""
+    near = nearest_name(node.name, known)
+    if near.startswith("did you mean"):
+        return near
+    if node.this.args.get("quoted"):
+        text = node.name.replace("'", "''")
+        return f"a text stands in single quotes, '{text}'; double quotes name a column"
+    clause = node.find_ancestor(exp.Where, exp.Select)
+    items = clause.parent.expressions if isinstance(clause, exp.Where) and clause.parent is not None else []
+    for item in items:
+        if item.alias.lower() == node.name.lower():
+            clauses = (
+                "a condition on an aggregate stands in HAVING" if item.find(exp.AggFunc) else "write its expression"
+            )
+            return f"{node.name} is a name of SELECT, which WHERE cannot see: {clauses}"
+    return near
 
 
 def _matches(name: str, identifier: exp.Expr) -> bool:
     return name == identifier.name if identifier.args.get("quoted") else name.lower() == identifier.name.lower()
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """A hint that names what is spelt like a name that there is not, or else what there is.
+
+    >>> nearest_name("pateint", ["patient", "visit"]), nearest_name("x", ["patient", "visit"])
+    ('did you mean patient?', 'there are patient, visit')
+    """
     names = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     if close:

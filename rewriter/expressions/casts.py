@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 
@@ -89,7 +90,19 @@ def common_type(values: Sequence[Value]) -> Type:
     if kinds <= {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}:
         return TIMESTAMPTZ if Kind.TIMESTAMPTZ in kinds else TIMESTAMP
     names = " and ".join(dict.fromkeys(str(value.type) for value in typed))
-    raise refuse(f"{names} do not go together", "cast one side, as in x::integer", TYPE_MISMATCH)
+    raise refuse(f"{names} do not go together", _hint(kinds), TYPE_MISMATCH)
+
+
+def _hint(kinds: AbstractSet[Kind]) -> str:
+    """How values of these kinds can be compared after all."""
+    numbers = kinds & {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
+    if numbers and Kind.TEXT in kinds:
+        return "write the number in quotes, as '1', or cast the text, as in x::integer"
+    if numbers and kinds & {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}:
+        return "write a date, as in DATE '2024-12-31', or compare a number of it, as in EXTRACT(YEAR FROM x)"
+    if Kind.BOOLEAN in kinds:
+        return "write TRUE or FALSE, or a comparison, like x <> 0"
+    return "cast one side, as in x::text"
 
 
 def _common_number(values: Sequence[Value]) -> Type:

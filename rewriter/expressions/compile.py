@@ -236,7 +236,7 @@ def _refusal(node: exp.Expr) -> Refused:
             "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
         )
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
-        return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
+        return refuse(*_misplaced(node), "42803")
     if isinstance(node, exp.Query | exp.Subquery):
         return refuse(
             "a subquery is answered only in parentheses, and after IN and EXISTS",
@@ -247,6 +247,17 @@ def _refusal(node: exp.Expr) -> Refused:
     if isinstance(node, exp.Func):
         return refuse(f"function {name.lower()} is not answered", nearest(name), "42883")
     return refuse(f"{_title(node)} is not answered", "use comparisons, arithmetic, CASE and functions like " + NAMES[0])
+
+
+def _misplaced(node: exp.Expr) -> tuple[str, str]:
+    """What is said of an aggregate where none may stand, and the hint."""
+    around = node.find_ancestor(exp.AggFunc, exp.Where, exp.Query)
+    if isinstance(around, exp.AggFunc):
+        hint = "compute the inner one in FROM: AVG(x) FROM (SELECT key, SUM(y) AS x … GROUP BY key) AS t"
+        return "an aggregate stands in an aggregate", hint
+    if isinstance(around, exp.Where):
+        return "an aggregate stands in WHERE", "move the condition to HAVING"
+    return "an aggregate is not answered here", "aggregates stand in SELECT or HAVING"
 
 
 def _name(node: exp.Expr) -> str:

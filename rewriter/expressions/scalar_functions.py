@@ -291,13 +291,29 @@ NAMES = sorted({name for row in FUNCTIONS if row.compiled is not None for name i
 """Every function that may be called over rows of people."""
 
 
+_AGGREGATES = ("count", "sum", "avg", "min", "max", "median", "mode", "stddev", "variance", "corr", "percentile_cont")
+"""The aggregates that are misspelt most."""
+
+_OF_OTHER_SYSTEMS = {
+    "ISNULL": "write COALESCE(x, y)",
+    "LEN": "write LENGTH(x)",
+    "GETDATE": "write CURRENT_DATE or now()",
+    "DATEADD": "write x + INTERVAL '1 day'",
+    "CHARINDEX": "write POSITION('a' IN x)",
+    "DECODE": "write CASE x WHEN 1 THEN 'a' ELSE 'b' END",
+}
+"""What PostgreSQL has in the place of functions of other systems."""
+
+
 def nearest(name: str) -> str:
     """A hint that names what would work.
 
-    >>> nearest("lenght")
-    'did you mean length?'
+    >>> nearest("lenght"), nearest("cuont"), nearest("isnull")
+    ('did you mean length?', 'did you mean count?', 'write COALESCE(x, y)')
     """
-    close = difflib.get_close_matches(name.lower(), NAMES, n=2, cutoff=0.65)
+    if name.upper() in _OF_OTHER_SYSTEMS:
+        return _OF_OTHER_SYSTEMS[name.upper()]
+    close = difflib.get_close_matches(name.lower(), [*_AGGREGATES, *NAMES], n=2, cutoff=0.65)
     if close:
         return "did you mean " + " or ".join(close) + "?"
     return "the guide lists the functions that are answered, those of numbers, texts and times among them"

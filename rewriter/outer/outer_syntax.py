@@ -18,6 +18,7 @@ from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, Spelling, Trait
 from rewriter.refused import UNKNOWN_COLUMN, Refused
 from rewriter.release import RESERVED, KeptGroups
+from rewriter.statement import no_qualify
 
 CASTS = frozenset(
     {
@@ -60,7 +61,7 @@ def _check_qualify(node: exp.Expr) -> None:
     """QUALIFY is ours alone: which groups are shown, told after the windows over all of them."""
     column = node.this
     if not isinstance(column, exp.Column) or not column.name.startswith(f"{RESERVED}{KeptGroups.SHOWN}"):
-        raise Refused("QUALIFY in SELECT is not answered", hint="leave it out")
+        raise no_qualify(node)
 
 
 def _check_cast(node: exp.Expr) -> None:

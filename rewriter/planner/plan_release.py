@@ -156,6 +156,7 @@ def plan(
     weighs = bool(work.vectors) or picked.weighs_rows
     by_rows = any(not vector.distinct for vector in work.vectors)
     spread = () if constant else _spread_notes(query, contribution)
+    once = not by_rows and not picked.weighs_rows and one_group and contribution.shared is None
     moved = answers_changed(query, cells)
     planned = Plan(
         sql=sql,
@@ -166,7 +167,7 @@ def plan(
         selection=moved.selection(bounded.selection),
         cells=cells,
         notes=(
-            *(_contribution_notes(contribution, what, spread) if weighs else ()),
+            *(_contribution_notes(contribution, what, spread) if weighs and not once else ()),
             *credit_notes(work, bounded.blocks),
             # Over blocks, the splitter says what is clipped: distances from a middle are measured.
             *(() if query.blocks else work.notes),
@@ -178,7 +179,7 @@ def plan(
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=tuple(moved.choice(one) for one in picked.choices),
         groups=listed,
-        clips=_clips(contribution, work) or bool(picked.choices),
+        clips=(work.clips if once else _clips(contribution, work)) or bool(picked.choices),
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         averaged=_averaged(query),
         of_columns=_of_columns(query),

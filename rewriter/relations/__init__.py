@@ -11,7 +11,7 @@ from rewriter.relations.from_where import (
 )
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Inside, Subqueries
-from rewriter.relations.ownerless_rows import rows_of_nobody
+from rewriter.relations.ownerless_rows import matches_people_alone, rows_of_nobody
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
 from rewriter.relations.shared_rows import is_bounded, limited_rows, of_people
 
@@ -31,6 +31,7 @@ __all__ = [
     "lacks_of",
     "learned_ranges",
     "limited_rows",
+    "matches_people_alone",
     "missing_ranges",
     "of_people",
     "outside",

@@ -13,7 +13,7 @@ from sqlglot import exp
 from rewriter.columns import Source, find_field, may_be_missing, narrowed_sources
 from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression
+from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Equality, MixedPeople, OuterCondition, Ownership, own, own_both
 from rewriter.relations.row_number_bounds import limited
@@ -409,7 +409,10 @@ def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Val
     value = compile_expression(node, scope, dialect)
     if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
         raise Refused(
-            f"{where} needs a condition, not a {value.type}", hint="compare it with something", sqlstate=TYPE_MISMATCH
+            f"{where} needs a condition, not a {value.type}",
+            hint="compare it with something",
+            sqlstate=TYPE_MISMATCH,
+            position=position_of(node),
         )
     return value
 

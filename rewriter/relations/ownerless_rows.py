@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewriter.columns import Source
 from rewriter.declared import Catalog
-from rewriter.relations.from_where import SelectRows
+from rewriter.relations.from_where import BlockScope, SelectRows
 
 
 def rows_of_nobody(block: SelectRows, catalog: Catalog) -> Iterator[str]:
@@ -24,6 +24,19 @@ def rows_of_nobody(block: SelectRows, catalog: Catalog) -> Iterator[str]:
     if len(people) > 1 and any(one.table is not None and catalog.is_entity(one.table) for one in people):
         return
     yield from (found for source in people if (found := _of(source, block, catalog)) is not None)
+
+
+def matches_people_alone(node: exp.In | exp.Exists, scope: BlockScope, catalog: Catalog) -> bool:
+    """Whether a row of nobody in a subquery changes nothing in SQL either: the rows outside are the people, and what
+    is asked is whether one has a matching row. Behind NOT IN, or as a value, a key that is NULL makes IN NULL.
+    """
+    people = (one for one in scope.sources if one.private and not one.optional and one.table is not None)
+    if not any(catalog.is_entity(one.table) for one in people if one.table is not None):
+        return False
+    around = node.parent
+    while isinstance(around, exp.Connector | exp.Paren):
+        around = around.parent
+    return isinstance(node, exp.Exists) or isinstance(around, exp.Where)
 
 
 def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:

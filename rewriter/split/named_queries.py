@@ -8,6 +8,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from rewriter.columns import nearest_name
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Table
 from rewriter.expressions import position_of
 from rewriter.refused import TOO_COMPLEX, UNKNOWN_TABLE, Refused
@@ -65,14 +66,22 @@ class NamedQueries:
             return None
         table = None if item.catalog else self._catalog.find(name, quoted, schema)
         if table is None:
-            known = ", ".join(sorted(self._catalog.tables)[:12])
             raise Refused(
-                f"there is no table {name!r}",
-                hint=f"there are {known}",
+                f"there is no table {'.'.join(part.name for part in item.parts)!r}",
+                hint=self._instead(item, names),
                 sqlstate=UNKNOWN_TABLE,
                 position=position_of(item.this),
             )
         return table
+
+    def _instead(self, item: exp.Table, names: Names) -> str:
+        """What a hint names in the place of a table that there is not."""
+        name, schema = item.name, item.db.lower()
+        if schema == "dpsql":
+            return nearest_name(f"dpsql.{name}", (f"dpsql.{known}" for known in sorted(_VIRTUAL)))
+        if schema and (found := self._catalog.find(name, quoted=bool(item.this.args.get("quoted")))) is not None:
+            return f"write {found.name}"
+        return nearest_name(name, [*names, *sorted(self._catalog.tables)])
 
     def columns(self, item: exp.Expr, names: Names) -> frozenset[str] | None:
         """The folded names of the columns of rows that are named; None of all else."""

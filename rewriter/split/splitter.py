@@ -28,12 +28,21 @@ from rewriter.aggregates import (
 from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm
 from rewriter.dialects import Dialect
-from rewriter.expressions import IsInterval, Value
+from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.query import canonical
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, rows_of_nobody
+from rewriter.relations import (
+    BlockScope,
+    Relation,
+    SelectRows,
+    Subqueries,
+    build_block,
+    matches_people_alone,
+    renamed,
+    rows_of_nobody,
+)
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
@@ -66,6 +75,7 @@ from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
     is_grouped,
+    no_qualify,
     only,
     output_name,
     plain_buckets,
@@ -149,7 +159,9 @@ def split(
             raise
         return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
-        raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+        raise Refused(
+            "this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position_of(plain)
+        )
     if not bound:
         raise Refused(
             "a name in this statement has no single meaning, or stands in a form that is not answered",
@@ -227,6 +239,7 @@ class _Splitter:
         self.sites: list[Site] = []
         self.tables: set[str] = set()
         self.notes: dict[str, None] = {}
+        self._of_nobody: set[str] = set()
 
     def _alias(self) -> str:
         self._aliases += 1
@@ -408,7 +421,9 @@ class _Splitter:
         block = build_block(select, resolve, membership, self._catalog, self._dialect, reports=reports)
         if self.answers.used:
             check_equalities(block.rows)
-        self.notes |= dict.fromkeys(rows_of_nobody(block, self._catalog))
+        of_nobody = dict.fromkeys(rows_of_nobody(block, self._catalog))
+        self.notes |= of_nobody
+        self._of_nobody |= of_nobody.keys()
         return block
 
     def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:
@@ -443,7 +458,7 @@ class _Splitter:
         if not is_grouped(select):
             return self._projection(select, names, sources)
         if select.args.get("qualify"):
-            raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
+            raise no_qualify(select.args["qualify"])
         moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
         if moved is not select:
             before, now = from_items(select), from_items(moved)
@@ -645,4 +660,8 @@ class _Splitter:
         subqueries = Subqueries(relation, self._catalog, self._dialect)
         if isinstance(node, exp.Subquery):
             return subqueries.scalar(node)
-        return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
+        told = dict(self.notes)
+        found = subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
+        if matches_people_alone(node, scope, self._catalog):
+            self.notes = {note: None for note in self.notes if note in told or note not in self._of_nobody}
+        return found

@@ -28,7 +28,7 @@ from rewriter.statement.parser import (
     Transaction,
     parse,
 )
-from rewriter.statement.refused_parts import only
+from rewriter.statement.refused_parts import no_qualify, only
 from rewriter.statement.select_shape import (
     children_of,
     has_aggregate,
@@ -84,6 +84,7 @@ __all__ = [
     "known",
     "lexemes",
     "listed_items",
+    "no_qualify",
     "nodes_of",
     "null_safe",
     "number_of",

@@ -12,10 +12,21 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from rewriter.expressions import position_of
 from rewriter.refused import SYNTAX, Refused
 
-_NEEDING = frozenset({",", "DISTINCT", "ALL", "GROUP BY", "ORDER BY", "PARTITION BY", "FROM", "IN"})
+_NEEDING = frozenset({",", "DISTINCT", "ALL", "GROUP BY", "ORDER BY", "PARTITION BY", "FROM", "IN", "WHERE", "HAVING"})
 """Words that something follows."""
+_LACKING = {
+    "FROM": "name a table",
+    "WHERE": "write a condition",
+    "HAVING": "write a condition",
+    ",": "remove the comma, or name a value behind it",
+    "GROUP BY": "name a column",
+    "ORDER BY": "name a column",
+    "PARTITION BY": "name a column",
+}
+"""What lacks behind a word."""
 _HOLDING = frozenset({"USING", "ON", "GROUP", "FILTER", "ANY", "SOME", "ALL", "ARRAY", "VALUES", "IN"})
 """Words whose parentheses hold something."""
 _CLAUSES = frozenset({"FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT"})
@@ -37,7 +48,7 @@ def check_words(tokens: Sequence[Token]) -> None:
             at = tokens[min(place + 1, len(tokens) - 1)]
             raise Refused(
                 f"syntax error near {at.text!r}: something is missing before it" if behind else "the query ends early",
-                hint="name at least one value",
+                hint=_LACKING.get(word, "name at least one value"),
                 sqlstate=SYNTAX,
                 position=at.start + 1,
             )
@@ -59,7 +70,9 @@ def check_number_of_rows(node: exp.Expr) -> None:
     value = node.expression
     if isinstance(value, exp.Literal) and value.is_string and not _WHOLE.fullmatch(value.this):
         word = "LIMIT" if isinstance(node, exp.Limit) else "OFFSET"
-        raise Refused(f"{word} takes a number of rows", hint=f"write {word} 10", sqlstate="22P02")
+        raise Refused(
+            f"{word} takes a number of rows", hint=f"write {word} 10", sqlstate="22P02", position=position_of(value)
+        )
 
 
 def _word(token: Token) -> str:

@@ -24,6 +24,7 @@ from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OU
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
 from rewriter.statement.spell_json import arrows_of_calls
+from rewriter.statement.syntax_hints import mistyped, not_tokens, syntax_hint
 from rewriter.statement.words_apart import name_functions, told_apart
 
 MAX_BYTES = 64 * 1024
@@ -115,7 +116,7 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
     if tokens[0].token_type is TokenType.VAR or word not in _WRITES:
         raise Refused(
             f"a statement cannot begin with {tokens[0].text[:40]!r}",
-            hint="send a SELECT, EXPLAIN, SET or SHOW",
+            hint=mistyped(word, _FIRST_WORDS) or "send a SELECT, EXPLAIN, SET or SHOW",
             sqlstate=SYNTAX,
             position=tokens[0].start + 1,
         )
@@ -127,14 +128,14 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
     )
 
 
+_FIRST_WORDS = ("SELECT", "WITH", "VALUES", "EXPLAIN", "SET", "SHOW")
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 _DESCRIBES = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "\\"})
 """Words, and psql's sign, that ask what tables and columns there are."""
 _WRITES = frozenset(
     """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
     PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
-    PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE FROM PIVOT
-    UNPIVOT""".split()
+    PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE""".split()
 )
 
 
@@ -150,9 +151,7 @@ def _tokenize(text: str) -> list[Token]:
     try:
         tokens = sqlglot.tokenize(text, read="postgres")
     except (SqlglotError, ValueError, RecursionError, IndexError):
-        raise Refused(
-            "the text does not consist of SQL words", hint="check quotes and comments", sqlstate=SYNTAX
-        ) from None
+        raise not_tokens(text) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     depth = prefixes = 0
@@ -306,9 +305,8 @@ def _syntax_error(error: ParseError, source: str) -> Refused:
             end = sum(len(part) + 1 for part in lines[: line - 1]) + column
             position = max(end - len(highlight), 0) + 1
     near = f" near {highlight!r}" if highlight else ""
-    return Refused(
-        f"syntax error{near}", hint="PostgreSQL's SELECT syntax is spoken here", sqlstate=SYNTAX, position=position
-    )
+    hint = syntax_hint(source, highlight, len(source) if position is None else position - 1)
+    return Refused(f"syntax error{near}", hint=hint, sqlstate=SYNTAX, position=position)
 
 
 def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, Mapping[str, exp.Expression]]:

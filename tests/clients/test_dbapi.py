@@ -4,6 +4,7 @@ import datetime
 import gc
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -595,6 +596,8 @@ def test_explaining_is_free(policy: Path) -> None:
         assert isinstance(told, Explanation)
         assert told.price
         rows = connection.execute("EXPLAIN SELECT COUNT(*) FROM patient").fetchall()
+        shown = repr(connection.explain("SELECT COUNT(*) FROM patient"))
+        assert re.fullmatch(r"<Explanation of count ± [\d.,]+ at ε = [\d.]+>", shown), shown
         assert str(connection.cursor().explain("SELECT COUNT(*) FROM patient")).split("\n") == [
             line for (line,) in rows
         ]

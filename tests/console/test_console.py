@@ -353,9 +353,12 @@ def test_an_owner_pauses_an_analyst_and_changes_a_share(console: Watched) -> Non
     bought = "SELECT COUNT(*) AS pauses FROM patient"
     with console.signed_in(OWNER) as owner, console.signed_in(("guest", "")) as guest:
         assert "pauses" in asked(guest, "/answer", bought, "0.01")
+        counted = re.search(r"[0-9]+ charges?, accounting", owner.get("/owner").text)
+        assert counted is not None
         assert order(owner, "pause").headers["location"] == "/owner"
         assert '<strong class="stopped">paused</strong>' in owner.get("/owner").text
         assert "owner olga: pause" in owner.get("/owner").text
+        assert counted[0] in owner.get("/owner").text, "an order is no charge"
         assert "the owner has paused this analyst" in asked(guest, "/answer", bought, "0.01"), "what is free, too"
         assert "Your share" in guest.get("/").text
         assert order(owner, "resume").status_code == 303

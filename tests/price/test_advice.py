@@ -118,10 +118,10 @@ def test_explain_begins_with_what_one_gets(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("SELECT smoker, COUNT(*) FROM patient GROUP BY 1", "3 public groups (NULL counted)"),
-        ("SELECT smoker, COUNT(*) FROM patient WHERE smoker IS NOT NULL GROUP BY 1", "2 public groups, "),
-        ("SELECT sex, smoker, COUNT(*) FROM patient GROUP BY 1, 2", "6 public groups (NULL of smoker counted)"),
-        ("SELECT sex, COUNT(*) FROM patient GROUP BY 1", "2 public groups, "),
+        ("SELECT smoker, COUNT(*) FROM patient GROUP BY 1", "3 declared groups (NULL counted)"),
+        ("SELECT smoker, COUNT(*) FROM patient WHERE smoker IS NOT NULL GROUP BY 1", "2 declared groups, "),
+        ("SELECT sex, smoker, COUNT(*) FROM patient GROUP BY 1, 2", "6 declared groups (NULL of smoker counted)"),
+        ("SELECT sex, COUNT(*) FROM patient GROUP BY 1", "2 declared groups, "),
     ],
 )
 def test_null_among_the_public_groups_is_told(proxy: Proxy, sql: str, told: str) -> None:
@@ -248,3 +248,21 @@ def test_a_bound_of_each_day_is_named_where_a_series_by_day_pays_for_a_month_a_d
     assert after is not None
     assert after * 4 < before
     assert not any("per day" in one.change for one in others)
+
+
+@pytest.mark.parametrize(
+    ("sql", "cut"),
+    [
+        ("SELECT COUNT(DISTINCT patient_id) FROM visit", False),
+        (
+            "SELECT sex, COUNT(DISTINCT patient_id) FROM visit JOIN patient ON patient.id = patient_id GROUP BY sex",
+            False,
+        ),
+        ("SELECT COUNT(DISTINCT patient_id), COUNT(*) FROM visit", True),
+        ("SELECT day, COUNT(DISTINCT patient_id) FROM visit GROUP BY day", True),
+    ],
+)
+def test_what_counts_each_person_once_says_nothing_of_rows_that_are_cut_off(proxy: Proxy, sql: str, cut: bool) -> None:
+    notices = proxy.session("ana").explain(sql).notices
+    assert any("each person counts with at most" in one for one in notices) is cut
+    assert ("error bars do not cover what such bounds cut off" in notices) is cut

@@ -42,6 +42,10 @@ COUNT = "SELECT COUNT(*) FROM visit"
             NULL,
         ),
         ("BIGINT", "SELECT COUNT(*) FROM patient", ""),
+        ("BIGINT", f"SELECT COUNT(*) FROM patient p WHERE ({COUNT} v WHERE v.pid = p.id) > 0", ""),
+        ("BIGINT", "SELECT COUNT(*) FROM patient p WHERE EXISTS (SELECT 1 FROM visit v WHERE v.pid = p.id)", ""),
+        ("BIGINT", "SELECT COUNT(*) FROM patient WHERE id IN (SELECT pid FROM visit WHERE ward = 'A')", ""),
+        ("BIGINT", "SELECT COUNT(*) FROM patient WHERE id NOT IN (SELECT pid FROM visit WHERE ward = 'A')", EITHER),
     ],
 )
 def test_it_is_told_which_rows_have_no_person(tmp_path: Path, column: str, asked: str, said: str) -> None:

@@ -1,4 +1,4 @@
 SELECT MODE() WITHIN GROUP (ORDER BY diagnosis) FROM patient;
 
 -- ----
--- refused: 0A000: MODE() WITHIN GROUP (ORDER BY diagnosis) is picked from values that the policy lists, and there are none | SELECT x, COUNT(*) … GROUP BY x ORDER BY 2 DESC LIMIT 1, with diagnosis for x
+-- refused: 0A000 at 8: MODE() WITHIN GROUP (ORDER BY diagnosis) is picked from values that the policy lists, and there are none | SELECT x, COUNT(*) … GROUP BY x ORDER BY 2 DESC LIMIT 1, with diagnosis for x

@@ -1,4 +1,4 @@
 SELECT COUNT(*) INTO t FROM patient;
 
 -- ----
--- refused: 0A000: SELECT INTO is not answered in a SELECT over people | leave it out
+-- refused: 0A000 at 22: SELECT INTO is not answered in a SELECT over people | leave it out

@@ -1,4 +1,4 @@
 SELECT COUNT(*) FROM patients;
 
 -- ----
--- refused: 42P01 at 22: there is no table 'patients' | there are diary, patient, prescription, referral, region, sample, survey, visit
+-- refused: 42P01 at 22: there is no table 'patients' | did you mean patient?
