@@ -49,7 +49,7 @@ from rewriter.planner import (
     profiled_tables,
 )
 from rewriter.program import Program, rewrite
-from rewriter.split import Empty, label
+from rewriter.split import PREVIEWED, Empty, label
 from rewriter.statement import (
     MAX_BYTES,
     WATCHED_FORM,
@@ -92,6 +92,7 @@ __all__ = [
     "EXTREME",
     "FURTHEST",
     "MAX_BYTES",
+    "PREVIEWED",
     "REPLICATE",
     "REPLICATES",
     "SMALLER",

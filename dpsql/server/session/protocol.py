@@ -376,7 +376,7 @@ class Protocol:
             yield from self._outcome(outcome, bound, described=True)
             yield from _changed(before, session)
             return
-        notices = session.open(portal)
+        notices = session.open(portal, message.limit)
         yield from self._told(notices)
         rows = portal.rows
         if rows is None:
