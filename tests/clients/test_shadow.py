@@ -180,6 +180,7 @@ def test_keys_are_shown_where_clients_look_for_them(ward: Shadow) -> None:
     )
     assert found == [
         ("diary", "FOREIGN KEY", "patient_id"),
+        ("patient", "FOREIGN KEY", "region"),
         ("patient", "PRIMARY KEY", "id"),
         ("prescription", "FOREIGN KEY", "visit_id"),
         ("referral", "FOREIGN KEY", "patient_id"),
