@@ -20,6 +20,7 @@ from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
     Explain,
+    IntervalText,
     Parameters,
     Select,
     SetSetting,
@@ -54,6 +55,7 @@ __all__ = [
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
+    "IntervalText",
     "Lexeme",
     "Parameters",
     "Select",

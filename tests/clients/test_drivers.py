@@ -104,7 +104,7 @@ def test_sqlalchemy_and_pandas_read_by_parts(server: Served) -> None:
     engine = sa.create_engine(server.url.replace("postgresql", "postgresql+psycopg"))
     sql = sa.text("SELECT sex, COUNT(*) AS n FROM patient WHERE birth_year > :first GROUP BY sex ORDER BY sex")
     with engine.connect() as opened:
-        parts = list(opened.execution_options(yield_per=1).execute(sql, {"first": 1900}).partitions())
+        parts = list(opened.execution_options(yield_per=1).execute(sql, {"first": 1900}).partitions(1))
         assert [len(part) for part in parts] == [1, 1]
         assert near([tuple(row) for part in parts for row in part])
     with engine.connect().execution_options(stream_results=True) as opened:

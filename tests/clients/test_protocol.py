@@ -107,7 +107,7 @@ def framed(kind: bytes, body: bytes = b"") -> bytes:
 
 
 def startup(user: str = "ana", minor: int = 0, **options: str) -> bytes:
-    given = {"user": user, "database": "anything", **options}
+    given = {"user": user, **options}
     body = struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0"
     return struct.pack("!i", len(body) + 4) + body
 
@@ -204,6 +204,31 @@ def test_a_newer_minor_version_and_unknown_options_are_negotiated(backend: Backe
     assert struct.unpack_from("!ii", found[0].body) == (3 << 16, 1)
     assert found[0].body[8:] == b"_pq_.test_protocol_negotiation\0"
     assert kinds(client.greeting) == "RKZ"
+
+
+def test_another_database_than_the_served_one_does_not_exist(backend: Backend) -> None:
+    assert Client(backend, database="clinic").greeting[0].kind == "R"
+    (refused,) = Client(backend, database="anything").greeting
+    assert (refused.fields["S"], refused.fields["C"]) == ("FATAL", "3D000")
+    assert refused.fields["H"] == "this server has one: clinic"
+
+
+def test_a_client_that_asks_for_a_primary_is_connected(client: Client) -> None:
+    """As PostgreSQL says of any role that may not write; what writes is refused one by one."""
+    statuses = [one.body for one in client.greeting if one.kind == "S"]
+    assert text("default_transaction_read_only") + text("off") in statuses
+    assert text("in_hot_standby") + text("off") in statuses
+    assert client.rows("SHOW transaction_read_only") == client.rows("SHOW default_transaction_read_only") == [[b"off"]]
+    assert client.error("CREATE TABLE t (a int)")["C"] == "42501"
+
+
+def test_an_interval_is_a_typed_parameter(client: Client) -> None:
+    """In both forms; what PostgreSQL says of months and days is not turned into a length."""
+    sql = "SELECT COUNT(*) FROM visit WHERE day > date '2025-06-01' - $1"
+    literal = client.rows(sql.replace("$1", "interval '1 mon 3 days'"))
+    for value, format_ in ((b"1 mon 3 days", 0), (struct.pack("!qii", 0, 3, 1), 1)):
+        asked = (parse(sql, types=(1186,)), describe("S"), bind((value,), formats=(format_,)), execute(), SYNC)
+        assert [one.values for one in client.send(*asked) if one.kind == "D"] == literal
 
 
 def test_requests_for_encryption_are_answered_before_the_startup(backend: Backend) -> None:
@@ -568,6 +593,16 @@ def test_a_row_limit_is_none_of_a_query_that_is_answered(client: Client) -> None
     for text in ("SELECT 1 FROM patient", "SELECT no_such_column FROM patient", "SELECT MIN(id) FROM patient"):
         found = client.send(parse(text), bind(), execute(10), SYNC)
         assert "E" in kinds(found), text
+
+
+def test_words_of_copy_may_stand_in_quotes(client: Client) -> None:
+    """As DuckDB's postgres extension writes them."""
+    plain, quoted = (
+        client.send(query(f"COPY (SELECT name FROM region) TO STDOUT (FORMAT {word})"))
+        for word in ("binary", '"binary"')
+    )
+    assert kinds(quoted).startswith("H")
+    assert [one.body for one in quoted] == [one.body for one in plain]
 
 
 def test_a_cursor_is_paid_for_when_it_is_first_read(client: Client) -> None:

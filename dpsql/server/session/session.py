@@ -413,6 +413,9 @@ class WireSession:
     def _show(self, kind: sql.Setting) -> Outcome:
         """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""
         others = self.settings.others
+        if kind.name in ("transaction_read_only", "default_transaction_read_only"):
+            rows = ReleasedRows((field(kind.name, wire_type(TEXT)),), ((self.settings.shown(kind.name).strip("'"),),))
+            return Outcome("SHOW", rows, range(1))
         try:
             found = self._shadow(BoundStatement(PreparedStatement(kind.text, sql.QueryStatement(kind.text))), kind.text)
         except Error:
