@@ -19,7 +19,7 @@ from dpsql.answer import Answering, Asked
 from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
-from dpsql.errors import BudgetExceeded, DataError, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 from dpsql.explain import Planned, answer_columns, explained
 from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
@@ -34,6 +34,7 @@ from dpsql.watched import WatchedStatement, Watching, watched_statement
 from dpsql.workload import WorkloadPlan, Workloads
 from rewriter.declared import TEXT, UTC, Catalog
 from rewriter.front_door import (
+    PREVIEWED,
     WATCHED_FORM,
     Empty,
     Explain,
@@ -48,6 +49,7 @@ from rewriter.front_door import (
     watched_comparison,
 )
 from rewriter.plan import Plan
+from rewriter.refused import Refused
 
 _CHARACTERS, _SHORTEST = 500_000, 1_000
 """What is remembered of statements: so many characters of text, each as many as the shortest one counts. A plan holds
@@ -370,6 +372,18 @@ class Session:
         if isinstance(prepared, Prepared):
             return answer_columns(prepared, self.settings)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
+
+    @translated
+    def preview(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...] | None:
+        """The columns of a few rows of people, which are answered free and without a row; None of any other statement,
+        and of one that is refused."""
+        try:
+            prepared = self._prepared(sql, parameters)
+        except (Refused, Error):
+            return None
+        if not isinstance(prepared, Prepared) or PREVIEWED not in prepared.program.notes:
+            return None
+        return answer_columns(prepared, self.settings)
 
     @translated
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:

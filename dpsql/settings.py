@@ -35,12 +35,12 @@ NAMES = tuple(
 
 _OF_CLIENTS = {
     "application_name": "", "bytea_output": "hex", "client_encoding": "UTF8", "client_min_messages": "notice",
-    "datestyle": "ISO, MDY", "default_transaction_isolation": "read committed", "default_transaction_read_only": "on",
+    "datestyle": "ISO, MDY", "default_transaction_isolation": "read committed", "default_transaction_read_only": "off",
     "extra_float_digits": "1", "in_hot_standby": "off", "integer_datetimes": "on", "intervalstyle": "postgres",
     "is_superuser": "off", "lc_collate": "C", "lc_ctype": "C", "lc_monetary": "C", "lc_numeric": "C", "lc_time": "C",
     "max_identifier_length": "63", "role": "none", "search_path": '"$user", public', "server_encoding": "UTF8",
     "standard_conforming_strings": "on", "statement_timeout": "0", "transaction": "", "transaction_isolation":
-    "read committed", "transaction_read_only": "on",
+    "read committed", "transaction_read_only": "off",
 }  # fmt: skip
 """Settings of PostgreSQL that clients ask for, and what they are here while nobody sets them."""
 

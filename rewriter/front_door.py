@@ -52,12 +52,13 @@ from rewriter.planner import (
     values_plan,
 )
 from rewriter.program import Program, rewrite
-from rewriter.split import Empty, label
+from rewriter.split import PREVIEWED, Empty, label
 from rewriter.statement import (
     MAX_BYTES,
     WATCHED_FORM,
     CoarserGroups,
     Explain,
+    IntervalText,
     Lexeme,
     Parameters,
     Select,
@@ -95,6 +96,7 @@ __all__ = [
     "EXTREME",
     "FURTHEST",
     "MAX_BYTES",
+    "PREVIEWED",
     "REPLICATE",
     "REPLICATES",
     "SMALLER",
@@ -110,6 +112,7 @@ __all__ = [
     "Explain",
     "Family",
     "Form",
+    "IntervalText",
     "Lexeme",
     "Listed",
     "Marginal",

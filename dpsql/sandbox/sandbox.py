@@ -40,7 +40,7 @@ from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter.declared import DOUBLES, INTERVAL, TEXT, UTC, Kind, Scalar, Type
+from rewriter.declared import DOUBLES, INTERVAL, TEXT, TEXTS, UTC, Kind, Scalar, Type
 from rewriter.front_door import constants_sql, total_sql
 
 Columns = tuple[tuple[str, Type], ...]
@@ -343,11 +343,20 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
     return tuple((column[0], _described(column[0], str(column[1]))) for column in cursor.description or ())
 
 
+_ARRAYS = {
+    "DOUBLE[]": DOUBLES,
+    "VARCHAR[]": TEXTS,
+    **{f"{spelt}[]": Type(Kind.INTEGERS, bits=bits) for spelt, bits in
+       (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64), ("HUGEINT", 128))},
+}  # fmt: skip
+"""Arrays whose items are told as what they are. Others are told as texts."""
+
+
 def _described(name: str, spelt: str) -> Type:
     """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
-    if spelt == "DOUBLE[]":
-        return DOUBLES
-    if spelt in ('"NULL"', "NULL", "JSON") or spelt.endswith("[]"):
+    if (listed := _ARRAYS.get(spelt)) is not None:
+        return listed
+    if spelt in ('"NULL"', "NULL") or spelt.endswith("[]"):
         return TEXT
     if spelt == "INTERVAL":
         return INTERVAL

@@ -6,6 +6,7 @@ SYMMETRIC), which grow without bound when they are nested.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -72,6 +73,8 @@ def _check_cast(node: exp.Expr) -> None:
         and constant_span(node.this, DUCKDB) is None
     ):
         raise Refused(f"{node.this.name[:40]!r} is not an interval", hint="write INTERVAL '1 day'", sqlstate="22007")
+    if _is_constant_value(node.this, to):
+        return
     sizes = to.expressions
     if to.this not in CASTS or to.args.get("nested"):
         raise Refused(
@@ -84,6 +87,30 @@ def _check_cast(node: exp.Expr) -> None:
         raise Refused(
             "NUMERIC has 1 to 38 digits here", hint="use NUMERIC(38, 10) or DOUBLE PRECISION", sqlstate="22023"
         )
+
+
+def _is_constant_value(value: exp.Expr, to: exp.DataType) -> bool:
+    """Whether a cast to a document or an array is of a constant that has that form: none of these fails on rows.
+
+    >>> _is_constant_value(exp.Literal.string("[]"), exp.DataType.build("json"))
+    True
+    """
+    if to.this is exp.DType.ARRAY:
+        return isinstance(value, exp.Null) and all(item.this in CASTS for item in to.expressions)
+    if to.this not in (exp.DType.JSON, exp.DType.JSONB):
+        return False
+    if isinstance(value, exp.Literal) and value.is_string:
+        try:
+            json.loads(value.name, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise Refused("invalid input syntax for type json", hint="write '[]' or '{}'", sqlstate="22P02") from None
+        return True
+    return isinstance(value, exp.Null)
+
+
+def _no_constant(name: str) -> None:
+    """NaN and Infinity, which Python reads, are no JSON."""
+    raise ValueError(name)
 
 
 def whole_literal(node: exp.Expr | None) -> int | None:

@@ -22,7 +22,8 @@ _TYPES = {
     Kind.TIMESTAMPTZ: "timestamptz",
     Kind.TIME: "time",
     Kind.NULL: "text",
-    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS), "text"),
+    **dict.fromkeys((Kind.JSON, Kind.JSONB), "json"),
+    Kind.TEXTS: "text[]",
 }
 _INTEGERS = {16: "smallint", 32: "integer", 64: "bigint"}
 
@@ -62,4 +63,6 @@ def _type_of(kind: Type) -> exp.DataType:
         return exp.DataType.build(f"decimal({kind.precision}, {kind.scale})")
     if kind.kind is Kind.INTEGER:
         return exp.DataType.build(_INTEGERS.get(kind.bits, "decimal(38, 0)"))
+    if kind.kind is Kind.INTEGERS:
+        return exp.DataType.build(f"{_INTEGERS.get(kind.bits, 'bigint')}[]", dialect="postgres")
     return exp.DataType.build(_TYPES[kind.kind], dialect="postgres")

@@ -21,6 +21,7 @@ from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
     Explain,
+    IntervalText,
     Parameters,
     Select,
     SetSetting,
@@ -55,6 +56,7 @@ __all__ = [
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
+    "IntervalText",
     "Lexeme",
     "Parameters",
     "Select",

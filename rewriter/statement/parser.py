@@ -254,6 +254,8 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
                 sqlstate=BAD_PARAMETER,
             )
         replacement = literals[name].copy()
+        if isinstance(node.parent, exp.Cast) and node.parent.to == replacement.args.get("to") == _INTERVAL:
+            replacement = replacement.this  # an interval cast to one: once is enough
         node.replace(replacement)
     return Select(tree)
 
@@ -357,6 +359,15 @@ def _tables(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
     return spelt, _tokenize(spelt)
 
 
+_INTERVAL = exp.DataType.build("interval", dialect="postgres")
+
+
+class IntervalText(str):
+    """A parameter that is an interval, as text: months, days and time stay apart."""
+
+    __slots__ = ()
+
+
 def literal(value: object) -> exp.Expression:
     """A parameter's value as a typed literal of the tree.
 
@@ -383,6 +394,11 @@ def literal(value: object) -> exp.Expression:
             raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
         # NumPy's doubles are floats that print their own name too.
         return exp.Cast(this=exp.Literal.string(repr(float(value))), to=exp.DataType.build("double"))
+    if isinstance(value, datetime.timedelta):
+        micros = value.seconds * 1_000_000 + value.microseconds
+        value = IntervalText(f"{value.days} days {micros} microseconds")
+    if isinstance(value, IntervalText):
+        return exp.Cast(this=exp.Literal.string(str(value)), to=_INTERVAL.copy())
     if isinstance(value, str):
         if "\0" in value:
             raise Refused("a parameter holds a NUL character", hint="remove it", sqlstate=BAD_PARAMETER)
@@ -402,7 +418,7 @@ def literal(value: object) -> exp.Expression:
         return literal(item())
     raise Refused(
         f"a parameter of type {type(value).__name__} is not supported",
-        hint="pass None, bool, int, float, Decimal, str, date, time or datetime",
+        hint="pass None, bool, int, float, Decimal, str, date, time, datetime or timedelta",
         sqlstate=BAD_PARAMETER,
     )
 

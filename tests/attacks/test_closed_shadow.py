@@ -181,13 +181,20 @@ def test_the_role_itself_can_call_nothing_that_others_notice(role: psycopg.Conne
 
 
 @pytest.mark.parametrize(
-    "view", ["pg_stat_activity", "pg_locks", "pg_stat_replication", "pg_prepared_xacts", "pg_authid", "pg_shadow",
-             "pg_hba_file_rules", "pg_file_settings", "pg_largeobject", "pg_user_mapping", "pg_statistic"]
+    "view", ["pg_authid", "pg_shadow", "pg_hba_file_rules", "pg_file_settings", "pg_largeobject", "pg_user_mapping",
+             "pg_statistic"]
 )  # fmt: skip
 def test_views_that_show_others_are_closed(shadow: Shadow, view: str) -> None:
     with pytest.raises(Error) as caught:
         ask(shadow, f"SELECT * FROM {view}")
     assert caught.value.sqlstate == "42501"
+
+
+def test_views_that_show_others_have_no_row_whatever_they_do(shadow: Shadow, role: psycopg.Connection) -> None:
+    """They cannot see even the session that asks: nothing of a backend, a lock or a prepared transaction."""
+    for view in ("pg_stat_activity", "pg_locks", "pg_stat_replication", "pg_prepared_xacts", "pg_stat_ssl"):
+        assert ask(shadow, f"SELECT * FROM {view}") == []
+        assert role.execute(f"SELECT * FROM pg_catalog.{view}".encode()).fetchall() == []
 
 
 def test_no_word_of_another_session_is_seen(shadow: Shadow) -> None:

@@ -74,6 +74,45 @@ def test_psycopg_binds_parameters(connection: psycopg.Connection, binary: bool) 
     assert abs(one["n"] - KNOWN["F"]) < 100
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_psycopg_decodes_documents_and_arrays_by_their_types(connection: psycopg.Connection, binary: bool) -> None:
+    """As PostGraphile and others do: what is told as text is shown as text, or as nothing."""
+    groups = "(SELECT sex, COUNT(*) AS n, AVG(height_cm) AS h FROM patient GROUP BY sex) AS g"
+    sql = f"""SELECT json_build_object('n', SUM(n)) AS one, array_agg(n ORDER BY sex) AS counts, array_agg(h) AS heights,
+        array_agg(sex ORDER BY sex) AS keys, COALESCE((SELECT json_agg(n) FROM {groups}), '[]'::json) AS rows
+        FROM {groups}"""
+    cursor = connection.cursor(binary=binary)
+    cursor.execute(sql)
+    assert [column.type_code for column in cursor.description or ()] == [114, 1016, 1022, 1009, 114]
+    one, counts, heights, keys, rows = cursor.fetchone() or ()
+    assert near(list(zip(keys, counts, strict=True)))
+    assert one == {"n": sum(counts)}
+    assert sorted(rows) == sorted(counts)
+    assert all(isinstance(height, float) for height in heights)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_psycopg_reads_a_server_side_cursor_with_parameters(server: Served, binary: bool) -> None:
+    sql = "SELECT sex, COUNT(*) AS n FROM patient WHERE birth_year > %s AND sex = ANY(%s) GROUP BY sex ORDER BY sex"
+    with psycopg.connect(server.dsn) as opened, opened.cursor(name="several", binary=binary) as cursor:
+        cursor.itersize = 1
+        cursor.execute(sql, [1900, ["F", "M"]])
+        assert near(list(cursor))
+
+
+def test_sqlalchemy_and_pandas_read_by_parts(server: Served) -> None:
+    engine = sa.create_engine(server.url.replace("postgresql", "postgresql+psycopg"))
+    sql = sa.text("SELECT sex, COUNT(*) AS n FROM patient WHERE birth_year > :first GROUP BY sex ORDER BY sex")
+    with engine.connect() as opened:
+        parts = list(opened.execution_options(yield_per=1).execute(sql, {"first": 1900}).partitions(1))
+        assert [len(part) for part in parts] == [1, 1]
+        assert near([tuple(row) for part in parts for row in part])
+    with engine.connect().execution_options(stream_results=True) as opened:
+        frames = list(pd.read_sql(sql, opened, params={"first": 1900}, chunksize=1))
+    assert near(list(pd.concat(frames).itertuples(index=False, name=None)))
+    engine.dispose()
+
+
 def test_psycopg_prepares_what_comes_again(connection: psycopg.Connection) -> None:
     sql = "SELECT COUNT(*) FROM patient WHERE birth_year > %s"
     answers = {connection.execute(sql, [1950], prepare=True).fetchone() for _ in range(8)}

@@ -107,7 +107,7 @@ def framed(kind: bytes, body: bytes = b"") -> bytes:
 
 
 def startup(user: str = "ana", minor: int = 0, **options: str) -> bytes:
-    given = {"user": user, "database": "anything", **options}
+    given = {"user": user, **options}
     body = struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0"
     return struct.pack("!i", len(body) + 4) + body
 
@@ -204,6 +204,31 @@ def test_a_newer_minor_version_and_unknown_options_are_negotiated(backend: Backe
     assert struct.unpack_from("!ii", found[0].body) == (3 << 16, 1)
     assert found[0].body[8:] == b"_pq_.test_protocol_negotiation\0"
     assert kinds(client.greeting) == "RKZ"
+
+
+def test_another_database_than_the_served_one_does_not_exist(backend: Backend) -> None:
+    assert Client(backend, database="clinic").greeting[0].kind == "R"
+    (refused,) = Client(backend, database="anything").greeting
+    assert (refused.fields["S"], refused.fields["C"]) == ("FATAL", "3D000")
+    assert refused.fields["H"] == "this server has one: clinic"
+
+
+def test_a_client_that_asks_for_a_primary_is_connected(client: Client) -> None:
+    """As PostgreSQL says of any role that may not write; what writes is refused one by one."""
+    statuses = [one.body for one in client.greeting if one.kind == "S"]
+    assert text("default_transaction_read_only") + text("off") in statuses
+    assert text("in_hot_standby") + text("off") in statuses
+    assert client.rows("SHOW transaction_read_only") == client.rows("SHOW default_transaction_read_only") == [[b"off"]]
+    assert client.error("CREATE TABLE t (a int)")["C"] == "42501"
+
+
+def test_an_interval_is_a_typed_parameter(client: Client) -> None:
+    """In both forms; what PostgreSQL says of months and days is not turned into a length."""
+    sql = "SELECT COUNT(*) FROM visit WHERE day > date '2025-06-01' - $1"
+    literal = client.rows(sql.replace("$1", "interval '1 mon 3 days'"))
+    for value, format_ in ((b"1 mon 3 days", 0), (struct.pack("!qii", 0, 3, 1), 1)):
+        asked = (parse(sql, types=(1186,)), describe("S"), bind((value,), formats=(format_,)), execute(), SYNC)
+        assert [one.values for one in client.send(*asked) if one.kind == "D"] == literal
 
 
 def test_requests_for_encryption_are_answered_before_the_startup(backend: Backend) -> None:
@@ -492,6 +517,92 @@ def test_settings_follow_the_transaction(client: Client) -> None:
     assert client.rows("SHOW dpsql.epsilon") == [[b"0.0625"]]
     client.send(query("DISCARD ALL"))
     assert client.rows("SHOW dpsql.epsilon") == [[b"0.25"]]
+
+
+def test_a_setting_of_a_query_is_made_where_the_query_has_a_row(client: Client) -> None:
+    """As pgAdmin sends it at every connection, between statements of the same message."""
+    asked = "SELECT set_config('bytea_output', '{}', false) FROM pg_show_all_settings() WHERE name = '{}'"
+    found = client.send(
+        query(f"SET DateStyle=ISO; {asked.format('escape', 'bytea_output')}; SET client_encoding='utf-8'")
+    )
+    assert [one.values for one in found if one.kind == "D"] == [[b"escape"]]
+    assert kinds(found).endswith("CZ")
+    assert client.rows("SHOW bytea_output") == [[b"escape"]]
+    assert client.rows(asked.format("hex", "no_such_setting")) == []
+    assert client.rows("SHOW bytea_output") == [[b"escape"]]
+
+
+def test_nothing_of_people_decides_on_a_setting(client: Client) -> None:
+    """The shadow has no rows: beside a table of the policy it would answer that there are none."""
+    before = client.spent()
+    for asked in (
+        "SELECT set_config('jit', 'off', false) FROM patient WHERE birth_year > 1950",
+        "SELECT set_config('jit', 'off', false), (SELECT COUNT(*) FROM patient)",
+    ):
+        assert kinds(client.send(query(asked))) == "EZ"
+    assert client.spent() == before
+
+
+def test_a_cursor_takes_the_parameters_of_its_declaration(client: Client) -> None:
+    declare = "DECLARE c CURSOR FOR SELECT sex, COUNT(*) FROM patient WHERE birth_year > $1 AND sex = $2 GROUP BY 1"
+    client.send(query("BEGIN"))
+    found = client.send(parse(declare, types=(21, 0)), describe("S"), bind((b"1947", b"F")), execute(), SYNC)
+    assert kinds(found) == "1tn2CZ"
+    (row,) = [one.values for one in client.send(query("FETCH ALL FROM c")) if one.kind == "D"]
+    assert row[0] == b"F"
+    assert kinds(client.send(parse(declare, types=(21, 0)), bind((b"1947",)), SYNC)) == "1EZ"
+
+
+def test_a_cursor_of_the_catalog_takes_parameters_in_binary(client: Client) -> None:
+    declare = "DECLARE c CURSOR FOR SELECT relname FROM pg_class WHERE relnatts > $1 AND relname = $2"
+    client.send(query("BEGIN"))
+    values = (struct.pack("!h", 1), b"patient")
+    client.send(parse(declare, types=(21, 25)), bind(values, formats=(1, 1)), execute(), SYNC)
+    assert [one.values for one in client.send(query("FETCH 5 FROM c")) if one.kind == "D"] == [[b"patient"]]
+
+
+OPENED = "SELECT id, sex FROM patient -- all of it"
+
+
+def test_a_table_that_is_opened_so_many_rows_at_a_time_has_its_columns(client: Client) -> None:
+    """DBeaver writes no LIMIT: it is in Execute. Who asks for all rows is refused as before."""
+    before = client.spent()
+    opened = client.send(parse(OPENED), bind(), describe("P"), execute(200), SYNC)
+    assert kinds(opened) == "12TCZ"
+    (columns,) = [one.columns for one in opened if one.kind == "T"]
+    assert [(name, oid) for name, oid, _ in columns] == [("id", 23), ("sex", 25)]
+    assert next(one for one in opened if one.kind == "N").fields["M"].startswith("rows of people are not shown")
+    assert client.spent() == before
+    for refused in (client.send(parse(OPENED), bind(), execute(), SYNC), client.send(query(OPENED))):
+        assert next(one for one in refused if one.kind == "E").fields["C"] == "42501"
+
+
+def test_a_cursor_over_a_table_has_its_columns_where_it_is_read_in_parts(client: Client) -> None:
+    client.send(query("BEGIN"))
+    client.send(query(f"DECLARE c CURSOR FOR {OPENED}"))
+    assert kinds(client.send(query("FETCH FORWARD 1000 FROM c"))) == "TCZ"
+    client.send(query(f"ROLLBACK; BEGIN; DECLARE c CURSOR FOR {OPENED}"))
+    assert kinds(client.send(query("FETCH ALL FROM c"))) == "EZ"
+
+
+def test_a_row_limit_is_none_of_a_query_that_is_answered(client: Client) -> None:
+    whole = client.send(query("SELECT sex, COUNT(*) FROM patient GROUP BY sex"))
+    asked = (parse("SELECT sex, COUNT(*) FROM patient GROUP BY sex"), bind(), execute(1), execute(1), SYNC)
+    parts = client.send(*asked)
+    assert [one.body for one in parts if one.kind == "D"] == [one.body for one in whole if one.kind == "D"]
+    for text in ("SELECT 1 FROM patient", "SELECT no_such_column FROM patient", "SELECT MIN(id) FROM patient"):
+        found = client.send(parse(text), bind(), execute(10), SYNC)
+        assert "E" in kinds(found), text
+
+
+def test_words_of_copy_may_stand_in_quotes(client: Client) -> None:
+    """As DuckDB's postgres extension writes them."""
+    plain, quoted = (
+        client.send(query(f"COPY (SELECT name FROM region) TO STDOUT (FORMAT {word})"))
+        for word in ("binary", '"binary"')
+    )
+    assert kinds(quoted).startswith("H")
+    assert [one.body for one in quoted] == [one.body for one in plain]
 
 
 def test_a_cursor_is_paid_for_when_it_is_first_read(client: Client) -> None:

@@ -271,7 +271,7 @@ def test_a_stopping_server_says_goodbye(built_clinic: Path, tmp_path: Path) -> N
     thread.start()
     assert started.wait(60)
     user = analysts(proxy.policy)[0]
-    connection = psycopg.connect(f"host=127.0.0.1 port={door.address[1]} user={user} dbname=x", autocommit=True)
+    connection = psycopg.connect(f"host=127.0.0.1 port={door.address[1]} user={user} dbname=clinic", autocommit=True)
     server.stop()
     thread.join(60)
     assert not thread.is_alive()

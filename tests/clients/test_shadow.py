@@ -49,7 +49,8 @@ def plain(binaries: Binaries) -> Iterator[PostgresProcess]:
     """The same tables, made by the superuser of a PostgreSQL that nobody hardened."""
     with PostgresProcess.start(binaries=binaries) as process:
         with psycopg.connect(process.dsn("template1"), autocommit=True) as connection:
-            connection.execute(f"ALTER DATABASE postgres RENAME TO {DATABASE}".encode())
+            connection.execute(f"CREATE DATABASE {DATABASE}".encode())
+            connection.execute("DROP DATABASE postgres")
         with psycopg.connect(process.dsn(DATABASE), autocommit=True) as connection:
             for statement in statements(corpus.shop()):
                 connection.execute(statement.encode())
@@ -179,6 +180,7 @@ def test_keys_are_shown_where_clients_look_for_them(ward: Shadow) -> None:
     )
     assert found == [
         ("diary", "FOREIGN KEY", "patient_id"),
+        ("patient", "FOREIGN KEY", "region"),
         ("patient", "PRIMARY KEY", "id"),
         ("prescription", "FOREIGN KEY", "visit_id"),
         ("referral", "FOREIGN KEY", "patient_id"),
@@ -426,10 +428,32 @@ def test_a_backend_that_was_lost_is_not_used_again(shadow: Shadow) -> None:
     assert rows(shadow, "SELECT 1") == [[b"1"]]
     with psycopg.connect(shadow.process.dsn(DATABASE), autocommit=True) as owner:
         ended = owner.execute(
-            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'ana'"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_get_activity(NULL) WHERE usesysid = 'ana'::regrole"
         ).fetchall()
     assert ended
     assert rows(shadow, "SELECT 1") == [[b"1"]]
+
+
+@pytest.mark.parametrize(
+    "view", ["pg_stat_activity", "pg_locks", "pg_prepared_xacts", "pg_stat_gssapi", "pg_stat_ssl", "pg_stat_replication",
+             "pg_stat_wal_receiver", "pg_stat_progress_vacuum"]
+)  # fmt: skip
+def test_views_of_other_sessions_have_postgres_columns_and_no_row(
+    shadow: Shadow, plain: PostgresProcess, view: str
+) -> None:
+    connection = pq.PGconn.connect(plain.dsn(DATABASE).encode())
+    usual = connection.exec_params(f"SELECT * FROM {view} LIMIT 0".encode(), [])
+    expected = [(usual.fname(at), usual.ftype(at)) for at in range(usual.nfields)]
+    connection.finish()
+    found = ask(shadow, f"SELECT * FROM pg_catalog.{view}")
+    assert [(column.name.encode(), column.oid) for column in found.columns] == expected
+    assert found.rows == []
+
+
+def test_the_database_is_one_that_clients_show(shadow: Shadow) -> None:
+    """pgAdmin takes what initdb numbered for the system's own."""
+    found = texts(shadow, "SELECT datname FROM pg_database WHERE oid > 16383 OR datname = 'postgres'")
+    assert found == [(DATABASE,)]
 
 
 def test_a_start_is_quick(binaries: Binaries) -> None:

@@ -24,6 +24,14 @@ from dpsql.server.wire.row_encoding import ReleasedRows
 from dpsql.server.wire.wire_types import Undecodable, data_rows, decode_parameter, encode_rows
 
 NAMES = {
+    114: "json",
+    1005: "int2[]",
+    1007: "int4[]",
+    1009: "text[]",
+    1016: "int8[]",
+    1022: "float8[]",
+    1231: "numeric[]",
+    3802: "jsonb",
     16: "bool",
     20: "int8",
     21: "int2",
@@ -86,6 +94,18 @@ def test_values_are_spelt_as_postgresql_spells_them(postgres: psycopg.Connection
         if not (isinstance(value, float) and math.isnan(value)):
             back = decode_parameter(oid, expected or b"", binary)
             assert back == value, (oid, value, back)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize(
+    ("oid", "value"),
+    [(1016, "{1,NULL,-9223372036854775808}"), (1007, "{}"), (1005, "{7}"), (1231, "{170141183460469231731687303715884105727,NULL}"),
+     (1009, '{a,"b, c","\\"","NULL",NULL,""}'), (1022, "{1.5,NULL,NaN,-Infinity}"), (114, '{"n": [1, null]}'), (3802, '{"n": [1, null]}')],
+)  # fmt: skip
+def test_arrays_and_documents_are_spelt_as_postgresql_spells_them(
+    postgres: psycopg.Connection, oid: int, value: str, binary: bool
+) -> None:
+    assert ours(oid, value, binary) == theirs(postgres, oid, value, binary)
 
 
 def test_random_doubles_are_spelt_as_postgresql_spells_them(postgres: psycopg.Connection) -> None:

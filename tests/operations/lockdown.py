@@ -311,7 +311,7 @@ def _normal(settings: dict[str, str]) -> dict[str, str]:
     return settings | {"timezone": "UTC", "search_path": "pg_catalog, pg_temp"}
 
 
-WATCHING = ("SELECT * FROM pg_stat_get_activity(NULL)", "SELECT query FROM pg_stat_activity")
+WATCHING = ("SELECT * FROM pg_stat_get_activity(NULL)", "SELECT pg_stat_get_backend_activity(1)")
 DISTURBING = (
     "SELECT pg_terminate_backend(pg_backend_pid())", "SELECT pg_sleep(1)", "SELECT pg_advisory_lock(1)",
     "SELECT pg_notify('a', 'b')", "SELECT set_config('statement_timeout', '0', false)", "SELECT pg_reload_conf()",

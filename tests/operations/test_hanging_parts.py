@@ -131,7 +131,7 @@ def test_a_query_of_the_catalog_that_nobody_waits_for_ends_in_its_server_too() -
     try:
         assert told(lambda: shadow.run(endless, [], [], [], [], "ana", {}, LIMIT, Cancellation())) == "57014"
         with psycopg.connect(shadow.process.dsn("library"), autocommit=True) as owner:
-            there = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'ana'"
+            there = "SELECT COUNT(*) FROM pg_stat_get_activity(NULL) WHERE usesysid = 'ana'::regrole"
             began = time.monotonic()
             while owner.execute(there).fetchone() != (0,):
                 assert time.monotonic() < began + 5, "it goes on until statement_timeout"

@@ -12,7 +12,9 @@ import pytest
 
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.commands import main
+from dpsql.policy import Policy
 from dpsql.policy.secrets import DATABASE, LEDGER, secret, with_secret
+from dpsql.server.serving import database_name
 from tests.attacks.library import POLICY, postgres_library
 from tests.engines.postgres_server import PASSWORD, shared_server, start
 from tests.operations.operated import eventually
@@ -79,7 +81,9 @@ def test_a_served_password_is_in_no_argument_log_or_file(tmp_path: Path) -> None
         eventually(lambda: b" port " in log.read_bytes() or process.poll() is not None, 120)
         assert process.poll() is None, log.read_text()
         port = log.read_text().split(" port ")[1].split()[0]
-        with psycopg.connect(f"host=127.0.0.1 port={port} user=ana dbname=x", autocommit=True) as connection:
+        with psycopg.connect(
+            f"host=127.0.0.1 port={port} user=ana dbname={database_name(Policy.load(policy))}", autocommit=True
+        ) as connection:
             assert connection.execute("SELECT COUNT(*) FROM member").fetchone() is not None
             with server.owner() as owner:
                 owner.execute("ALTER ROLE reader NOLOGIN")

@@ -290,7 +290,9 @@ def test_settings_in_the_clothes_of_a_query() -> None:
     both = settings_of(tree("SELECT set_config('a.b', 'x', true) AS one, set_config('timezone', 'UTC', false)"))
     assert both == (SetConfig("a.b", "x", True), SetConfig("timezone", "UTC", False))
     assert settings_of(tree("SELECT 1")) is None
-    assert settings_of(tree("SELECT set_config('a', 'b', false) FROM pg_class")) is None
+    asked = "SELECT set_config('bytea_output', 'hex', false) FROM pg_show_all_settings() WHERE name = 'bytea_output'"
+    assert settings_of(tree(asked)) == (SetConfig("bytea_output", "hex", False),)
+    assert settings_of(tree("SELECT set_config('a', 'b', false), count(*) FROM pg_class GROUP BY relname")) is None
     assert settings_of(tree("SELECT set_config('a', 'b', false) LIMIT 0")) is None
     assert settings_of(tree("SELECT set_config('a', 'b' || 'c', false)")) is None
 

@@ -89,7 +89,7 @@ class Backend:
             raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
         columns = plain_columns(statement.tree, self.proxy.catalog)
         place = RoutedQuery(route(statement.tree, self.proxy.catalog), count, columns=columns)
-        if settings_of(statement.tree) is None:
+        if place.route is not Route.SHADOW or settings_of(statement.tree) is None:
             return place
         # Parameters stay parameters: they are marked, since the tree has values where they were.
         marked = parse(text, {name: f"{_MARK}{name}" for name in unknown})

@@ -121,12 +121,12 @@ class WatchedSession(WireSession):
         one = portal.statement
         return self._considered(one.text, (one.kind,), lambda: super(WatchedSession, self).portal_fields(portal))
 
-    def open(self, portal: Portal) -> tuple[Notice, ...]:
+    def open(self, portal: Portal, limit: int = 0) -> tuple[Notice, ...]:
         if portal.rows is not None or self._under_way is not None:
-            return super().open(portal)
+            return super().open(portal, limit)
         return self._run_told(
             BoundStatement(portal.statement, portal.values, portal.formats),
-            lambda: super(WatchedSession, self).open(portal),
+            lambda: super(WatchedSession, self).open(portal, limit),
         )
 
     def run(self, bound: BoundStatement) -> Reply:

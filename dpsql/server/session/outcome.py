@@ -36,3 +36,5 @@ class BoundStatement:
     values: tuple[bytes | None, ...] = ()
     formats: Formats = ()
     result_formats: Formats = ()
+    limit: int = 0
+    """How many rows a client asks for at a time; 0 is all."""

@@ -9,6 +9,9 @@ from decimal import Decimal
 from dpsql.errors import error
 from dpsql.server.session.portals import spread
 from dpsql.server.wire import Undecodable, decode_parameter
+from rewriter.front_door import IntervalText
+
+INTERVAL = 1186
 
 Reader = Callable[[int, bytes], bytes | None]
 """PostgreSQL's own input: a type and a text to the binary form."""
@@ -40,7 +43,8 @@ def decoded(
         )
     found: dict[str, object] = {}
     for number, (oid, value, binary) in enumerate(zip(types, values, spread(formats, len(values)), strict=True), 1):
-        found[str(number)] = None if value is None else _value(oid, value, bool(binary), read)
+        read_value = None if value is None else _value(oid, value, bool(binary), read)
+        found[str(number)] = IntervalText(read_value) if oid == INTERVAL and read_value is not None else read_value
     return found
 
 
@@ -58,7 +62,8 @@ def _value(oid: int, value: bytes, binary: bool, read: Reader) -> object:
 _SAMPLES: Mapping[int, object] = {
     16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
     1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC),
-    1083: datetime.time(), 1186: "1 day", 1182: [datetime.date(2000, 1, 1)], 1115: [datetime.datetime(2000, 1, 1)],
+    1083: datetime.time(), 1186: IntervalText("1 day"),
+    1182: [datetime.date(2000, 1, 1)], 1115: [datetime.datetime(2000, 1, 1)],
     1185: [datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)], 1000: [True],
     1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
     1231: [Decimal(1)],

@@ -249,6 +249,10 @@ class Protocol:
         yield from self._welcome(admission)
 
     def _welcome(self, admission: Admission) -> Iterator[bytes]:
+        database, served = self._options.get("database"), self._backend.shadow.database
+        if database is not None and database != served:
+            hint = f"this server has one: {served}"
+            raise error(f'database "{database[:63]}" does not exist', sqlstate="3D000", hint=hint)
         application = self._options.get("application_name", "")
         client = Client(self.key[0], "", self.peer.address, application, self.peer.certificate is not None)
         session = WatchedSession(self._backend, admission.analyst, client, self._watch)
@@ -376,7 +380,7 @@ class Protocol:
             yield from self._outcome(outcome, bound, described=True)
             yield from _changed(before, session)
             return
-        notices = session.open(portal)
+        notices = session.open(portal, message.limit)
         yield from self._told(notices)
         rows = portal.rows
         if rows is None:

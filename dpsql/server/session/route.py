@@ -49,6 +49,9 @@ _WRITES = (exp.Into, exp.DML, exp.DDL, exp.Command)
 _SEVERAL_SETS = (exp.Tuple, exp.Rollup, exp.Cube, exp.GroupingSets)
 """Forms of GROUP BY that may hold the empty set of keys, which has a row even when there are none."""
 
+_PLAIN_SELECT = {"expressions", "from_", "where", "kind", "hint"}
+"""Clauses of a SELECT that has one row for each row of its FROM."""
+
 _SCALARS = (
     exp.And, exp.Or, exp.Xor, exp.Cast, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Length,
     exp.Trim, exp.Substring, exp.Concat, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Extract, exp.DateTrunc,
@@ -81,7 +84,7 @@ def route(tree: exp.Query, catalog: Catalog) -> Route:
         return Route.OURS
     if settings_of(tree) is None and any(_is_set_config(node) for node in tree.find_all(exp.Anonymous)):
         raise Refused(
-            "set_config stands alone in a SELECT, with literals",
+            "set_config stands in the list of a SELECT, with literals",
             hint="SET name = value does the same",
             sqlstate=NOT_ANSWERED,
         )
@@ -110,15 +113,14 @@ def route_unparsed(text: str, catalog: Catalog) -> Route | None:
 
 
 def settings_of(tree: exp.Query) -> tuple[SetConfig, ...] | None:
-    """What a SELECT without FROM sets by ``set_config('name', 'value', false)``; None where it sets nothing.
+    """The settings of a SELECT with ``set_config('name', 'value', false)``; None if there are none. A FROM and a WHERE
+    decide whether it has a row, and without a row nothing is set.
 
     >>> from rewriter.statement.parser import parse
     >>> settings_of(parse("SELECT 1, set_config('timezone', 'UTC', false)").tree)
     (SetConfig(name='timezone', value='UTC', local=False),)
     """
-    if type(tree) is not exp.Select or {name for name, value in tree.args.items() if value} - {"kind", "hint"} != {
-        "expressions"
-    }:
+    if type(tree) is not exp.Select or {name for name, value in tree.args.items() if value} - _PLAIN_SELECT:
         return None
     everywhere = sum(_is_set_config(node) for node in tree.find_all(exp.Anonymous))
     calls = [call for call in map(_called, tree.expressions) if _is_set_config(call)]

@@ -17,7 +17,7 @@ from dpsql.error_border import translated
 from dpsql.errors import Error, error
 from dpsql.ledger import Receipt
 from dpsql.price_text import errors_line, price_line
-from dpsql.reply import Answer
+from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
@@ -33,6 +33,7 @@ from dpsql.server.wire import Field, Formats, ReleasedRows, ShadowRows, field, w
 from dpsql.server.wire import options as copy_options
 from dpsql.settings import Settings
 from rewriter.declared import TEXT
+from rewriter.refused import NOT_ALLOWED
 
 TOLD_AFTER = 2.0
 """Seconds after which a client is told which step of a statement begins."""
@@ -200,14 +201,35 @@ class WireSession:
         types = self.parameter_types(prepared)
         if portal is not None:
             values = decoded(types, portal.values, portal.formats, self._read)
-            return answer_fields(self._inner.describe(text, values), place.columns)
+            return answer_fields(self._columns(text, values), place.columns)
         try:
-            return answer_fields(self._inner.describe(text, samples(types)), place.columns)
+            return answer_fields(self._columns(text, samples(types)), place.columns)
         except Error:
             if not types:
                 raise
         # What the values are decides whether this is answered: PostgreSQL's own types until then.
         return self._described(prepared)
+
+    def _columns(self, text: str, values: Mapping[str, object]) -> tuple[AnswerColumn, ...]:
+        """The columns of an answer. Rows of people have some too: how many a client takes is not known yet."""
+        try:
+            return self._inner.describe(text, values)
+        except Error as refused:
+            columns = self._inner.preview(_limited(text, 1), values) if refused.sqlstate == NOT_ALLOWED else None
+            if columns is None:
+                raise
+            return columns
+
+    def _answer(self, text: str, values: Mapping[str, object], limit: int) -> Answer:
+        """The answer of a query. A client that opens a table asks for so many rows at a time, and writes no LIMIT."""
+        cancellation, receipt, progress = self._cancellation, self._receipt, self._progress()
+        try:
+            return self._inner.execute(text, values, cancellation, receipt, progress)
+        except Error as refused:
+            few = _limited(text, limit)
+            if not limit or refused.sqlstate != NOT_ALLOWED or self._inner.preview(few, values) is None:
+                raise
+        return self._inner.execute(few, values, cancellation, receipt, progress)
 
     def _described(self, prepared: PreparedStatement) -> tuple[Field, ...]:
         if prepared.fields is None:
@@ -252,7 +274,7 @@ class WireSession:
                 del self.names.statements[name]
                 return Outcome("DEALLOCATE")
             case sql.Declare():
-                return self._declare(kind)
+                return self._declare(kind, bound)
             case sql.Fetch():
                 return self._fetch(kind)
             case sql.CloseCursor(None):
@@ -283,7 +305,7 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
-        answer = self._inner.execute(text, values, self._cancellation, self._receipt, self._progress())
+        answer = self._answer(text, values, bound.limit)
         fields = answer_fields(answer.columns, place.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
@@ -375,9 +397,10 @@ class WireSession:
         return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
 
     def _set_config(self, bound: BoundStatement, place: RoutedQuery) -> Outcome:
-        """SET in the clothes of a query: the shadow answers it with the values that are set, and sets nothing."""
+        """SET in the clothes of a query: the shadow answers it with the values, and sets nothing. Without a row nothing
+        is set, as in PostgreSQL."""
         outcome = self._shadow(bound, place.text)
-        for one in place.settings:
+        for one in place.settings if outcome.places else ():
             before = self.settings
             value = setting_of(one, bound.values)
             if not is_spoken(one.name, value):
@@ -390,6 +413,9 @@ class WireSession:
     def _show(self, kind: sql.Setting) -> Outcome:
         """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""
         others = self.settings.others
+        if kind.name in ("transaction_read_only", "default_transaction_read_only"):
+            rows = ReleasedRows((field(kind.name, wire_type(TEXT)),), ((self.settings.shown(kind.name).strip("'"),),))
+            return Outcome("SHOW", rows, range(1))
         try:
             found = self._shadow(BoundStatement(PreparedStatement(kind.text, sql.QueryStatement(kind.text))), kind.text)
         except Error:
@@ -418,16 +444,18 @@ class WireSession:
         prepared.start += start
         return prepared
 
-    def _declare(self, kind: sql.Declare) -> Outcome:
-        prepared = self._inner_query(kind.query, kind.start)
+    def _declare(self, kind: sql.Declare, bound: BoundStatement) -> Outcome:
+        """A cursor; parameters of the statement that declares it are those of its query."""
+        prepared = self._inner_query(kind.query, kind.start, self.parameter_types(bound.statement))
+        values = self.bind(prepared, replace(bound, result_formats=()))
         result_formats = (1,) if kind.binary else ()
-        portal = Portal(prepared, result_formats=result_formats, cursor=True, hold=kind.hold)
+        portal = replace(values, result_formats=result_formats, cursor=True, hold=kind.hold)
         self.names.keep_portal(kind.name, portal)
         return Outcome("DECLARE CURSOR")
 
     def _fetch(self, kind: sql.Fetch) -> Outcome:
         portal = self.names.cursor(kind.name)
-        notices = self.open(portal)
+        notices = self.open(portal, kind.count or 0)
         if portal.rows is None:
             raise error(f'cursor "{kind.name}" has no rows', sqlstate="24000")
         places = moved(portal, kind, portal.rows.count)
@@ -435,14 +463,16 @@ class WireSession:
             return Outcome(f"MOVE {len(places)}", notices=notices)
         return Outcome(f"FETCH {len(places)}", portal.rows, places, notices)
 
-    def open(self, portal: Portal) -> tuple[Notice, ...]:
-        """Run what a portal holds, once."""
+    def open(self, portal: Portal, limit: int = 0) -> tuple[Notice, ...]:
+        """Run what a portal holds, once, for a client that takes ``limit`` rows first; 0 is all."""
         self._block.check_alive()
         if portal.rows is not None:
             return ()
         if portal.told not in (None, self.settings.intervals):
             raise _other_columns()
-        outcome = self.run(BoundStatement(portal.statement, portal.values, portal.formats, portal.result_formats))
+        outcome = self.run(
+            BoundStatement(portal.statement, portal.values, portal.formats, portal.result_formats, max(limit, 0))
+        )
         if outcome.rows is not None:
             self.names.check_rows(outcome.rows.count)
         portal.rows, portal.tag = outcome.rows, outcome.tag
@@ -495,5 +525,13 @@ def _placed(start: int) -> Iterator[None]:
     raise problem
 
 
+def _limited(text: str, limit: int) -> str:
+    """A query of at most so many rows; the new line ends a comment."""
+    return f"{text}\nLIMIT {limit}"
+
+
 def _query_of(kind: sql.Kind | None) -> str:
+    """The text that holds a statement's parameters: a cursor's are those of its query."""
+    if isinstance(kind, sql.Declare):
+        return kind.query
     return kind.text if isinstance(kind, sql.QueryStatement | sql.Setting) else ""

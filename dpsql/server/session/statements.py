@@ -341,7 +341,7 @@ def _copy_options(lexemes: Sequence[Lexeme]) -> tuple[tuple[str, str], ...]:
         for lexeme in rest[1:]:
             if lexeme.word in (",", ")"):
                 if words:
-                    options.append((words[0].name, words[1].value if len(words) > 1 else "true"))
+                    options.append((words[0].name, _option_value(words[1:])))
                 words = []
             else:
                 words.append(lexeme)
@@ -360,6 +360,13 @@ def _copy_options(lexemes: Sequence[Lexeme]) -> tuple[tuple[str, str], ...]:
             raise _unclear(rest[place])
         place += 1
     return tuple(options)
+
+
+def _option_value(words: Sequence[Lexeme]) -> str:
+    """An option's value: a text, or a word in quotes or without."""
+    if not words:
+        return "true"
+    return words[0].name if words[0].text.startswith('"') else words[0].value
 
 
 def _discard(text: str, lexemes: Sequence[Lexeme]) -> Discard:

@@ -22,7 +22,8 @@ STATUS: Mapping[str, str] = {
     "standard_conforming_strings": "on",
     "is_superuser": "off",
     "in_hot_standby": "off",
-    "default_transaction_read_only": "on",
+    # As for any role that may not write: a client that asks for a primary, or for read-write, is to connect.
+    "default_transaction_read_only": "off",
     "scram_iterations": "4096",
 }
 """What a client is told at its start, and what does not change, beside the version of the shadow's server."""

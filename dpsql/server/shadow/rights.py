@@ -54,6 +54,21 @@ AND (p.provolatile = 'v' AND p.proname <> ALL (ARRAY[{", ".join(map(literal, HAR
      OR p.proname LIKE 'pg\\_stat\\_get\\_backend\\_%' OR p.proname LIKE '%\\_to\\_xml%')
 """
 
+_WITHOUT_ROWS = """
+SELECT pg_catalog.format(
+    'CREATE OR REPLACE VIEW pg_catalog.%%I AS SELECT %%s WHERE false', c.relname,
+    pg_catalog.string_agg(pg_catalog.format(
+        'NULL::%%s%%s AS %%I', pg_catalog.format_type(a.atttypid, a.atttypmod), ' COLLATE ' || l.oid::regcollation,
+        a.attname), ', ' ORDER BY a.attnum))
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+WHERE c.relkind = 'v' AND c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace
+AND EXISTS (SELECT FROM pg_catalog.unnest(%(closed)s::text[]) AS f
+            WHERE pg_catalog.strpos(pg_catalog.pg_get_viewdef(c.oid), pg_catalog.split_part(f, '(', 1) || '(') > 0)
+GROUP BY c.oid, c.relname ORDER BY c.relname
+"""
+"""DDL of the system's views over functions that are closed: the same columns, and no row of any other session."""
+
 _TOO_MUCH = """
 SELECT 'relation ' || c.oid::pg_catalog.regclass FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')
@@ -89,6 +104,9 @@ def harden(connection: psycopg.Connection, database: str, analysts: Sequence[str
         "REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC",
         f"REVOKE EXECUTE ON FUNCTION {', '.join(closed)} FROM PUBLIC",
     ]
+    commands.append("SET LOCAL allow_system_table_mods = on")
+    commands += [row[0] for row in connection.execute(_WITHOUT_ROWS, {"closed": closed}).fetchall()]
+    commands.append("SET LOCAL allow_system_table_mods = off")
     commands += [f"CREATE ROLE {quoted(name)} LOGIN" for name in analysts]
     for command in commands:
         connection.execute(command.encode())

@@ -158,7 +158,9 @@ class Shadow:
 def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], database: str) -> None:
     if database != "postgres":
         with psycopg.connect(process.dsn("template1"), autocommit=True) as connection:
-            connection.execute(f"ALTER DATABASE postgres RENAME TO {quoted(database)}".encode())
+            # One of its own: clients take a database with the number of initdb's own for the system's, and hide it.
+            connection.execute(f"CREATE DATABASE {quoted(database)}".encode())
+            connection.execute(b"DROP DATABASE postgres")
     with psycopg.connect(_conninfo(process.dsn(), database, SUPERUSER, "").decode()) as connection:
         for statement in statements(catalog):
             connection.execute(statement.encode())

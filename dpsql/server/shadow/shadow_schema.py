@@ -196,16 +196,28 @@ def _constraints(table: Table, key: tuple[str, ...]) -> list[str]:
 
 
 def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """The first step of the way to the unit, where PostgreSQL has a key of the same kind to refer to."""
-    for hop in (hop for hop in table.path[:1] if not hop.also and not table.view):
-        parent = catalog.tables[hop.parent]
-        column = parent.columns[hop.parent_column]
+    """The first step of the way to the unit, and columns whose values are listed in a public table, where PostgreSQL
+    has a key of the same kind to refer to."""
+    for own, parent_name, parent_column in _references(table):
+        parent = catalog.tables[parent_name]
+        column = parent.columns[parent_column]
         is_key = keys.get(parent.name) == (column.name,) or (column.unique and not (parent.public or parent.view))
-        if is_key and column.type.kind is table.columns[hop.column].type.kind:
+        if is_key and column.type.kind is table.columns[own].type.kind:
             yield (
-                f"ALTER TABLE {_full(table)} ADD FOREIGN KEY ({quoted(hop.column)}) "
+                f"ALTER TABLE {_full(table)} ADD FOREIGN KEY ({quoted(own)}) "
                 f"REFERENCES {_full(parent)} ({quoted(column.name)})"
             )
+
+
+def _references(table: Table) -> Iterator[tuple[str, str, str]]:
+    """Each column that refers to another table's column, once; a view has no keys."""
+    if table.view:
+        return
+    hops = [hop for hop in table.path[:1] if not hop.also]
+    yield from ((hop.column, hop.parent, hop.parent_column) for hop in hops)
+    for name, column in table.columns.items():
+        if column.values_from is not None and name not in {hop.column for hop in hops}:
+            yield (name, *column.values_from)
 
 
 def _comments(catalog: Catalog, table: Table) -> Iterator[str]:

@@ -12,12 +12,13 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 import numpy
 from psycopg.adapt import PyFormat, Transformer
 
 from dpsql.errors import Error, error
-from dpsql.server.wire.decoding import TEXTS, Undecodable, decode_parameter
+from dpsql.server.wire.decoding import ARRAYS, TEXTS, Undecodable, decode_parameter
 from dpsql.server.wire.messages import Field
 from rewriter.declared import Kind, Scalar, Type
 
@@ -28,6 +29,7 @@ __all__ = [
 
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 BPCHAR, VARCHAR = 1042, 1043
+JSON, JSONB = 114, 3802
 FLOAT8S = 1022
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC = 1082, 1083, 1114, 1184, 1186, 1700
 
@@ -49,15 +51,14 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
     Kind.TIME: WireType(TIME, 8),
     Kind.INTERVAL: WireType(INTERVAL, 16),
-    # Columns of the first three are described, and no answer has one.
-    Kind.JSON: WireType(114),
-    Kind.JSONB: WireType(3802),
+    Kind.JSON: WireType(JSON),
+    Kind.JSONB: WireType(JSONB),
     Kind.TEXTS: WireType(1009),
     Kind.DOUBLES: WireType(FLOAT8S),
 }
 _BOUNDED_TEXT = re.compile(r"character( varying)?(?:\((\d{1,8})\))?")
 """As PostgreSQL's ``format_type`` spells them."""
-_LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016)}
+_LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016), 128: WireType(1231)}
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
 
@@ -251,18 +252,18 @@ _NULL = b"\xff\xff\xff\xff"
 _LENGTH = struct.Struct("!i")
 
 
-def _doubles_binary(value: Scalar) -> bytes:
-    """An array of doubles, from its text.
+def _array_binary(oid: int, value: Scalar) -> bytes:
+    """An array of one dimension, from its text.
 
-    >>> _doubles_binary("{1.5,NULL}").hex(" ", 4)
+    >>> _array_binary(FLOAT8S, "{1.5,NULL}").hex(" ", 4)
     '00000001 00000001 000002bd 00000002 00000001 00000008 3ff80000 00000000 ffffffff'
     """
-    text = str(value).strip("{}")
-    if not text:
-        return struct.pack("!iiI", 0, 0, FLOAT8)
-    items = text.split(",")
-    head = struct.pack("!iiIii", 1, "NULL" in items, FLOAT8, len(items), 1)
-    return head + b"".join(_NULL if one == "NULL" else struct.pack("!id", 8, float(one)) for one in items)
+    items, of = decode_parameter(oid, str(value).encode(), False), ARRAYS[oid]
+    if not isinstance(items, list) or not items:
+        return struct.pack("!iiI", 0, 0, of)
+    encode = _BINARIES[of]
+    head = struct.pack("!iiIii", 1, None in items, of, len(items), 1)
+    return head + b"".join(_NULL if one is None else _prefix(len(data := encode(one))) + data for one in items)
 
 
 def _date_binary(value: Scalar) -> bytes:
@@ -280,7 +281,9 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
     TIMESTAMPTZ: _timestamp_binary,
-    TIME: _time_binary, INTERVAL: _interval_binary, FLOAT8S: _doubles_binary,
+    TIME: _time_binary, INTERVAL: _interval_binary,
+    JSON: _text, JSONB: lambda value: b"\1" + _text(value),
+    **{oid: partial(_array_binary, oid) for oid in (1005, 1007, 1016, 1009, 1231, FLOAT8S)},
 }  # fmt: skip
 
 
