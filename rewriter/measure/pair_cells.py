@@ -351,19 +351,19 @@ def _weighed(
     rows without a value."""
     text, row = wanted.aggregate.wording.inner, wanted.steps[2] * factor
     full = weights.rows * row
-    counted = None if wanted.nulls is Nulls.ZERO else value
+    name, counted = builder.cell(), None if wanted.nulls is Nulls.ZERO else value
     difference = _centred(wanted, value, counted, test, weights.difference * factor, builder)
     if wanted.nulls is not Nulls.CELL:
         values = counted if wanted.nullable else None
         rows = Addend(full, counted=values, test=test)
         said = "rows" if values is None else f"rows with {text}"
-        return Cell(builder.cell(), said, Fraction(1, full), (rows,)), difference
+        return Cell(name, said, Fraction(1, full), (rows,)), difference
     empty, missing = weights.empty * row, weights.missing * row
     every = Addend(empty, test=test), Addend(full - empty, counted=value, test=test)
     less = f"rows, each without {text} as {weights.empty}/{weights.rows}"
     without = _without(value, test, missing)
     return (
-        Cell(builder.cell(), less, Fraction(1, full), every),
+        Cell(name, less, Fraction(1, full), every),
         difference,
         Cell(builder.cell(), f"rows without {text}", Fraction(1, missing), without),
     )
