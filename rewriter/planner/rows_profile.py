@@ -144,13 +144,14 @@ def profiled_values(catalog: Catalog) -> tuple[tuple[str, str], ...]:
         for name, table in catalog.tables.items()
         if _is_of_people(table, catalog)
         for column in table.columns.values()
-        if _is_ranged(column)
+        if _is_ranged(column) and column.interval is not None and column.interval.width
     )
 
 
 def _is_of_people(table: Table, catalog: Catalog) -> bool:
+    """Whether its rows have owners: they are a unit each, the unit's own, or on a way to it."""
     unit = catalog.unit
-    return unit is not None and not table.public and (bool(table.path) or table.name == unit[0])
+    return not table.public and (unit is None or bool(table.path) or table.name == unit[0])
 
 
 def _is_ranged(column: Column) -> bool:

@@ -204,3 +204,15 @@ def test_bins_are_halves_beside_what_is_nearest_to_0() -> None:
     assert len(value_ends(Interval.of(0, 1_000_000), DOUBLE)) <= 17
     narrow = value_ends(Interval(Fraction(1, 1000), Fraction(999, 1000)), decimal(9, 2))
     assert (narrow[0], narrow[-1]) == (Fraction(1, 100), Fraction(99, 100))
+
+
+def test_where_each_row_is_a_unit_it_weighs_as_one() -> None:
+    ranges = {"x": (0, 8), "one": (3, 3)}
+    row = Table("row", {name: Column(name, INTEGER, range=ends) for name, ends in ranges.items()})
+    catalog = Catalog({"row": row, "region": Table("region", {"x": row.columns["x"]}, public=True)}, None)
+    assert profiled_values(catalog) == (("row", "x"),), "a range of one value tells nothing"
+    found = values_plan("row", "x", catalog, DUCKDB)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE row AS SELECT x FROM range(-1, 12) AS t(x), range(x + 2)")
+        people = dict(connection.execute(found.people.sql).fetchall())
+    assert [people[place] for place in range(len(found.ends) + 1)] == [1, 2 + 3, 4, 5, 6, 7, 8, 9, 10, 11 + 12 + 13]
