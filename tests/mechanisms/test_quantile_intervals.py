@@ -19,10 +19,11 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
 from dpsql.interfaces.python.connection import Connection
+from dpsql.mechanisms.quantiles.one import TooFar
 from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.releases.tables import NoisyTable
 from rewriter.declared.types import DOUBLE
-from rewriter.plan import Chosen, Output, Plan
+from rewriter.plan import Choice, Chosen, Output, Plan
 from tests.mechanisms.test_quantile import DECILES, choice, ranks_of
 
 PEOPLE = 4_000
@@ -53,6 +54,36 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
             assert isinstance(value, float)
             covered.append(value - down <= rows[math.ceil(q * PEOPLE) - 1] <= value + up)
     assert np.mean(covered) > 0.7
+
+
+@pytest.mark.parametrize("window", [1 << 10, 1 << 13])
+def test_quantiles_at_the_least_price_are_read_without_what_is_around_them(window: int) -> None:
+    """There is a price at which quantiles are picked together, and too low to look around them: then the interval is
+    the range."""
+    fractions = (Fraction(1, 10), Fraction(1, 2))
+    one, prices = (
+        choice(fractions, 1000, window),
+        [Fraction(400, window) * Fraction(9, 10) ** power for power in range(30)],
+    )
+    found = [picked(one, PURE, PrivacyLoss(epsilon=price)) for price in prices if _is_enough(one, price)]
+    alone = [pick for pick in found if isinstance(pick, Joined) and pick.around is None]
+    assert alone
+    outputs = tuple(Output(f"a{place}", DOUBLE, Chosen("q0", place), "") for place in range(2))
+    plan = Plan("", "duckdb", (), (), outputs, None, 1, choices=(one,))
+    for pick in alone:
+        columns = pick.columns({(): ranks_of(list(range(1000)), one)}, [()], ExactSampler())
+        noisy = NoisyTable(((),), {}, {}, {"q0": columns}, {"q0": pick.mechanism.noise})
+        for place, output in enumerate(outputs):
+            column = chosen_column(noisy, plan, output, Chosen("q0", place), ordered=True)
+            value, (down, up) = column.values[0], (column.reaches or ())[0]
+            assert value is None or (value - down, value + up) == (0, 1000)
+
+
+def _is_enough(one: Choice, price: Fraction) -> bool:
+    try:
+        return bool(picked(one, PURE, PrivacyLoss(epsilon=price)))
+    except TooFar:
+        return False
 
 
 @pytest.fixture(scope="module", params=["pure", "zcdp"])

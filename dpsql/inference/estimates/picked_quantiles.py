@@ -181,6 +181,8 @@ def _stretched(joint: Joint, ends: Row, values: Row, total: int) -> list[int | N
 
     Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
     """
+    if all(end is None for end in ends):
+        return list(ends)  # as where the price was too low to look around the quantiles
     choice = joint.choice
     size, row = len(joint.fractions), -math.expm1(-float(joint.rate * choice.row))
     scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
