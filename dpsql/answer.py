@@ -104,13 +104,16 @@ class Answering:
         ``held`` until it has been read are claims, which keep others from buying the same, and the turn of the engine.
         """
         settings, program = asked.settings, asked.prepared.program
-        if program.missing:
-            self.claim(asked, held, program.plans)
+        drafts = program.plans if program.missing else ()
+        if drafts:
+            self.claim(asked, held, drafts)
         settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
-            # Meanwhile other statements may have bought the releases of this one.
-            self.claim(asked, held, (one.plan for one in priced.bought))
+            # Meanwhile other statements may have bought the releases of this one. With the bounds that were learned, a
+            # plan may be that of the draft, which this statement has claimed.
+            mine = {one.identity for one in drafts}
+            self.claim(asked, held, (one.plan for one in priced.bought if one.plan.identity not in mine))
             priced = self.pricing.settled(settled, settings)
         measured, paid = self.bought(asked, priced, program.private_tables, held, settled.turn, settled.paid)
         loss = PrivacyLoss() if paid is None else paid.loss

@@ -129,6 +129,18 @@ def test_a_total_is_learned_once_and_the_noise_follows_from_it(policy: Path) -> 
     assert not any("max_total of visit.cost" in notice for notice in second)
 
 
+def test_a_total_as_large_as_the_rows_allow_keeps_no_statement_waiting_for_itself(policy: Path) -> None:
+    """Then the plan with what was learned is the plan without, which the statement claims while it learns."""
+    with duckdb.connect(str(policy.with_name("clinic.duckdb"))) as connection:
+        connection.execute("UPDATE visit SET cost = 400")
+        connection.execute(f"INSERT INTO visit SELECT v.* FROM visit AS v, range({ROWS})")
+    policy.write_text(f"{policy.read_text()}limits: {{seconds: 20}}\n")
+    with dpsql.connect(str(policy)) as connection:
+        _margin(connection, "SELECT SUM(cost) FROM visit")
+        _, notices = _margin(connection, "SELECT SUM(2 * cost - 100) FROM visit")
+    assert not any("max_total of visit.cost" in notice for notice in notices), "the bound was known"
+
+
 def _margin(connection: dpsql.Connection, sql: str) -> tuple[float, tuple[str, ...]]:
     cursor = connection.execute(sql)
     assert cursor.margins is not None
