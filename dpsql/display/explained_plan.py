@@ -77,7 +77,7 @@ def _groups(told: Explanation) -> Iterator[str]:
             one = estimate_of(output.estimator)
             if one.foretold:
                 steps[one.foretold.format(rows=release.group)] = None
-            elif one.estimator.is_quotient or one.word == "quantile":
+            elif one.estimator.is_quotient or (one.word == "quantile" and output.name in release.margins):
                 lies = ", whose values lie as their profile tells" if output.name in release.spreads else one.assumed
                 words.setdefault((release.group, release.profiled, lies if one.assumed else ""), {})[one.word] = None
     for (rows, profiled, lies), kinds in words.items():

@@ -325,8 +325,13 @@ def normal_point(kurtosis: FloatArray) -> FloatArray:
 class MomentEstimate(Estimate[Moment]):
     """A figure of moments. What is expected of it is that of a group whose rows lie evenly over the ranges."""
 
-    assumed = ", spread evenly over the ranges"
-    word = "spread"
+    assumed = ", spread evenly over the ranges (it is larger where values vary less)"
+
+    @property
+    def word(self) -> str:  # type: ignore[override]
+        """Of a figure of two variables, a correlation stands for all."""
+        figure = self.estimator.figure
+        return "mean" if figure is Figure.MEAN else "spread" if figure.degrees == (2, 0) else "correlation"
 
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         estimator, noisy = self.estimator, groups.noisy
