@@ -1,25 +1,38 @@
 """Windows: the instants before which all rows of a release lie, table by table, where its conditions say so.
 
 Why. Once the last of them is closed, none of these rows changes any more, and neither does the release: it is bought
-once, and stands for ever. Nothing of privacy hangs on it; what would be wrong is an answer that grows stale in silence.
-So a table counts as bounded only where each of its places in the statement has a condition on its ``time`` that every
-row of the release satisfies, by the text. A window, a LIMIT or a UNION may look at rows beside those: then none is.
+once, and stands for ever. Nothing of privacy hangs on it: to give a kept release again reads no rows. A wrong bound
+would be an answer that grows stale in silence. So a table counts as bounded only where each of its places in the
+statement has a condition on its ``time``, by the text. A window, a LIMIT or a UNION may look at rows beside those: then
+none is.
+
+Which conditions. A SELECT depends only on joined rows that its WHERE keeps, whatever stands around it: AND, NOT, IN,
+EXISTS, an outer join or an aggregate see its result alone. A comparison with an instant keeps no row whose time is
+NULL: neither a later row gets through it, nor the row that an outer join made where it missed one. So a place is
+bounded by the WHERE of the SELECT whose FROM names it, and of each SELECT around that one, as long as each is in the
+FROM of the next: not by one around a SELECT that is part of an expression. A comparison with a column of a row outside
+bounds nothing here.
+
+The table of the people themselves. A person with a closed row was there when it came. So what is asked of people who
+have one rests on people who were there; what is asked of people without one, as by NOT IN or an outer join, may have
+others tomorrow.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns import MICROSECOND, Facts, catalog_name, lattice_of
+from rewriter.columns import MICROSECOND, ColumnLimits, Facts, Variable, catalog_name, lattice_of
 from rewriter.declared import UTC, Catalog, Kind, Table
+from rewriter.expressions import Value
 from rewriter.plan import RowsBetween
 from rewriter.release import Query
+from rewriter.statement import conjuncts
 
 _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOperation, exp.With)
 """Where one of these stands in the SQL of people's rows, rows may matter that no condition of all rows is about."""
@@ -28,22 +41,24 @@ _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOp
 def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
     """The tables with people that a release reads, each with the instant before which its rows are; ``end`` is None
     where there is no such instant. Empty where it reads none that closes. The table of the people themselves, a row for
-    each, says what they are and not what happened: it is left out."""
+    each, says what they are and not what happened: it is left out where each row of the release has a row that closes.
+    """
     trees = list(query.trees)
-    places: Counter[tuple[str, str]] = Counter()
+    places: dict[str, list[exp.Table]] = {}
     for node in (node for tree in trees for node in tree.find_all(exp.Table)):
-        places[catalog_name(node), node.alias_or_name] += 1
-    read = {name: table for name, _ in places if (table := catalog.tables.get(name)) is not None and not table.public}
-    if not any(table.closes for table in read.values()):
+        table = catalog.tables.get(name := catalog_name(node))
+        if table is not None and not table.public:
+            places.setdefault(name, []).append(node)
+    if not any(catalog.tables[name].closes for name in places):
         return ()
     beside = any(_looks_beside(node) for tree in trees for node in tree.find_all(*_BESIDE))
     entity = None if catalog.unit is None else catalog.unit[0]
+    known = _Known(query)
+    tied = any(known.is_needed(node, catalog.tables[name]) for name, nodes in places.items() for node in nodes)
     return tuple(
-        _until(
-            table, Counter({alias: many for (of, alias), many in places.items() if of == name}), query, beside=beside
-        )
-        for name, table in sorted(read.items())
-        if name != entity or table.closes
+        _until(table, nodes, known, beside=beside)
+        for table, nodes in ((catalog.tables[name], nodes) for name, nodes in sorted(places.items()))
+        if table.name != entity or table.closes or not tied
     )
 
 
@@ -51,31 +66,94 @@ def _looks_beside(node: exp.Expr) -> bool:
     return not isinstance(node, exp.Distinct) or node.args.get("on") is not None
 
 
-def _until(table: Table, places: Counter[str], query: Query, *, beside: bool) -> RowsBetween:
-    """``places`` are the names under which the SQL reads the table, and how often each is written."""
+def _until(table: Table, places: Sequence[exp.Table], known: _Known, *, beside: bool) -> RowsBetween:
+    """``places`` are where the SQL reads the table."""
     spans = table.spans
     if beside or not table.closes or spans is None:
         return RowsBetween(table.name, None)
-    mine = {
-        variable.alias: one
-        for variable, one in Facts.of(query.filters).limits.items()
-        if (variable.table.name, variable.name) == (table.name, spans.column)
-    }
-    last = {alias: one.high for alias, one in mine.items() if one.high is not None}
-    first = {alias: one.low for alias, one in mine.items() if one.low is not None}
+    limits = [known.limits(node, table, _around(node)) for node in places]
+    first, last = (
+        [one.low for one in limits if one.low is not None],
+        [one.high for one in limits if one.high is not None],
+    )
     kind = table.columns[spans.column].type
     return RowsBetween(
         table.name,
-        _after(max(last.values()), lattice_of(kind)) if _everywhere(places, last) else None,
+        _after(max(last), lattice_of(kind)) if len(last) == len(places) else None,
         UTC if kind.kind is Kind.TIMESTAMPTZ else None,
-        _before(min(first.values())) if _everywhere(places, first) else None,
+        _before(min(first)) if len(first) == len(places) else None,
     )
 
 
-def _everywhere(places: Counter[str], bounded: Iterable[str]) -> bool:
-    """Whether a table is bounded wherever it is read. A copy of a subquery has another way to the same name."""
-    known = Counter(alias.rpartition("_")[2] for alias in bounded)
-    return all(known[alias] >= many for alias, many in places.items())
+class _Known:
+    """What the conditions of a release say of the rows of each place, by the SELECT that they stand in."""
+
+    def __init__(self, query: Query) -> None:
+        self._facts: dict[int, Facts] = {id(query.rows): Facts.of(query.filters)}
+        self._needed = {id(select) for select in _needed(query.rows)}
+
+    def limits(self, place: exp.Table, table: Table, around: Iterable[tuple[exp.Select, str]]) -> ColumnLimits:
+        """The limits of the time of a table's rows at a place, by the conditions of these SELECTs."""
+        column = None if table.spans is None else table.spans.column
+        found = ColumnLimits()
+        for select, alias in around:
+            for variable, limits in self._of(select).items():
+                named = (variable.alias, variable.table.name, variable.name)
+                if named == (alias, table.name, column) and not variable.picked:
+                    found = found.within(limits)
+        return found
+
+    def is_needed(self, place: exp.Table, table: Table) -> bool:
+        """Whether each row of the release has one of that place, of a table that closes, before an instant."""
+        around = ((select, alias) for select, alias in _around(place) if id(select) in self._needed)
+        return table.closes and self.limits(place, table, around).high is not None
+
+    def _of(self, select: exp.Select) -> dict[Variable, ColumnLimits]:
+        if id(select) not in self._facts:
+            self._facts[id(select)] = Facts.of(_own_conditions(select))
+        return self._facts[id(select)].limits
+
+
+def _needed(rows: exp.Select) -> Sequence[exp.Select]:
+    """The SELECTs without a row of which there is no row: in FROM without an outer join, and in conditions."""
+    found = [rows]
+    for select in found:
+        where, joins = select.args.get("where"), select.args.get("joins") or ()
+        parts = [] if where is None else list(conjuncts(where.this))
+        inside = [part.args.get("query") for part in parts if isinstance(part, exp.In)]
+        inside += [part.this for part in parts if isinstance(part, exp.Exists)]
+        if not any(join.side for join in joins):
+            inside += [item.this for item in (select.args.get("from_"), *joins) if item is not None]
+        found += [one for one in map(_select_of, inside) if one is not None]
+    return found
+
+
+def _select_of(node: exp.Expr | None) -> exp.Select | None:
+    inner = node.this if isinstance(node, exp.Subquery) else node
+    return inner if isinstance(inner, exp.Select) else None
+
+
+def _around(place: exp.Table) -> Iterator[tuple[exp.Select, str]]:
+    """The SELECT whose FROM a place is in, and those around it as long as each is in the FROM of the next, with the
+    name of the place in each."""
+    node: exp.Expr = place
+    alias = place.alias_or_name
+    while isinstance(node.parent, exp.From | exp.Join) and isinstance(select := node.parent.parent, exp.Select):
+        yield select, alias
+        if not isinstance(select.parent, exp.Subquery):
+            return
+        node = select.parent
+        alias = f"{node.alias_or_name}_{alias}"
+
+
+def _own_conditions(select: exp.Select) -> Iterator[Value]:
+    """The conditions of a SELECT about its own rows alone."""
+    where = select.args.get("where")
+    items = (select.args.get("from_"), *(select.args.get("joins") or ()))
+    names = {item.this.alias_or_name for item in items if item is not None}
+    for part in [] if where is None else conjuncts(where.this):
+        if all(column.table in names for column in part.find_all(exp.Column)):
+            yield Value.condition(part, nullable=True, constant=False)
 
 
 def _before(first: Fraction) -> datetime.datetime | None:

@@ -5,7 +5,8 @@ will not change any more: measured by themselves they can be kept for ever, and 
 
 Two forms. Where a key holds the time of rows in periods, each group is in one period. Where no key does, the groups of
 all periods are the same, and a group's integers are the sums of its periods': of counts and sums over rows, and of no
-number of different people or values, which do not add up.
+number of different people or values, which do not add up. Which of these groups are shown, or ranked first, is told by
+the sums and the noise of the sums, as by any released numbers.
 
 Sensitivity. Each period is a release of its own: its rows are those whose time is in the period, a unit's vector over
 its groups is clipped as in any release, and the bound is that of one period: ``max_rows: 10 per month`` leaves a unit
@@ -150,13 +151,7 @@ def _windows(query: Query, catalog: Catalog) -> Iterator[tuple[None, str, exp.Ex
     """The times of tables which close that conditions compare, where all that is asked adds up over time, and rows are
     bounded by days: in these."""
     asked, where = [one.within or one for one in query.aggregates], query.rows.args.get("where")
-    if (
-        where is None
-        or query.blocks
-        or query.presences
-        or query.bound.unique
-        or any(one.distinct or one.over_blocks for one in asked)
-    ):
+    if where is None or query.blocks or query.bound.unique or any(one.distinct or one.over_blocks for one in asked):
         return
     columns = {
         behind: node

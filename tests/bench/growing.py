@@ -194,4 +194,6 @@ def tiles(today: datetime.date, tool: str = "Superset") -> dict[str, str]:
 
 def alert(people: int) -> str:
     """Whether hardly anybody came of late: it is asked for years, and is FALSE."""
-    return f"SELECT COUNT(*) < {people // 20} AS alert FROM visit WHERE at >= CURRENT_DATE - INTERVAL '14 days'"
+    return (
+        f"SELECT COUNT(*) < {people // 20 or -1000} AS alert FROM visit WHERE at >= CURRENT_DATE - INTERVAL '14 days'"
+    )

@@ -8,6 +8,8 @@ In the second month every refresh of every viewer is sent, with the clock moved 
 months not all are: see ``ASKED``. What is counted without being sent has the very text that was sent before in the same
 period of ``refresh``, and is free, as all of the second month shows.
 
+With ``--people 0`` the tables are empty, for what is paid alone: prices depend on no row.
+
 With ``--refresh hour`` answers stand for an hour, the windows of tiles end with the present hour, and every tile is sent
 at each hour of each day.
 """
@@ -126,9 +128,13 @@ def run(
                         _one_day_by_hour(year, proxy, owner, now, people, epsilon)
                     else:
                         _one_day(year, proxy, owner, now, refreshes, viewers, people, epsilon)
-                    if now[0].day in (1, 11, 21):
+                    if now[0].day in (1, 6, 11, 16, 21, 26):
                         took = f"{(time.monotonic() - began) / 60:.1f} minutes"
-                        console.print(f"{now[0]:%Y-%m-%d}: {dict(year.counts[_month(now[0])])} {took}", highlight=False)
+                        month = _month(now[0])
+                        spent = f"ε = {year.spent.get(month, 0):.2f}"
+                        console.print(
+                            f"{now[0]:%Y-%m-%d}: {dict(year.counts[month])}, {spent}, {took}", highlight=False
+                        )
     finally:
         server.process.close()
     return year

@@ -88,7 +88,8 @@ def test_a_refresh_within_a_day_costs_what_is_new(clinic: Clinic) -> None:
         " GROUP BY 1 ORDER BY n DESC LIMIT 1",
     ],
 )
-def test_the_sum_of_the_days_is_the_number_of_the_window(tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize("empty", ["show", "auto"])
+def test_the_sum_of_the_days_is_the_number_of_the_window(tmp_path: Path, asked: str, empty: str) -> None:
     """Nobody is clipped here: each row is of a person of their own on that day."""
     clinic = hourly(tmp_path, most="300 per month, 40 per day")
     sql = asked.format(12)
@@ -97,7 +98,7 @@ def test_the_sum_of_the_days_is_the_number_of_the_window(tmp_path: Path, asked: 
     opened = open_here(compared(load_policy(clinic.folder / "policy.yaml")), read=lambda: clinic.now)
     with closing(Proxy(opened, NoNoise(), silent=True)) as proxy:
         session = proxy.session()
-        session.execute("SET dpsql.empty_groups = show")
+        session.execute(f"SET dpsql.empty_groups = {empty}")
         answer = session.execute(sql)
     assert measured_by(answer)
     rows = [tuple(map(float, row)) if len(row) == 3 else tuple(row) for row in answer.rows]
@@ -106,6 +107,27 @@ def test_the_sum_of_the_days_is_the_number_of_the_window(tmp_path: Path, asked: 
 
 def _plain(value: object) -> object:
     return round(float(value), 6) if isinstance(value, int | float) or hasattr(value, "as_tuple") else value
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"SELECT EXTRACT(HOUR FROM made) AS hour, COUNT(*) {ROWS} GROUP BY 1 ORDER BY 1",
+        f"SELECT sex, COUNT(*) AS n FROM visit JOIN patient ON id = patient_id {ROWS.removeprefix('FROM visit')}"
+        " GROUP BY 1 ORDER BY n DESC LIMIT 1",
+        f"SELECT sex, SUM(cost) AS n FROM visit JOIN patient ON id = patient_id {ROWS.removeprefix('FROM visit')}"
+        " GROUP BY 1 ORDER BY n DESC LIMIT 1",
+    ],
+)
+def test_groups_that_may_be_left_out_are_sums_of_days(clinic: Clinic, asked: str) -> None:
+    """Which groups are shown, and which come first, is told by the sums: a refresh costs what is new."""
+    with clinic.session() as session:
+        assert session.execute(asked.format(12)).price.rho == 29 * LASTING + 2 * PASSING
+    clinic.now += datetime.timedelta(hours=1)
+    with clinic.session() as session:
+        again = session.execute(asked.format(13))
+    assert measured_by(again)
+    assert again.price.rho == 2 * PASSING
 
 
 def test_what_does_not_add_up_is_one_release(clinic: Clinic) -> None:
@@ -174,6 +196,9 @@ def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Clinic, Cl
             where = f"made >= TIMESTAMP '{until}' - INTERVAL '30 days' AND made < TIMESTAMP '{until}'"
             clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {where}")
             clinic.ask(f"SELECT sex, SUM(cost) FROM visit JOIN patient ON id = patient_id WHERE {where} GROUP BY 1")
+            clinic.ask(
+                f"SELECT EXTRACT(HOUR FROM made) AS h, COUNT(*) AS n FROM visit WHERE {where} GROUP BY 1 LIMIT 3"
+            )
     return both[0], both[1]
 
 

@@ -50,6 +50,19 @@ def bought_on_three_days(clinic: Clinic, sql: str) -> list[bool]:
         "SELECT COUNT(*) FROM visit AS a JOIN visit AS b ON a.patient_id = b.patient_id"
         " WHERE a.made < '2026-03-01' AND b.made < '2026-02-20'",
         f"WITH v AS (SELECT * FROM visit WHERE {FEBRUARY}) SELECT COUNT(*) FROM v WHERE cost > 20",
+        f"SELECT COUNT(*) FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE {FEBRUARY})"
+        " AND id IN (SELECT patient_id FROM visit WHERE made < '2026-02-01')",
+        "SELECT COUNT(*) FROM patient WHERE EXISTS (SELECT 1 FROM visit WHERE patient_id = id AND made < '2026-03-01')",
+        f"SELECT COUNT(*) FROM patient WHERE (id, 'F') IN (SELECT patient_id, 'F' FROM visit WHERE {FEBRUARY})",
+        f"SELECT COUNT(*) FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE {FEBRUARY} GROUP BY 1"
+        " HAVING COUNT(*) > 3)",
+        f"SELECT COUNT(*) FROM visit WHERE {FEBRUARY}"
+        " AND patient_id NOT IN (SELECT patient_id FROM visit WHERE made < '2026-02-01')",
+        f"WITH a AS (SELECT DISTINCT patient_id FROM visit WHERE {FEBRUARY}), b AS (SELECT DISTINCT patient_id FROM visit"
+        " WHERE made < '2026-02-01') SELECT COUNT(*) FROM a JOIN b ON a.patient_id = b.patient_id",
+        f"SELECT COUNT(*) FROM patient JOIN visit ON id = patient_id LEFT JOIN (SELECT patient_id AS p, COUNT(*) AS n"
+        " FROM visit WHERE made < '2026-02-01' GROUP BY 1) AS t ON id = p"
+        f" WHERE {FEBRUARY}",
     ],
 )
 def test_what_is_closed_is_bought_once(clinic: Clinic, sql: str) -> None:
@@ -74,7 +87,17 @@ def test_what_is_closed_is_bought_once(clinic: Clinic, sql: str) -> None:
         "SELECT COUNT(*) FROM visit WHERE NOT made < '2026-03-01'",
         "SELECT COUNT(*) FILTER (WHERE made < '2026-03-01') FROM visit",
         "SELECT COUNT(*) FROM patient",
-        "SELECT COUNT(*) FROM patient WHERE EXISTS (SELECT 1 FROM visit WHERE patient_id = id AND made < '2026-03-01')",
+        "SELECT COUNT(*) FROM patient WHERE NOT EXISTS (SELECT 1 FROM visit WHERE patient_id = id AND made < '2026-03-01')",
+        f"SELECT COUNT(*) FROM patient WHERE id NOT IN (SELECT patient_id FROM visit WHERE {FEBRUARY})",
+        f"SELECT COUNT(*) FROM patient WHERE sex = 'F' OR id IN (SELECT patient_id FROM visit WHERE {FEBRUARY})",
+        "SELECT COUNT(*) FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE made < '2026-02-01')"
+        " AND id IN (SELECT patient_id FROM visit WHERE made >= '2026-02-01')",
+        "SELECT COUNT(*) FROM visit AS v WHERE made < '2026-03-01'"
+        " AND EXISTS (SELECT 1 FROM visit AS w WHERE w.patient_id = v.patient_id AND w.made < v.made)",
+        "SELECT COUNT(*) FROM visit AS v WHERE EXISTS (SELECT 1 FROM visit AS w WHERE w.patient_id = v.patient_id"
+        " AND v.made < '2026-03-01')",
+        f"SELECT COUNT(*) FROM patient LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visit WHERE {FEBRUARY} GROUP BY 1)"
+        " AS t ON id = patient_id",
         "SELECT COUNT(*) FROM patient LEFT JOIN visit ON patient_id = id AND made < '2026-03-01'",
         "SELECT COUNT(*) FROM (SELECT id AS p FROM patient UNION ALL SELECT patient_id FROM visit"
         " WHERE made < '2026-03-01') AS t",
