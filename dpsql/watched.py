@@ -44,8 +44,10 @@ _TIME = re.compile(r"'\d{4,6}-\d\d-\d\d[^']*'")
 @dataclass(frozen=True, slots=True)
 class WatchedStatement:
     """A statement that is watched: ``shown`` is the statement as it is asked, ``prepared`` asks for the aggregate of
-    its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE. ``one_way``: one
-    person more never makes the aggregate smaller."""
+    its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE. With two ends, the
+    first and the last number of steps ``inside`` of them, it is how far inside the aggregate is: the lesser of two
+    numbers that a person moves by as much as the aggregate, so it is moved by no more. ``one_way``: one person more
+    never makes the aggregate smaller. How far inside it is may go both ways."""
 
     shown: Prepared
     prepared: Prepared
@@ -54,13 +56,28 @@ class WatchedStatement:
     least: int
     sensitivity: int
     one_way: bool
+    inside: tuple[int, int] | None = None
+
+    def compared(self, integer: int) -> int:
+        """What is compared with the threshold.
+
+        >>> from types import SimpleNamespace
+        >>> both = SimpleNamespace(sign=1, inside=(10, 20))
+        >>> [WatchedStatement.compared(both, integer) for integer in (8, 10, 16, 23)]
+        [-2, 0, 4, -3]
+        """
+        if self.inside is not None:
+            low, high = self.inside
+            integer = min(integer - low, high - integer)
+        return self.sign * integer
 
     @property
     def question(self) -> tuple[object, ...]:
         """What is watched, whatever the times of its window."""
         (statistic,) = self.plan.statistics
         moved = (self.sensitivity, self.one_way)
-        return (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, moved)
+        asked = (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, moved)
+        return asked if self.inside is None else (*asked, self.inside)
 
 
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
@@ -78,7 +95,9 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     # Of one integer all norms are the same; a person moves it by a whole number of steps.
     moved = block.sensitivity.l1 if block.sensitivity.l1 is not None else _root_up(block.sensitivity.l2_squared)
     least = comparison.threshold(Fraction(weight))
-    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, block.rises)
+    inside = comparison.inside(Fraction(weight))
+    one_way = block.rises and inside is None
+    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, one_way, inside)
 
 
 def _root_up(square: int) -> int:
@@ -113,7 +132,7 @@ class Watching:
                     if state is None:
                         continue
                     ((exact,),) = reading.table(plan, patience, turn).statistics.values()
-                    above = mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)
+                    above = mechanism.above(watched.compared(int(exact)), state.threshold, self._sampler)
                 after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
                 if states.change(key, state, after):
                     state = after

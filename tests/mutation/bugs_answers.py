@@ -255,8 +255,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a threshold is drawn anew for each answer",
         "dpsql.watched:Watching.answer",
-        "mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)",
-        "mechanism.above(watched.sign * int(exact), mechanism.noisy(watched.least, self._sampler), self._sampler)",
+        "mechanism.above(watched.compared(int(exact)), state.threshold, self._sampler)",
+        "mechanism.above(watched.compared(int(exact)), mechanism.noisy(watched.least, self._sampler), self._sampler)",
         f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
     ),
     bug(
@@ -290,8 +290,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a watch of numbers that go both ways is paid as one that only rises",
         "dpsql.watched:watched_statement",
-        "moved, block.rises)",
-        "moved, True)",
+        "one_way = block.rises and inside is None",
+        "one_way = True",
+        f"{WATCHES}::test_only_what_goes_one_way_costs_less",
+    ),
+    bug(
+        "a watch of a number between two ends is paid as one that only rises",
+        "dpsql.watched:watched_statement",
+        "block.rises and inside is None",
+        "block.rises",
         f"{WATCHES}::test_only_what_goes_one_way_costs_less",
     ),
     bug(
