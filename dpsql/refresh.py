@@ -7,6 +7,7 @@ and a period costs at most one purchase of it, however often it is asked.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -30,6 +31,20 @@ class Refresh:
     length: datetime.timedelta
     after: datetime.timedelta = datetime.timedelta()
     zone: str = "UTC"
+
+    @classmethod
+    def parsed(cls, text: str) -> Refresh | None:
+        """A number of minutes, hours, days or weeks, and when days begin; None for any other text.
+
+        >>> print(Refresh.parsed("1 day at 02:00"), Refresh.parsed("30 minutes"), Refresh.parsed("1 hour at 02:00"))
+        1 day at 02:00 30 minutes None
+        """
+        found = _LENGTH.fullmatch(text.strip().lower())
+        seconds = 0 if found is None else int(found[1]) * LENGTHS[found[2]]
+        if found is None or not seconds or (found[3] and seconds % LENGTHS["day"]):
+            return None
+        after = datetime.timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
+        return cls(datetime.timedelta(seconds=seconds), after)
 
     def name(self, instant: datetime.datetime) -> str:
         """Which period an instant is in: no two have one name."""
@@ -100,3 +115,4 @@ def _first_shown(local: datetime.datetime, zone: ZoneInfo) -> datetime.datetime:
 
 LENGTHS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60}
 """The units of a length, in seconds, the longest first."""
+_LENGTH = re.compile(r"([0-9]{1,5})\s*(minute|hour|day|week)s?(?:\s+at\s+([01][0-9]|2[0-3]):([0-5][0-9]))?")

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from dpsql.accounting import Target, target
 from dpsql.errors import DataError
 from dpsql.policy import StatementSection
+from dpsql.refresh import Refresh
 from rewriter.declared import UTC, zone_of
 from rewriter.front_door import Empty
 
@@ -29,6 +30,7 @@ NAMES = tuple(
         "notices",
         "stale",
         "watch",
+        "watch_every",
     )
 )
 """Every setting of ours."""
@@ -53,7 +55,8 @@ class Settings:
     ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
     ``stale`` answers with older numbers what the budget does not admit;
-    ``watch`` names the watch that statements are; ``stages`` share the price of the statement that they are part of;
+    ``watch`` names the watch that statements are, and ``watch_every`` is how often it tells of an alarm that lasts;
+    ``stages`` share the price of the statement that they are part of;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
@@ -68,6 +71,7 @@ class Settings:
     notices: bool = True
     stale: bool = False
     watch: str = ""
+    watch_every: Refresh | None = None
     stages: int = 1
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -111,6 +115,8 @@ class Settings:
             return replace(self, stale=owner.stale == "allow" if value is None else _stale(value))
         if name == "dpsql.watch":
             return replace(self, watch="" if value is None else _watch(value))
+        if name == "dpsql.watch_every":
+            return replace(self, watch_every=None if value is None else _every(value))
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "statement_timeout" and value is not None:
@@ -146,6 +152,8 @@ class Settings:
             return "allow" if self.stale else "refuse"
         if name == "dpsql.watch":
             return self.watch
+        if name == "dpsql.watch_every":
+            return str(self.watch_every or "off")
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "timezone":
@@ -247,6 +255,21 @@ def _watch(value: str) -> str:
     if len(name) > 100:
         raise DataError("the name of a watch has at most 100 characters", sqlstate="22023", hint="choose a shorter one")
     return "" if name.lower() in ("off", "none") else name
+
+
+def _every(value: str) -> Refresh | None:
+    """How often a watch tells of an alarm that lasts; None for each refresh.
+
+    >>> print(_every("'6 hours'"), _every("off"))
+    6 hours None
+    """
+    text = value.strip().strip("'").strip()
+    found = Refresh.parsed(text)
+    if found is None and text.lower() not in ("off", "none", ""):
+        raise DataError(
+            "dpsql.watch_every is a length of time, or off", sqlstate="22023", hint="SET dpsql.watch_every = '1 day'"
+        )
+    return found
 
 
 def _empty(value: str) -> Empty:

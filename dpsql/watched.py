@@ -10,6 +10,10 @@ share of who asks. The first who asks in a window charges again and draws a fres
 something of the old one, and a charge pays for a threshold of which nothing is told yet. An answer that was given
 before is given again without a charge; it tells nothing new.
 
+An alarm that lasts would be paid at each refresh. Where who asks says how often they want to be told, a TRUE is given
+again until the next period of that length begins, whatever the data are meanwhile: it reads nothing and draws nothing,
+and rests on the clock and an answer that was given. A FALSE is asked anew at each refresh, as ever.
+
 A watch over times that move, such as the last 24 hours, is one watch: the integers that are compared with one
 threshold may be others each time, as long as one person moves each of them by no more than the sensitivity that was
 paid for, and up alone where that was paid for. So the times in a statement are no part of what is watched; the
@@ -21,7 +25,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -33,7 +37,9 @@ from dpsql.ledger import WatchState
 from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.prepare import Prepared
+from dpsql.refresh import Refresh
 from dpsql.reply import Answer, AnswerColumn, Budget
+from dpsql.settings import Settings
 from rewriter.front_door import WATCHED_FORM, WatchedComparison
 from rewriter.plan import Linear, Plan
 
@@ -100,6 +106,21 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, one_way, inside)
 
 
+_IN = " told in "
+
+
+def _stands(state: WatchState, version: str, alarm: str) -> bool:
+    """Whether an answer is given again: of these data, or a TRUE of the present period of ``alarm``.
+
+    >>> kept = WatchState("c", 7, 1, "v1 told in 9", True)
+    >>> [_stands(kept, *now) for now in (("v1", " told in 10"), ("v2", " told in 9"), ("v2", " told in 10"))]
+    [True, True, False]
+    """
+    known = state.version
+    of_these_data = known == version or known.startswith(version + _IN)
+    return state.answer is not None and (of_these_data or bool(state.answer and alarm and known.endswith(alarm)))
+
+
 def _root_up(square: int) -> int:
     root = isqrt(square)
     return root if root * root == square else root + 1
@@ -116,7 +137,7 @@ class Watching:
     def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
         """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
         opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
-        states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
+        states, key = opened.ledger.watches, self._key(name, watched, settings)
         with affordable():
             mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
         reading, before = self._answering.reader.reading([plan]), len(asked.receipt.ids)
@@ -125,7 +146,8 @@ class Watching:
                 patience.check()
                 rows = opened.rows([plan])
                 version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
-                if state is not None and state.answer is not None and state.version == version:
+                alarm = self._alarm(settings.watch_every)
+                if state is not None and _stands(state, version, alarm):
                     break
                 with opened.turn(patience, asked.analyst, rows) as turn:
                     state = self._paid(asked, watched, key, state, mechanism)
@@ -133,7 +155,7 @@ class Watching:
                         continue
                     ((exact,),) = reading.table(plan, patience, turn).statistics.values()
                     above = mechanism.above(watched.compared(int(exact)), state.threshold, self._sampler)
-                after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
+                after = WatchState(state.charge, state.threshold, state.asked + 1, version + alarm, above)
                 if states.change(key, state, after):
                     state = after
                     break
@@ -157,13 +179,21 @@ class Watching:
             state, mine = begun, True
         return state
 
+    def _alarm(self, every: Refresh | None) -> str:
+        """The name of the present period in which a TRUE is given again; none where it stands for its refresh alone."""
+        return "" if every is None else f"{_IN}{self._told(every).name(self._opened.clock.read())}"
+
+    def _told(self, every: Refresh) -> Refresh:
+        return replace(every, zone=self._opened.policy.clock.zone)
+
     def _price(self, asked: Asked, watched: WatchedStatement) -> PrivacyLoss:
         accounting = self._opened.accountant.accounting
         return AboveThreshold.price(accounting, asked.settings.epsilon, one_way=watched.one_way)
 
-    def _key(self, name: str, watched: WatchedStatement, epsilon: Fraction) -> str:
-        """What is watched under a name: another comparison, price or bound is another watch."""
-        facts = (name, *watched.question, epsilon)
+    def _key(self, name: str, watched: WatchedStatement, settings: Settings) -> str:
+        """What is watched under a name: another comparison, price, bound or interval is another watch."""
+        every = () if settings.watch_every is None else (str(settings.watch_every),)
+        facts = (name, *watched.question, settings.epsilon, *every)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def _reply(
@@ -198,6 +228,12 @@ class Watching:
     def _until(self, asked: Asked, state: WatchState) -> str:
         """When who asks pays again."""
         ledger, again = self._opened.ledger, "who asks after the next refresh pays again"
+        if state.answer and (every := asked.settings.watch_every) is not None:
+            told = self._told(every)
+            until = told.shown(told.end(self._opened.clock.read()))
+            return (
+                f"it is TRUE, and is said to be so until {until}: who asks after that and the next refresh pays again"
+            )
         if state.answer:
             return f"it is TRUE, and ends: {again}"
         if not ledger.pays_now([state.charge], asked.analyst):

@@ -188,12 +188,9 @@ def refresh(value: object) -> Refresh | None:
     text = single(value).strip().lower()
     if text == "never":
         return None
-    found = re.fullmatch(r"([0-9]{1,5})\s*(minute|hour|day|week)s?(?:\s+at\s+([01][0-9]|2[0-3]):([0-5][0-9]))?", text)
-    seconds = 0 if found is None else int(found[1]) * LENGTHS[found[2]]
-    if found is None or not seconds or (found[3] and seconds % LENGTHS["day"]):
+    if (found := Refresh.parsed(text)) is None:
         raise wrong(f"{text[:40]!r} is no way to refresh: write one such as 1 hour, 1 day at 02:00, 1 week or never")
-    after = datetime.timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
-    return Refresh(datetime.timedelta(seconds=seconds), after)
+    return found
 
 
 def length(value: object) -> datetime.timedelta:

@@ -103,6 +103,26 @@ def test_the_first_true_ends_it(proxy: Proxy, hands: list[datetime.datetime]) ->
     assert len(proxy.ledger.charges()) == 2
 
 
+def test_an_alarm_that_lasts_is_paid_once_in_each_interval(proxy: Proxy, hands: list[datetime.datetime]) -> None:
+    """Hourly refreshes from noon to the noon after the next, told once a day; a FALSE is looked at each hour."""
+    session = watch(proxy)
+    session.execute("SET dpsql.watch_every = '1 day'")
+    paid = []
+    for hour in range(48):
+        value, bought = told(session, MANY)
+        assert value is True
+        paid += [hour] if bought else []
+        assert told(session, FEW)[0] is False
+        hands[0] += datetime.timedelta(hours=1)
+    assert paid == [0, 12, 36]
+    assert len(proxy.ledger.charges()) == 4
+    other = watch(proxy)
+    assert told(other, MANY) == (True, True), "who wants to be told at each refresh has a watch of their own"
+    hands[0] += datetime.timedelta(hours=1)
+    assert told(other, MANY) == (True, True)
+    assert "is said to be so until 2026-03-13 00:00 UTC" in session.execute(MANY).notices[0]
+
+
 def daily(policy: Path, budget: str, more: str = "") -> Path:
     policy.write_text(policy.read_text().replace("budget: {epsilon: 10, delta: 1e-6}", f"budget: {budget}") + more)
     return policy

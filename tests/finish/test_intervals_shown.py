@@ -229,7 +229,7 @@ def test_every_setting_is_shown_set_and_reset(proxy: Proxy, name: str) -> None:
     session = proxy.session("ana")
     before = session.execute(f"SHOW {name}").rows[0][0]
     others = {"dpsql.epsilon": "0.125", "dpsql.target_error": "7%", "dpsql.empty_groups": "show", "dpsql.digits": "all"}
-    others["dpsql.stale"] = "allow"
+    others |= {"dpsql.stale": "allow", "dpsql.watch_every": "6 hours"}
     other = others.get(name, "off" if before == "on" else "on")
     session.execute(f"SET {name} = '{other}'")
     assert session.execute(f"SHOW {name}").rows[0][0] == other

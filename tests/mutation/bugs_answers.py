@@ -267,6 +267,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WATCHES}::test_the_first_true_ends_it",
     ),
     bug(
+        "an alarm that was told once is never told again",
+        "dpsql.watched:_stands",
+        "known.endswith(alarm)",
+        "_IN in known",
+        f"{WATCHES}::test_an_alarm_that_lasts_is_paid_once_in_each_interval",
+    ),
+    bug(
         "a threshold is drawn and not kept",
         "dpsql.watched:Watching._paid",
         "            if not ledger.watches.change(key, state, begun):\n                return None\n",

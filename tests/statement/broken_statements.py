@@ -749,7 +749,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         None,
         "22023: there is no setting dpsql.epsilom | there are dpsql.epsilon, dpsql.target_error, dpsql.reuse,"
         " dpsql.consistent, dpsql.intervals, dpsql.digits, dpsql.other, dpsql.empty_groups, dpsql.notices, "
-        "dpsql.stale, dpsql.watch",
+        "dpsql.stale, dpsql.watch, dpsql.watch_every",
         "SET dpsql.epsilon = 0.25",
     ),
     (
