@@ -66,11 +66,10 @@ BUGS: tuple[Bug, ...] = (
         f"{CLOSED}::test_what_may_still_change_is_bought_at_each_refresh",
     ),
     bug(
-        "conditions of a subquery are thought to be about the rows around it",
-        "rewriter.planner.closed_windows:_around",
-        "        if not isinstance(select.parent, exp.Subquery):\n            return\n        node = select.parent\n",
-        "        if select.parent is None or select.parent.parent_select is None:\n            return\n"
-        "        node = select.parent\n",
+        "a condition on one place of a table is thought to be about the others",
+        "rewriter.planner.closed_windows:_Known",
+        "named == (alias, table.name, column)",
+        "named[1:] == (table.name, column)",
         f"{CLOSED}::test_what_may_still_change_is_bought_at_each_refresh",
     ),
     bug(
