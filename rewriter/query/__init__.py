@@ -1,5 +1,6 @@
 """A statement in one spelling, whatever it was written as: names resolved, and then one rule a file."""
 
 from rewriter.query.canonical_tree import canonical
+from rewriter.query.names_in_reach import UNKNOWN
 
-__all__ = ["canonical"]
+__all__ = ["UNKNOWN", "canonical"]

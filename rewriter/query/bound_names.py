@@ -23,7 +23,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog
-from rewriter.query.names_in_reach import FromItem, InReach, JoinedItems, NoRule, Reference, spelt
+from rewriter.query.names_in_reach import UNKNOWN, FromItem, InReach, JoinedItems, NoColumn, NoRule, Reference, spelt
 from rewriter.release import RESERVED
 from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
 
@@ -440,8 +440,10 @@ class _Binder:
             if isinstance(found, exp.Column):
                 try:
                     self._columns.append((found, scope.resolve(found)))
-                except NoRule:
+                except NoRule as lacking:
                     self.complete = False
+                    if isinstance(lacking, NoColumn):
+                        UNKNOWN.on(found, True)
             elif isinstance(found, _NESTED):
                 self.query(found, reach, scope)
             elif isinstance(found, exp.Lambda | exp.Table):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Postgres
 
+from rewriter.dialects import Fact
 from rewriter.expressions import in_place_of
 from rewriter.statement import folded
 
@@ -23,6 +24,14 @@ _WORDS = frozenset(Postgres.Tokenizer.KEYWORDS) | frozenset(DuckDB.Tokenizer.KEY
 
 class NoRule(Exception):
     """Something that the binder has no rule for."""
+
+
+class NoColumn(NoRule):
+    """A name that is no column of anything in reach."""
+
+
+UNKNOWN: Fact[bool] = Fact("no column")
+"""On a column that there is none of: so says who answers the statement, unless something else is wrong before."""
 
 
 @dataclass(eq=False, slots=True)
@@ -136,10 +145,10 @@ class InReach:
                 if item is not None:
                     own = item.find(node.this)
                     if own is None:
-                        raise NoRule
+                        raise NoColumn
                     return ((item, own),)
             scope = scope.parent
-        raise NoRule
+        raise NoRule if table is not None else NoColumn
 
     def item(self, table: exp.Expr) -> FromItem | None:
         name = folded(table)

@@ -31,8 +31,17 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import canonical
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, NeedsAnswer, Refused, Unbounded, limited_rows
+from rewriter.query import UNKNOWN, canonical
+from rewriter.refused import (
+    NOT_ALLOWED,
+    UNKNOWN_COLUMN,
+    UNKNOWN_TABLE,
+    LimitedRows,
+    NeedsAnswer,
+    Refused,
+    Unbounded,
+    limited_rows,
+)
 from rewriter.relations import (
     BlockScope,
     Relation,
@@ -163,6 +172,11 @@ def split(
             "this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position_of(plain)
         )
     if not bound:
+        lacking = next((one for one in plain.find_all(exp.Column) if UNKNOWN.is_on(one)), None)
+        if lacking is not None:
+            text = f"there is no column {lacking.name}"
+            hint, position = "name a column of FROM", position_of(lacking)
+            raise Refused(text, hint=hint, sqlstate=UNKNOWN_COLUMN, position=position)
         raise Refused(
             "a name in this statement has no single meaning, or stands in a form that is not answered",
             hint="give each item of FROM an alias, and write columns with it",

@@ -90,13 +90,13 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     ),
     (
         "SELECT name FROM dpsql.budget",
-        None,
+        8,
         "42703: there is no column name | name a column of FROM",
         "SELECT analyst FROM dpsql.budget",
     ),
     (
         "SELECT m FROM (SELECT COUNT(*) AS n FROM patient) AS t",
-        None,
+        8,
         "42703: there is no column m | name a column of FROM",
         "SELECT n FROM (SELECT COUNT(*) AS n FROM patient) AS t",
     ),
@@ -546,7 +546,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(*) FROM patient JOIN visit USING (id)",
         48,
-        "42703: there is no column 'id' | there are patient_id, day, cost, reason",
+        "42703: there is no column 'visit.id' | there are patient_id, day, cost, reason",
         "SELECT COUNT(*) FROM patient JOIN visit ON patient.id = patient_id",
     ),
     (
