@@ -20,6 +20,7 @@ from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resource
 from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger import Ledger, NoLedger, Writer
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
+from dpsql.made_up_rows import NotMadeUp, synthetic_tables, told
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -41,7 +42,7 @@ from dpsql.purchases import Purchases
 from dpsql.refresh import Refresh
 from dpsql.releases import PastReleases, ReleaseStore, try_arrow
 from dpsql.sandbox import Sandbox
-from rewriter.declared import Catalog
+from rewriter.declared import Catalog, made_up_name
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:
@@ -456,13 +457,27 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
                 rows = engine.public_rows(table.name, list(table.columns))
                 loaded[table.name] = _digest(rows)
                 sandbox.load_public(table.name, rows)
+        made_up = _load_made_up(policy, known, sandbox)
     except BaseException:
         ledger.close()
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    declared = LivingCatalog(known, policy.clock.zone, policy.refresh_of)
+    declared = LivingCatalog(replace(known, made_up=made_up), policy.clock.zone, policy.refresh_of)
     return Opened(policy, declared, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)
+
+
+def _load_made_up(policy: Policy, known: Catalog, sandbox: Sandbox) -> dict[str, str]:
+    """The tables whose made-up rows are in the sandbox now, each with a sentence about these."""
+    made_up: dict[str, str] = {}
+    try:
+        for table, rows in synthetic_tables(policy, known):
+            sandbox.load_public(made_up_name(table.name), rows)
+            made_up[table.name] = told(table, rows)
+    except (OSError, NotMadeUp) as problem:
+        hint = "dpsql synthesize makes such a file"
+        raise OperationalError(f"no made-up rows: {problem}", sqlstate="F0000", hint=hint) from None
+    return made_up
 
 
 def _still_agrees(policy: Policy, known: Catalog, loaded: Mapping[str, str], anew: Engine) -> bool:

@@ -34,7 +34,6 @@ from dpsql.watched import WatchedStatement, Watching, watched_statement
 from dpsql.workload import WorkloadPlan, Workloads
 from rewriter.declared import TEXT, UTC, Catalog
 from rewriter.front_door import (
-    PREVIEWED,
     WATCHED_FORM,
     Empty,
     Explain,
@@ -44,6 +43,7 @@ from rewriter.front_door import (
     SetSetting,
     ShowSetting,
     Transaction,
+    is_preview,
     parse,
     rewrite,
     watched_comparison,
@@ -375,13 +375,13 @@ class Session:
 
     @translated
     def preview(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...] | None:
-        """The columns of a few rows of people, which are answered free and without a row; None of any other statement,
-        and of one that is refused."""
+        """The columns of a few rows of people, which are answered free, without a row or with made-up ones; None of any
+        other statement, and of one that is refused."""
         try:
             prepared = self._prepared(sql, parameters)
         except (Refused, Error):
             return None
-        if not isinstance(prepared, Prepared) or PREVIEWED not in prepared.program.notes:
+        if not isinstance(prepared, Prepared) or not is_preview(prepared.program.notes):
             return None
         return answer_columns(prepared, self.settings)
 

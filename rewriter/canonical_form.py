@@ -68,7 +68,7 @@ CLASSES: Mapping[str, ListedFields] = {
     ),
     # What a policy and a database declare, under which releases were made.
     "Catalog": ListedFields(
-        "catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews", "rows", "answers")
+        "catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews", "rows", "answers", "made_up")
     ),
     "Table": ListedFields(
         "table",

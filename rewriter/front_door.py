@@ -52,7 +52,7 @@ from rewriter.planner import (
     values_plan,
 )
 from rewriter.program import Program, rewrite
-from rewriter.split import PREVIEWED, Empty, label
+from rewriter.split import MADE_UP, PREVIEWED, Empty, is_preview, label
 from rewriter.statement import (
     MAX_BYTES,
     WATCHED_FORM,
@@ -95,6 +95,7 @@ from rewriter.strategies import (
 __all__ = [
     "EXTREME",
     "FURTHEST",
+    "MADE_UP",
     "MAX_BYTES",
     "PREVIEWED",
     "REPLICATE",
@@ -154,6 +155,7 @@ __all__ = [
     "folded",
     "has_mode",
     "histogram_plans",
+    "is_preview",
     "label",
     "largest_variance",
     "lexemes",

@@ -335,11 +335,12 @@ def _tables(
             columns |= {COUNTED_GROUPS: BIGINT, **{group_mean_name(output.name): DOUBLE for output in outputs}}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
+    public = {table.name: table for table in catalog.standing_in.tables.values()}
     for name in parted.tables:
         if name in VIRTUAL_COLUMNS:
             tables[name] = dict(VIRTUAL_COLUMNS[name])
         else:
-            tables[name] = {column.name: column.type for column in catalog.tables[name].columns.values()}
+            tables[name] = {column.name: column.type for column in public[name].columns.values()}
     return tables
 
 

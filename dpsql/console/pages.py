@@ -44,6 +44,7 @@ from dpsql.price_text import part_left, percent
 from dpsql.releases import bar
 from dpsql.reply import STALE
 from dpsql.server.wire import Verifier
+from rewriter.front_door import MADE_UP
 
 _LOG = logging.getLogger("dpsql.server")
 
@@ -228,8 +229,11 @@ class Pages:
             return self._page("problem.html", None, problem=problem, near=_near(form.get("sql", ""), problem))
         paid = [one for one in result.notices if one.startswith(("Paid:", "Free."))]
         stale = [one for one in result.notices if one.startswith(STALE)]
-        told = [one for one in result.notices if one not in (*paid, *stale)]
-        drawn = [Markup(one) for one in charts(result)]  # noqa: S704  # charts() escapes every text
+        made_up = [one for one in result.notices if one.startswith(MADE_UP)]
+        told = [one for one in result.notices if one not in (*paid, *stale, *made_up)]
+        # A chart of rows of nobody would be taken for an answer about people.
+        shown = [] if made_up else charts(result)
+        drawn = [Markup(one) for one in shown]  # noqa: S704  # charts() escapes every text
         budget = await run_in_threadpool(_budget, analyst)
         return self._page(
             "answered.html",
@@ -237,6 +241,7 @@ class Pages:
             result=result,
             paid=paid or ["Free."],
             stale=stale,
+            made_up=made_up,
             told=told,
             charts=drawn,
             budget=budget,

@@ -124,7 +124,7 @@ def fit(
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
         )
-    known = Catalog(tables, unit, policy.minmax == "declared", policy.previews == "empty", policy.limits.rows)
+    known = Catalog(tables, unit, policy.minmax == "declared", policy.previews != "refuse", policy.limits.rows)
     return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
 
 

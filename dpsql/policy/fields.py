@@ -385,6 +385,14 @@ def files(value: object, info: ValidationInfo) -> tuple[str, ...]:
     return tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
 
 
+def parquet_file(value: object, info: ValidationInfo) -> Path:
+    """A Parquet file, by its path from the policy's folder. There may be none yet."""
+    path = Path(os.path.abspath(((info.context or {}).get("folder") or Path()) / Path(text(value)).expanduser()))
+    if path.suffix != ".parquet":
+        raise wrong(f"{path.name!r} is no Parquet file: write a name that ends in .parquet")
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class StatementsFile:
     """A file of SQL statements, as it was when the policy was read."""

@@ -44,7 +44,9 @@ SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
-Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
+Previews = Annotated[
+    Literal["empty", "synthetic", "refuse"], BeforeValidator(fields.choice(("empty", "synthetic", "refuse")))
+]
 Stale = Annotated[Literal["refuse", "allow"], BeforeValidator(fields.choice(("refuse", "allow")))]
 MinMax = Annotated[Literal["picked", "declared"], BeforeValidator(fields.min_max)]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
@@ -68,6 +70,7 @@ Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Odds = Annotated[Fraction, BeforeValidator(fields.probability)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
+ParquetFile = Annotated[Path, BeforeValidator(fields.parquet_file)]
 Statements = Annotated[fields.StatementsFile, BeforeValidator(fields.statements)]
 Names = Annotated[tuple[str, ...], BeforeValidator(fields.names)]
 NullTexts = Annotated[tuple[str, ...], BeforeValidator(fields.null_texts)]
@@ -410,12 +413,15 @@ class TableSection(_Section):
     """The most rows of one person that count in full in one group."""
     refresh: Refreshed = Field(default=None)
     """How long an answer about this table stands, where that is not as the policy's `refresh` says."""
+    synthetic: ParquetFile | None = None
+    """The file of made-up rows that `dpsql synthesize POLICY TABLE --output made.parquet` writes, for `previews:
+    synthetic`. All analysts see them. As long as there is no such file, previews are empty."""
     columns: ByName[ColumnSection] | None = None
     """The columns that analysts may use. Without it, all columns of a public table."""
 
     @model_validator(mode="after")
     def _public_has_no_people(self) -> TableSection:
-        given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
+        given = [key for key in ("unit", "synthetic", *BOUNDS) if getattr(self, key) is not None]
         if self.public and given:
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
         if self.max_rows is not None and self.max_rows.per is not None and self.time is None:
@@ -474,7 +480,8 @@ class Policy(_Section):
     data, approximately, at a price."""
     previews: Previews = "empty"
     """What a SELECT of a few rows (`LIMIT`) is answered, as tools send to see what is there: `empty`, its columns and
-    no row, at no price; or `refuse`."""
+    no row, at no price; `synthetic`, made-up rows of tables that have `synthetic` ones, clearly marked, and no row of
+    others; or `refuse`."""
     clock: ClockSection = ClockSection()
     """What `now()` means."""
     limits: LimitsSection = LimitsSection()
@@ -492,6 +499,11 @@ class Policy(_Section):
         named = self._said_of(table)
         found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
         return None if found is None else replace(found, zone=self.clock.zone)
+
+    def synthetic_of(self, table: str) -> Path | None:
+        """The file of made-up rows that previews of a table show, by the database's name of it."""
+        named = self._said_of(table) if self.previews == "synthetic" else None
+        return None if named is None else named.synthetic
 
     def standing(self, refresh: Refresh) -> Policy:
         """The same policy, of which every answer stands so long."""

@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 from sqlglot import exp
 
+from dpsql.made_up_rows import why_not
 from rewriter.declared import Catalog, Column, Kind, Scalar, Table, Type
 
 BINS = 10
@@ -107,7 +108,8 @@ def attributes(
     found: list[Attribute] = []
     without: list[Unmodelled] = []
     for name, column in table.columns.items():
-        one = _attribute(column, listed, person=name.lower() in keys or column.unique)
+        why = why_not(column, keys)
+        one = _attribute(column, listed) if why is None else Unmodelled(name, why)
         if only and name not in only:
             one = Unmodelled(name, "is not among --columns")
         if isinstance(one, Attribute):
@@ -117,12 +119,8 @@ def attributes(
     return found, without
 
 
-def _attribute(column: Column, listed: Listed, *, person: bool) -> Attribute | Unmodelled:
+def _attribute(column: Column, listed: Listed) -> Attribute | Unmodelled:
     name, kind = quoted(column.name), column.type.kind
-    if person:
-        return Unmodelled(column.name, "tells people or rows apart")
-    if column.randomized is not None:
-        return Unmodelled(column.name, "holds randomized reports")
     if kind is Kind.BOOLEAN:
         values: tuple[Scalar | None, ...] = (False, True, None) if column.nullable else (False, True)
         return Attribute(column.name, column.type, name, values, of_values=True)
@@ -142,9 +140,7 @@ def _attribute(column: Column, listed: Listed, *, person: bool) -> Attribute | U
     if declared:
         whens = [f"{name} = {literal(value, column.type)}" for value in declared]
         return Attribute(column.name, column.type, _case(whens, len(whens)), declared, open=True)
-    if column.range is not None and (column.type.numeric or column.type.temporal):
-        return _binned(column, column.range)
-    return Unmodelled(column.name, "has neither values nor a range in the policy")
+    return Unmodelled(column.name, "has no value") if column.range is None else _binned(column, column.range)
 
 
 def _binned(column: Column, ends: tuple[Scalar, Scalar]) -> Attribute | Unmodelled:

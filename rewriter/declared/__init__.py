@@ -1,6 +1,6 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table
+from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table, made_up_name
 from rewriter.declared.contribution import MOST_JOINED, ONE, ContributionBound, Norm, Repeated, SharedUnits, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
@@ -121,6 +121,7 @@ __all__ = [
     "is_steady",
     "least",
     "local",
+    "made_up_name",
     "measure",
     "shown",
     "touched_by_one",

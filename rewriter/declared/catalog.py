@@ -212,7 +212,11 @@ class Table:
         >>> Table("analytics.orders", {}, schema="analytics").own_name, Table("a.b", {}).own_name
         ('orders', 'a.b')
         """
-        return self.name if self.schema is None else self.name.removeprefix(f"{self.schema}.")
+        return self.called(self.name)
+
+    def called(self, name: str) -> str:
+        """A table's name in the schema of this one."""
+        return name if self.schema is None else name.removeprefix(f"{self.schema}.")
 
     def stands_in(self, schema: str, quoted: bool = False) -> bool:
         """Whether this is what its schema is called."""
@@ -239,6 +243,11 @@ class Table:
         return replace(self, columns=columns, spans=spans, max_rows=rows)
 
 
+def made_up_name(table: str) -> str:
+    """The name under which made-up rows of a table are kept."""
+    return f"made-up rows of {table}"
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """All tables, by name, and the privacy unit: ``(table, key column)``, or None when each row is a unit.
@@ -248,6 +257,7 @@ class Catalog:
     ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
     ``rows``: an answer shows so many declared groups, whoever is in them.
     ``answers`` are not declared but released: what queries said that a statement asks first, by their text.
+    ``made_up``: tables whose previews show made-up rows, each with a sentence about these.
     """
 
     tables: Mapping[str, Table]
@@ -256,10 +266,11 @@ class Catalog:
     previews: bool = True
     rows: int = 10_000
     answers: Mapping[str, EarlierAnswer] = field(default_factory=dict)
+    made_up: Mapping[str, str] = field(default_factory=dict)
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        folded = {table.name.lower(): table for table in self.tables.values()}
+        folded = {name.lower(): table for name, table in self.tables.items()}
         if len(folded) != len(self.tables):
             raise ValueError("two tables differ only by the case of their names")
         object.__setattr__(self, "_folded", folded)
@@ -273,11 +284,22 @@ class Catalog:
                 return found
         alike = [
             table
-            for table in self.tables.values()
-            if (table.own_name == name if quoted else table.own_name.lower() == name.lower())
+            for key, table in self.tables.items()
+            if (table.called(key) == name if quoted else table.called(key).lower() == name.lower())
             and (table.stands_in(schema) if schema else table.schema is not None)
         ]
         return alike[0] if len(alike) == 1 else None
+
+    @property
+    def standing_in(self) -> Catalog:
+        """The same names, of which those in ``made_up`` are public tables of made-up rows. These rest under names of
+        their own, so that no statement reads them by mistake. Nothing is known of them but the types of columns."""
+        tables = dict(self.tables)
+        for name in self.made_up:
+            columns = {column.name: Column(column.name, column.type) for column in tables[name].columns.values()}
+            schema = tables[name].schema
+            tables[name] = Table(made_up_name(name), columns, public=True, rows=0, schema=schema)
+        return replace(self, tables=tables, made_up={})
 
     @property
     def schemas(self) -> frozenset[str]:

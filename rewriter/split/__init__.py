@@ -3,7 +3,7 @@
 from rewriter.split.columns_over_groups import over_groups
 from rewriter.split.other_groups import label
 from rewriter.split.presence import Empty
-from rewriter.split.previews import PREVIEWED
+from rewriter.split.previews import MADE_UP, PREVIEWED, is_preview
 from rewriter.split.splitter import split
 
-__all__ = ["PREVIEWED", "Empty", "label", "over_groups", "split"]
+__all__ = ["MADE_UP", "PREVIEWED", "Empty", "is_preview", "label", "over_groups", "split"]

@@ -1,9 +1,13 @@
 """Previews: a SELECT of a few rows of people, as tools send to see what is there, has its columns and no row.
 
-Guarantee: the answer follows from text and policy alone. No release is made, and no row of people is read.
+Guarantee: the answer follows from text, policy and made-up rows alone. No release is made, and no row of people is
+read. Where the owner has rows made up of what was released, the same SELECT shows these: it is read as if their tables
+were public, and refused to read any other table of people.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from sqlglot import exp
 
@@ -12,6 +16,8 @@ from rewriter.refused import NOT_ALLOWED, Refused
 from rewriter.relations import Relation
 
 PREVIEWED = "rows of people are not shown, only their columns: dpsql.columns says what may be asked of each"
+MADE_UP = "Made up: "
+"""The beginning of the notice of an answer whose rows are of nobody."""
 COUNT_THEM = "ask for their number, which is noisy: SELECT COUNT(*) FROM …, or SELECT COUNT(*) > 10 FROM …"
 _TYPES = {
     Kind.BOOLEAN: "boolean",
@@ -56,6 +62,32 @@ def columns_alone(rows: Relation, tree: exp.Query) -> exp.Select:
         for name, value in rows.columns
     ]
     return exp.Select(expressions=items, where=exp.Where(this=exp.false()))
+
+
+def lists_rows(tree: exp.Query) -> bool:
+    """Whether a query shows rows as they are. Numbers of made-up rows are no answer about people.
+
+    >>> import sqlglot
+    >>> [lists_rows(sqlglot.parse_one(sql)) for sql in ("SELECT a + 1 FROM t", "SELECT a, COUNT(*) FROM t GROUP BY a")]
+    [True, False]
+    """
+    return tree.find(exp.AggFunc, exp.Window, exp.Group, exp.Distinct, exp.Union, exp.Except, exp.Intersect) is None
+
+
+def in_place(alone: exp.Select, made_up: exp.Query) -> exp.Select:
+    """A SELECT of made-up rows, with the columns of the one that shows columns ``alone``."""
+    names = [f"c{number}" for number in range(1, len(alone.expressions) + 1)]
+    items = [
+        exp.alias_(exp.Cast(this=exp.column(name), to=item.this.args["to"].copy()), item.alias, quoted=True)
+        for name, item in zip(names, alone.expressions, strict=True)
+    ]
+    alias = exp.TableAlias(this=exp.to_identifier("m"), columns=[exp.to_identifier(name) for name in names])
+    return exp.Select(expressions=items).from_(exp.Subquery(this=made_up, alias=alias))
+
+
+def is_preview(notes: Iterable[str]) -> bool:
+    """Whether a query with these notes shows a few rows of people."""
+    return any(note == PREVIEWED or note.startswith(MADE_UP) for note in notes)
 
 
 def _type_of(kind: Type) -> exp.DataType:

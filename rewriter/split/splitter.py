@@ -26,7 +26,7 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Kind, Norm
+from rewriter.declared import Catalog, Kind, Norm, made_up_name
 from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
@@ -68,7 +68,7 @@ from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
-from rewriter.split.previews import COUNT_THEM, PREVIEWED, columns_alone, unlimited
+from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alone, in_place, lists_rows, unlimited
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
@@ -117,10 +117,10 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
-    asked = tree
+    asked_first, everything = tree, catalog
     tree, bound = canonical(tree.copy(), catalog)
     catalog = catalog.reading(
-        {identifier.name.lower() for one in (asked, tree) for identifier in one.find_all(exp.Identifier)}
+        {identifier.name.lower() for one in (asked_first, tree) for identifier in one.find_all(exp.Identifier)}
     )
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
     timed = plain_buckets(plain_series(plain_sums(tree), dialect))
@@ -166,7 +166,9 @@ def split(
         rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
         if rows is None or not bound:
             raise
-        return Split((), columns_alone(rows, plain), frozenset(), (), (PREVIEWED,))
+        alone = columns_alone(rows, plain)
+        made = _made_up(alone, asked_first, everything, dialect) if everything.made_up else None
+        return made or Split((), alone, frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused(
             "this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position_of(plain)
@@ -205,6 +207,22 @@ def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Rela
     """The rows of people that a query selects a few of; None where it selects something else."""
     resolved = _Splitter(catalog, dialect, with_others=False).query(unlimited(tree), {})
     return resolved if isinstance(resolved, Relation) else None
+
+
+def _made_up(alone: exp.Select, tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Split | None:
+    """The query over made-up rows in the place of people's; None where it reads a table that has none, or shows other
+    than rows."""
+    if not lists_rows(tree):
+        return None
+    try:
+        parted = split(tree, catalog.standing_in, dialect)
+    except Refused:
+        return None
+    names = {made_up_name(name): told for name, told in catalog.made_up.items()}
+    if parted.releases or not names.keys() & parted.tables:
+        return None
+    told = tuple(f"{MADE_UP}{names[name]}" for name in sorted(names.keys() & parted.tables))
+    return Split((), in_place(alone, parted.outer), parted.tables, (), told)
 
 
 class GroupsCounted(Refused):

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +53,10 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 @contextmanager
-def served_console(folder: Path) -> Iterator[Watched]:
-    """A console of its own over a new clinic in a folder."""
+def served_console(folder: Path, changed: Callable[[Path], None] = lambda folder: None) -> Iterator[Watched]:
+    """A console of its own over a new clinic in a folder, ``changed`` before it is served."""
     clinic.build(folder)
+    changed(folder)
     path = folder / clinic.POLICY
     text = path.read_text().replace("  ana: {}", f"  ana: {{password: '{make_verifier(ANALYST[1])}'}}")
     text = text.replace(

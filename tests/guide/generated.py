@@ -38,6 +38,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.zone: "name of a time zone, such as `Europe/Berlin`",
     fields.files: "`PATH.parquet`, `PATH.csv` or `PATH.tsv`, or a list of such; `*` stands for a part of a name",
     fields.statements: "`PATH.sql`",
+    fields.parquet_file: "`PATH.parquet`",
     fields.names: "a name, or a list of names",
     fields.null_texts: "a text, or a list of texts such as `[NA, '']`",
     fields.column_type: "`boolean`, `integer`, `bigint`, `double precision`, `text`, `date`, `timestamp`, `decimal(12, 2)`",

@@ -24,6 +24,7 @@ ADDED_UP = "tests/price/test_added_up.py"
 
 WORKLOAD_LAW = "tests/properties/test_workload_neighbours.py"
 SYNTHETIC = "tests/synthetic/test_synthesize.py"
+MADE_UP = "tests/synthetic/test_made_up_previews.py"
 
 CLOSED = "tests/price/test_closed_windows.py"
 
@@ -503,6 +504,27 @@ BUGS: tuple[Bug, ...] = (
         "one.deviation**-2 for",
         "1.0 for",
         f"{SYNTHETIC}::test_the_best_count_is_that_of_least_variance",
+    ),
+    bug(
+        "rows with keys of people are taken for made-up ones",
+        "dpsql.made_up_rows:made_up_rows",
+        "held.null_count < found.num_rows and (why",
+        "False and (why",
+        f"{MADE_UP}::test_a_file_of_other_rows_is_refused",
+    ),
+    bug(
+        "a file without the mark is taken for made-up rows",
+        "dpsql.made_up_rows:made_up_rows",
+        "(schema.metadata or {}).get(MADE_UP) != mark(table)[MADE_UP]",
+        "False",
+        f"{MADE_UP}::test_a_file_of_other_rows_is_refused",
+    ),
+    bug(
+        "numbers of made-up rows are shown like those of people",
+        "rewriter.split.previews:lists_rows",
+        "is None",
+        "is None or True",
+        f"{MADE_UP}::test_other_previews_are_empty",
     ),
     bug(
         "an answer stands for ever though its table refreshes",

@@ -325,7 +325,8 @@ BROKEN_POLICIES = (
     ("\nstatement:", "\nhorizon: 1 hour\nstatement:", "horizon", "at least 1 day"),
     ("\nstatement:", "\nreleases: answers.db\nstatement:", "releases", "sqlite:PATH"),
     ("\nstatement:", "\nminmax: exact\nstatement:", "minmax", "not one of picked, declared"),
-    ("\nstatement:", "\npreviews: some\nstatement:", "previews", "not one of empty, refuse"),
+    ("max_rows: 40", "max_rows: 40\n    synthetic: made.csv", "tables.visit.synthetic", "is no Parquet file"),
+    ("\nstatement:", "\npreviews: some\nstatement:", "previews", "not one of empty, synthetic, refuse"),
     ("\nstatement:", "\ndata_version: [1]\nstatement:", "data_version", "one value is expected"),
     (
         "[2020-01-01, 2025-12-31]",

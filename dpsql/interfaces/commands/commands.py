@@ -138,6 +138,7 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
 
 
 def _check(options: argparse.Namespace) -> int:
+    from dpsql.made_up_rows import preview_problems
     from dpsql.opened import agreeing, engine_of, ledger_problems, look_at, people_of, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
@@ -158,7 +159,7 @@ def _check(options: argparse.Namespace) -> int:
             found = problems(policy, schema, (*engine.concerns(), *unreadable), looks, keys, agreed, people)
         finally:
             engine.close()
-        found = [*ledger_problems(policy), *found]
+        found = [*ledger_problems(policy), *found, *preview_problems(policy, fitted.catalog)]
         if policy.workloads and not any(problem.severity == "error" for problem in found):
             found += _workload_problems(policy)
     for problem in found:

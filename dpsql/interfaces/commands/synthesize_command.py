@@ -60,9 +60,9 @@ def synthesize(
     finally:
         proxy.close()
     cells = draw({one.name: one.cells for one in plan.attributes}, measured, rows)
-    made = made_table(marginals.table, plan.attributes, cells)
-    pq.write_table(made, output)
     counts = compared(plan.attributes, plan.cliques, measured, cells)
+    made = made_table(marginals.table, plan.attributes, cells, counts)
+    pq.write_table(made, output)
     show(counts, list(means(plan.attributes, measured, cells)), console)
     console.print(f"{made.num_rows:,} made-up rows are in {output}. None of them is of a person.", highlight=False)
 
