@@ -235,6 +235,8 @@ def told_apart(query: exp.Expr, around: Mapping[str, _Reading] = MappingProxyTyp
     >>> texts = (one, f"{one}, t", "SELECT COUNT(*), GENERATE_SERIES(1, 9) FROM t")
     >>> [told_apart(sqlglot.parse_one(text)) for text in texts]
     [frozenset(), None, None]
+    >>> told_apart(sqlglot.parse_one("WITH a AS (SELECT k, AVG(x) AS m FROM t GROUP BY k) SELECT m, k FROM a"))
+    frozenset({1})
     """
     while isinstance(query, exp.Subquery):
         query = query.this

@@ -225,7 +225,7 @@ class _Levels:
             outer.set("group", exp.Group(expressions=[self._grouping(node) for node in group.expressions]))
         for name in ("having", "order"):
             if (found := select.args.get(name)) is not None:
-                outer.set(name, self._above(found, names=name == "order"))
+                outer.set(name, self._above(found))
         for name in ("limit", "offset", "with_"):
             if (found := select.args.get(name)) is not None:
                 outer.set(name, found.copy())
@@ -276,15 +276,14 @@ class _Levels:
             return copy
         return self._key(grouped_item(node, self._select))
 
-    def _above(self, node: exp.Expr, *, names: bool = False) -> exp.Expr:
-        """An expression over the groups: keys are columns, and aggregates are sums of what groups have."""
+    def _above(self, node: exp.Expr) -> exp.Expr:
+        """An expression over the groups: keys are columns, and aggregates are sums of what groups have. A name alone is
+        an output, in ORDER BY."""
         root = exp.Paren(this=node.copy())
         stack: list[exp.Expr] = [root.this]
         while stack:
             one = stack.pop()
-            if isinstance(one, exp.Query):
-                continue
-            if names and isinstance(one, exp.Column) and not one.table and self._is_output(one):
+            if isinstance(one, exp.Query) or (isinstance(one, exp.Column) and not one.table):
                 continue
             place = _of(one, self._keys) if not isinstance(one, exp.Literal) else None
             if place is not None:
@@ -296,9 +295,6 @@ class _Levels:
         found: exp.Expr = root.this
         found.pop()
         return found
-
-    def _is_output(self, column: exp.Column) -> bool:
-        return any(output_name(item) == output_name(column) for item in self._select.expressions)
 
     def _added(self, node: exp.Expr) -> exp.Expr | None:
         """COUNT, SUM and AVG of rows, with their FILTER, of the counts and sums of groups."""

@@ -284,7 +284,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a share of the sum that it is a term of exceeds the whole",
-        "rewriter.outer.share_of_whole:most_of",
+        "rewriter.outer.name_scope:most_of",
         "        if parts[0].nonnegative and factor >= 0 and _is_sum_with(node.expression, part):",
         "        if False:",
         f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",

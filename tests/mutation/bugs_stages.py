@@ -86,7 +86,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.split.earlier_answers:told_apart",
         "if any(makes_rows(node) for item in query.expressions for node in walk(item)):",
         "if False:",
-        "rewriter/split/told_apart.py",
+        "rewriter/split/earlier_answers.py",
     ),
     bug(
         "more rows than a query's form allows reach the engine",
@@ -156,7 +156,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.split.earlier_answers:told_apart",
         "return frozenset(map(items.index, keys)) if all(key in items for key in keys) else None",
         "return frozenset(items.index(key) for key in keys if key in items)",
-        "rewriter/split/told_apart.py",
+        "rewriter/split/earlier_answers.py",
     ),
     bug(
         "people's values are asked to equal a noisy number",
