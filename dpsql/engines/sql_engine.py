@@ -19,15 +19,18 @@ from sqlglot import exp
 
 from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
-from dpsql.engines.exact_table import CursorRows
+from dpsql.engines.exact_table import CursorRows, read_table, read_tables
 from dpsql.engines.failures import cancelled, failed, not_ready, too_large, too_long, waited_too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Rows, Way, way_scan
 from dpsql.errors import Error
-from rewriter.declared import Interval, Kind, Scalar
+from dpsql.releases import ExactTable
+from rewriter.declared import Column, Interval, Kind, Scalar
 from rewriter.dialects import Dialect
+from rewriter.front_door import OneScan, read_column
+from rewriter.plan import Plan
 
 _MEASURED = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP)
 
@@ -77,9 +80,15 @@ class SQLEngine(ABC, Generic[S]):
     @abstractmethod
     def _read_schema(self, session: S) -> Schema: ...
 
-    @abstractmethod
     def _read(self, table: SchemaTable, name: str) -> exp.Expr:
         """A column in the rewriter's type, with what has no such value as NULL."""
+        column, type_ = table.readable(name)
+        known = Column(column.name, type_, engine_type=column.engine_type)
+        return read_column(known, exp.column(column.name, quoted=True), self.dialect)
+
+    def _on_one_state(self, session: S, texts: Sequence[str], work: Callable[[], _R]) -> _R:
+        """Work by these ``texts`` of SQL over the rows of one moment, at which tables are declared as they were."""
+        return work()
 
     @abstractmethod
     def _unreadable(self, session: S, name: str, columns: Sequence[str]) -> str | None:
@@ -89,9 +98,9 @@ class SQLEngine(ABC, Generic[S]):
     def _is_too_large(self, error: Exception) -> bool:
         """Whether memory gave out."""
 
-    @abstractmethod
     def lasting(self, table: str) -> bool:
-        """Whether nobody can change the rows of a table while it is open here."""
+        """Whether nobody can change the rows of a table while it is open here: never, where others write."""
+        return False
 
     def _kind(self, error: Exception) -> str:
         """The kind of an error, for the owner's log: none of its words."""
@@ -130,6 +139,40 @@ class SQLEngine(ABC, Generic[S]):
     def _prove(self, session: S, turn: Turn) -> None:
         """Raise where the database does not answer: nothing is read of a table."""
         session.execute("SELECT 1").fetchone()
+
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
+        whatever went wrong.
+        """
+        texts = [plan.sql, *(choice.sql for choice in plan.choices)]
+
+        def work(session: S) -> ExactTable:
+            return self._on_one_state(session, texts, lambda: read_table(session.execute, plan))
+
+        return self._call(work, timeout, cancellation, turn)
+
+    def run_together(
+        self,
+        scan: OneScan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> tuple[ExactTable, ...]:
+        """The same of several plans."""
+        texts = [scan.sql, *(choice.sql for plan in scan.plans for choice in plan.choices)]
+
+        def work(session: S) -> tuple[ExactTable, ...]:
+            return self._on_one_state(session, texts, lambda: read_tables(session.execute, scan))
+
+        return self._call(work, timeout, cancellation, turn)
 
     def zones(self) -> frozenset[str]:
         """The time zones that it knows, by name."""

@@ -458,10 +458,15 @@ def _matches(name: str, identifier: exp.Expr) -> bool:
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """A hint that names what is spelt like a name that there is not, or else what there is.
 
+    A second column of one name, which is told apart as ``id#2`` where names are bound, is called as it was.
+
     >>> nearest_name("pateint", ["patient", "visit"]), nearest_name("x", ["patient", "visit"])
     ('did you mean patient?', 'there are patient, visit')
+    >>> nearest_name("idd", ["id", "id#2"])
+    'did you mean id?'
     """
-    names = list(dict.fromkeys(known))
+    every = list(dict.fromkeys(known))
+    names = [one for one in every if one.rpartition("#")[0] not in every]
     close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(close) + "?"

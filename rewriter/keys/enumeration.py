@@ -12,7 +12,7 @@ conditions, in three-valued logic: NULL satisfies none that compares it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -35,11 +35,10 @@ from rewriter.columns import (
     size_of,
     with_null,
 )
-from rewriter.dialects import TimeStep, wrap
-from rewriter.expressions import DOMAIN, LIMITS, Domain, IntegerRange, Value, Values
+from rewriter.dialects import Period, TimeStep, reading_of, wrap
+from rewriter.expressions import CUT, DOMAIN, LIMITS, ZONE, Domain, IntegerRange, Value, Values
 from rewriter.keys.calendar_steps import coarse
 from rewriter.keys.declared_lists import MAX_CELLS, DeclaredLists, Item, column_for, table_for
-from rewriter.keys.periods import step_of
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import learned_ranges
 
@@ -392,3 +391,30 @@ def _operand(node: exp.Expr, before: exp.Expr, now: exp.Expr) -> exp.Expr:
         isinstance(node, exp.Func) and not isinstance(node, exp.Binary)
     )
     return wrap(now) if isinstance(before, exp.Column) and not delimited else now
+
+
+_DAYS = ("day", "week", "month", "quarter", "year", "decade", "century", "dow", "isodow", "doy", "isoyear")
+_PERIODS: Mapping[str, Period] = {
+    **dict.fromkeys(_DAYS, Period.DAY),
+    "hour": Period.HOUR,
+    "minute": Period.MINUTE,
+    "second": Period.SECOND,
+    "microsecond": Period.within(1),
+}
+
+
+def step_of(node: exp.Expr, around: TimeStep | None) -> TimeStep | None:
+    """The step at which a time inside of an expression is listed: that of the expression, where it cuts times to days
+    or parts of one, or else of the expression ``around`` it; by the clocks of the zone whose time it gives."""
+    period = _period_of(node)
+    step = around if period is None else TimeStep(period)
+    zone = ZONE.of(node)
+    return step if step is None or zone is None else step.by(zone)
+
+
+def _period_of(node: exp.Expr) -> Period | None:
+    if (reading := reading_of(node)) is not None:
+        return _PERIODS.get(reading.unit)
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
+        return Period.DAY
+    return CUT.of(node)

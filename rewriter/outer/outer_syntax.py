@@ -47,15 +47,9 @@ def _check_column(node: exp.Expr) -> None:
 
 
 def _check_join(node: exp.Expr) -> None:
-    kind, method, side = (str(node.args.get(part) or "").upper() for part in ("kind", "method", "side"))
-    if (
-        kind not in ("", "INNER", "OUTER", "CROSS")
-        or method not in ("", "NATURAL")
-        or side not in ("", "LEFT", "RIGHT", "FULL")
-    ):
-        raise Refused(
-            f"{method or kind or side} JOIN is not answered", hint="use INNER, LEFT, RIGHT, FULL or CROSS JOIN"
-        )
+    kind, side = (str(node.args.get(part) or "").upper() for part in ("kind", "side"))
+    if kind not in ("", "INNER", "OUTER", "CROSS") or side not in ("", "LEFT", "RIGHT", "FULL"):
+        raise Refused(f"{kind or side} JOIN is not answered", hint="use INNER, LEFT, RIGHT, FULL or CROSS JOIN")
 
 
 def _check_qualify(node: exp.Expr) -> None:
@@ -201,7 +195,7 @@ _QUERIES: Mapping[type[exp.Expr], Construct] = {
     exp.Values: _parts("expressions alias"),
     exp.Tuple: ORDINARY,
     exp.From: ORDINARY,
-    exp.Join: Construct(frozenset({"this", "side", "kind", "method", "on", "using"}), _check_join),
+    exp.Join: Construct(frozenset({"this", "side", "kind", "on"}), _check_join),
     exp.Table: _parts("this alias"),
     exp.TableAlias: _parts("this columns"),
     exp.Alias: _OPERAND,

@@ -42,10 +42,6 @@ class _Lost(Exception):
     """It is not known which columns a query has."""
 
 
-class _Untraceable(Exception):
-    """Columns of slots would change what the query means."""
-
-
 def trace(
     tree: exp.Query, running: RunningSums, released: Mapping[str, Sequence[Output]], schema: Columns
 ) -> Traced | None:
@@ -74,10 +70,6 @@ def trace(
     try:
         copy: exp.Query = tree.copy()
         found = _Tracer(tables, _copied(running, tree, copy), write=True).query(copy, {}, carry=True)
-    except _Untraceable:
-        copy = tree
-        found = _Tracer(tables, _copied(running, tree, tree), write=False).query(tree, {}, carry=False)
-        found = replace(found, columns=tuple((name, unknown(one)) for name, one in found.columns), origins=())
     except (_Lost, RecursionError):
         return None
     return Traced(copy, tuple(one for _, one in found.columns), found.origins)
@@ -209,47 +201,24 @@ class _Tracer:
             moved = tuple((name, shifted_slots(one, slots)) for name, one in table.named(names).columns)
             sources.append((item.alias_or_name.lower(), replace(table, columns=moved)))
             slots += table.slots
-        natural = any(join.args.get("method") for join in select.args.get("joins") or ())
-        if natural and self._write and sum(bool(table.slots) for _, table in sources) > 1:
-            raise _Untraceable
         return NameScope(tuple(sources), self._running, outside)
 
     def _expanded(self, select: exp.Select, scope: NameScope) -> list[exp.Expr]:
         """The select list without stars: a star would show the slots of what it stands over."""
         if not any(is_star(item) for item in select.expressions):
             return list(select.expressions)
-        merged = _merged(select, scope)
         items: list[exp.Expr] = []
         for item in select.expressions:
             if not is_star(item):
                 items.append(item)
                 continue
             only = item.table.lower() if isinstance(item, exp.Column) else None
-            seen: set[str] = set()
             for alias, table in scope.sources:
-                if only is not None and alias != only:
-                    continue
-                for name, _ in table.columns:
-                    shared = only is None and name.lower() in merged
-                    if shared and name.lower() in seen:
-                        continue
-                    seen.add(name.lower())
-                    column = exp.column(name, None if shared else alias, quoted=True)
-                    items.append(exp.alias_(column, name, quoted=True))
+                for name, _ in table.columns if only in (None, alias) else ():
+                    items.append(exp.alias_(exp.column(name, alias, quoted=True), name, quoted=True))
         if self._write:
             select.set("expressions", items)
         return items
-
-
-def _merged(select: exp.Select, scope: NameScope) -> frozenset[str]:
-    """Columns that USING and NATURAL make one of."""
-    names: set[str] = set()
-    for join in select.args.get("joins") or ():
-        names |= {column.name.lower() for column in join.args.get("using") or ()}
-        if join.args.get("method"):
-            every = [[name.lower() for name, _ in table.columns] for _, table in scope.sources]
-            names |= {name for columns in every for name in columns if sum(name in others for others in every) > 1}
-    return frozenset(names)
 
 
 def _row_columns(scope: NameScope) -> list[exp.Expr]:

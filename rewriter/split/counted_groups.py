@@ -43,7 +43,8 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
     """``tree``, with distinct values counted wherever groups of people are. Groups by a person are left to the person.
 
     >>> import sqlglot
-    >>> tree = sqlglot.parse_one("SELECT COUNT(*) AS n FROM (SELECT DISTINCT a, b FROM t WHERE c > 1) AS g WHERE a > 2")
+    >>> sql = "SELECT COUNT(*) AS n FROM (SELECT DISTINCT a, b FROM t WHERE c > 1) AS g WHERE g.a > 2"
+    >>> tree = sqlglot.parse_one(sql)
     >>> print(counted_groups(tree, lambda _: frozenset()).sql())
     SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
     """
@@ -107,8 +108,7 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     if not _counts(select):
         return None
     copy: exp.Select = select.copy()
-    outputs = {output_name(one) for one in select.expressions}
-    if not all(_substituted(part, values, item.alias_or_name.lower(), outputs) for part in _parts(copy)):
+    if not all(_substituted(part, values, item.alias_or_name.lower()) for part in _parts(copy)):
         return None
     for call in [node for part in _parts(copy) for node in walk(part) if isinstance(node, exp.AggFunc)]:
         _distinct(call, list(values.values()))
@@ -135,25 +135,17 @@ def _counts(select: exp.Select) -> bool:
     return bool(counts) and bare and all(function is not None and function.repeatable for function in rest)
 
 
-def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, outputs: set[str]) -> bool:
-    """Put expressions over rows of people in the place of the names that their groups had; False for another name.
-
-    ``outputs`` are names of the select list, which ORDER BY may mean.
-    """
-    for column in list(part.find_all(exp.Column)):
-        name = folded(column)
-        if column.table.lower() not in ("", alias):
+def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str) -> bool:
+    """Put expressions over rows of people in the place of the names that their groups had; False for another name. A
+    name alone is an output, in ORDER BY."""
+    for column in [one for one in part.find_all(exp.Column) if one.table]:
+        value = values.get(folded(column))
+        if column.table.lower() != alias or value is None:
             return False
-        if not column.table and name in outputs and isinstance(column.parent, exp.Ordered):
-            continue
-        if name in values:
-            value = values[name]
-            whole: exp.Expr = value.copy() if isinstance(value, exp.Column) else exp.Paren(this=value.copy())
-            if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
-                whole = exp.alias_(whole, name, quoted=True)
-            column.replace(whole)
-        else:
-            return False
+        whole: exp.Expr = value.copy() if isinstance(value, exp.Column) else exp.Paren(this=value.copy())
+        if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
+            whole = exp.alias_(whole, folded(column), quoted=True)
+        column.replace(whole)
     return True
 
 

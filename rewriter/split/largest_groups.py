@@ -192,9 +192,7 @@ def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Tabl
             if order is None or count is None or not alike:
                 return None
             return Ranked(order.aggregate, count, order.descending)
-        item, names = _reader(select, read)
-        if item is not None:
-            columns = _renamed(level.outputs, names, item)
+        item, columns = _reader(select, read), level.outputs
     return None
 
 
@@ -205,28 +203,17 @@ def _select_over(item: exp.Expr) -> exp.Select | None:
     return select if isinstance(select, exp.Select) else None
 
 
-def _reader(select: exp.Select, read: Mapping[str, Sequence[exp.Table]]) -> tuple[exp.Expr | None, list[str]]:
-    """The item of FROM that stands for a SELECT, and the names that WITH gives its columns."""
+def _reader(select: exp.Select, read: Mapping[str, Sequence[exp.Table]]) -> exp.Expr | None:
+    """The item of FROM that stands for a SELECT alone, whose columns have the names that they have there."""
     node: exp.Expr = select
     parent = node.parent
     while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery):
         node, parent = parent, parent.parent
-    if isinstance(parent, exp.Subquery):
-        return parent, []
-    if not isinstance(parent, exp.CTE):
-        return None, []
-    alias = parent.args["alias"]
-    readers = [table for name, tables in read.items() if name.lower() == alias.name.lower() for table in tables]
-    return (readers[0] if len(readers) == 1 else None), alias_columns(alias)
-
-
-def _renamed(columns: _Columns, names: Sequence[str], item: exp.Expr) -> _Columns:
-    """The columns under the names that WITH, and then an alias in FROM, gives to the first of them."""
-    for given in (names, alias_columns(item.args.get("alias"))):
-        columns = tuple(
-            (given[place] if place < len(given) else name, column) for place, (name, column) in enumerate(columns)
-        )
-    return columns
+    items: list[exp.Expr] = [parent] if isinstance(parent, exp.Subquery) else []
+    if isinstance(parent, exp.CTE):
+        items += (table for name, tables in read.items() if name.lower() == parent.alias.lower() for table in tables)
+    named = any(alias_columns(one.args.get("alias")) for one in (parent, *items) if one is not None)
+    return items[0] if len(items) == 1 and not named else None
 
 
 def groups_wanted(select: exp.Expr) -> int | None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rewriter.release import Query, is_released, release_name
 from rewriter.split.unread_queries import drop_unread_queries
-from rewriter.statement import folded, is_grouped, nodes_of, output_name
+from rewriter.statement import alias_columns, folded, is_grouped, nodes_of, output_name
 
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
 """What a query may have that is its select list over one row, and nothing else."""
@@ -29,10 +29,6 @@ class _Row:
 
     columns: tuple[tuple[str, exp.Expr], ...]
     tables: tuple[str, ...]
-
-
-class _Unclear(Exception):
-    """It is not known what a name means."""
 
 
 def single(releases: Sequence[Query]) -> frozenset[str]:
@@ -63,8 +59,7 @@ class _Flattener:
         for cte in with_.expressions if with_ is not None else ():
             self.query(cte.this, rows)
             alias = cte.args["alias"]
-            found = self._row(cte.this)
-            rows = {**rows, folded(alias.this): None if found is None else _named(found, alias)}
+            rows = {**rows, folded(alias.this): None if alias_columns(alias) else self._row(cte.this)}
         if isinstance(node, exp.Subquery):
             self.query(node.this, rows)
         elif isinstance(node, exp.SetOperation):
@@ -79,13 +74,7 @@ class _Flattener:
         if is_grouped(select):
             return
         self._scalars(select)
-        changed = select.copy()
-        try:
-            if self._from(changed, rows):
-                for part in {*changed.args, *select.args}:
-                    select.set(part, changed.args.get(part))
-        except _Unclear:
-            return
+        self._from(select, rows)
 
     # Subqueries in the select list
 
@@ -106,8 +95,8 @@ class _Flattener:
 
     # FROM
 
-    def _from(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> bool:
-        """Put columns in the place of the queries in FROM, where all of these have one row; whether anything was."""
+    def _from(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> None:
+        """Put columns in the place of the queries in FROM, where all of these have one row."""
         items = _items(select)
         found = [(item.alias_or_name, self._item(item, rows)) for item in items]
         known = {alias.lower(): row for alias, row in found if row is not None}
@@ -116,33 +105,33 @@ class _Flattener:
             len(known) < len(items)
             or not joined
             or all(isinstance(i, exp.Table) and i.name in self._single for i in items)
+            or any(part.find(exp.Query) is not None for part in _parts(select))
         ):
-            return False
-        if any(isinstance(inner, exp.Query) for part in _parts(select) for inner in part.find_all(exp.Query)):
-            raise _Unclear
-        outputs = {output_name(item) for item in select.expressions}
-        order = select.args.get("order")
-        shown = [ordered.this for ordered in order.expressions] if order is not None else []
-        for column in [node for part in _parts(select) for node in part.find_all(exp.Column)]:
-            if column.table in self._single or any(column is one and _is_output(one, outputs) for one in shown):
-                continue
-            column.replace(_operand(_meant(column, known)))
+            return
+        columns = [node for part in _parts(select) for node in part.find_all(exp.Column)]
+        # A name alone is an output, in ORDER BY.
+        columns = [column for column in columns if column.table and column.table not in self._single]
+        keys = [(column.table.lower(), folded(column)) for column in columns]
+        meant = {(alias, name): value for alias, row in known.items() for name, value in row.columns}
+        if not meant.keys() >= {*keys}:  # It reads a query around it.
+            return
+        for column, key in zip(columns, keys, strict=True):
+            column.replace(_operand(meant[key]))
         select.set("from_", None)
         select.set("joins", None)
         for table in dict.fromkeys(table for row in known.values() for table in row.tables):
             _add(select, table)
-        return True
 
     def _item(self, item: exp.Expr, rows: Mapping[str, _Row | None]) -> _Row | None:
         alias = item.args.get("alias")
+        if alias_columns(alias):
+            return None
         if isinstance(item, exp.Subquery):
-            row = self._row(item.this)
-            return None if row is None else _named(row, alias)
+            return self._row(item.this)
         if not isinstance(item, exp.Table) or item.db:
             return None
-        row = rows.get(folded(item.this))
-        if row is not None:
-            return _named(row, alias)
+        if (row := rows.get(folded(item.this))) is not None:
+            return row
         return _Row((), (item.name,)) if item.name in self._single and alias is None else None
 
     def _row(self, query: exp.Expr) -> _Row | None:
@@ -217,24 +206,5 @@ def _is_number(subquery: exp.Subquery) -> bool:
     )
 
 
-def _is_output(node: exp.Expr, outputs: Set[str]) -> bool:
-    return isinstance(node, exp.Column) and not node.table and output_name(node) in outputs
-
-
-def _meant(column: exp.Column, known: Mapping[str, _Row]) -> exp.Expr:
-    name = folded(column.this)
-    rows = [row for alias, row in known.items() if column.table.lower() in ("", alias)]
-    found = [expression for row in rows for other, expression in row.columns if other == name]
-    if len(found) != 1:
-        raise _Unclear
-    return found[0]
-
-
 def _operand(node: exp.Expr) -> exp.Expr:
     return node.copy() if isinstance(node, exp.Column | exp.Literal) else exp.Paren(this=node.copy())
-
-
-def _named(row: _Row, alias: exp.Expr | None) -> _Row:
-    names = [folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
-    columns = [(names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(row.columns)]
-    return _Row(tuple(columns), row.tables)

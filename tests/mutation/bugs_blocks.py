@@ -13,14 +13,14 @@ PERSONS = "tests/split/test_equality_of_persons.py"
 BUGS: tuple[Bug, ...] = (
     bug(
         "the greatest value of a block taken for that of all people",
-        "rewriter.split.sizes_of_blocks:_of_aggregate",
+        "rewriter.split.blocks_of_people:_of_aggregate",
         "isinstance(called, _ENDS) or",
         "",
         f"{BLOCKS}::test_what_has_no_meaning_in_blocks_is_refused_with_what_has",
     ),
     bug(
         "a standard error of a block taken for that of all people",
-        "rewriter.split.sizes_of_blocks:_power",
+        "rewriter.split.blocks_of_people:_power",
         "_power(node.this) / 2",
         "Fraction(0)",
         f"{BLOCKS}::test_what_has_no_meaning_in_blocks_is_refused_with_what_has",

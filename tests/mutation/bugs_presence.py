@@ -18,14 +18,14 @@ PICKED = "tests/per_person/test_picked_values.py"
 BUGS: tuple[Bug, ...] = (
     bug(
         "MIN with a FILTER is of some row, and never NULL",
-        "rewriter.per_person.picked_values:picked_value",
+        "rewriter.per_person.person_rows:picked_value",
         "optional = alone or aggregate.condition is not None",
         "optional = alone",
         f"{PICKED}::test_conditions_on_the_rows_narrow_what_is_picked_from_them",
     ),
     bug(
         "MIN and MAX of a person are of the same row",
-        "rewriter.per_person.picked_values:_of_own_row",
+        "rewriter.per_person.person_rows:_of_own_row",
         'alias=f"{behind.alias}{name}"',
         'alias=f"{behind.alias}own"',
         f"{PICKED}::test_two_values_are_picked_from_two_rows",
@@ -284,7 +284,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a share of the sum that it is a term of exceeds the whole",
-        "rewriter.outer.share_of_whole:most_of",
+        "rewriter.outer.name_scope:most_of",
         "        if parts[0].nonnegative and factor >= 0 and _is_sum_with(node.expression, part):",
         "        if False:",
         f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",

@@ -42,7 +42,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "written rows that repeat a value are told apart",
-        "rewriter.split.written_rows:written_rows",
+        "rewriter.split.public_rows:written_rows",
         "if None not in given and len({*given}) == len(given)",
         "if None not in given",
         LIES,

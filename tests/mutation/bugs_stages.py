@@ -76,17 +76,17 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an answer has one row whatever stands beside it",
-        "rewriter.split.told_apart:_kept",
+        "rewriter.split.earlier_answers:_kept",
         "if len(read) != 1 or read[0] is None",
         "if not read or read[0] is None",
         MULTIPLIED,
     ),
     bug(
         "an aggregation has one row, and makes rows in its select list",
-        "rewriter.split.told_apart:told_apart",
+        "rewriter.split.earlier_answers:told_apart",
         "if any(makes_rows(node) for item in query.expressions for node in walk(item)):",
         "if False:",
-        "rewriter/split/told_apart.py",
+        "rewriter/split/earlier_answers.py",
     ),
     bug(
         "more rows than a query's form allows reach the engine",
@@ -153,10 +153,10 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows that differ by nothing are told apart",
-        "rewriter.split.told_apart:told_apart",
+        "rewriter.split.earlier_answers:told_apart",
         "return frozenset(map(items.index, keys)) if all(key in items for key in keys) else None",
         "return frozenset(items.index(key) for key in keys if key in items)",
-        "rewriter/split/told_apart.py",
+        "rewriter/split/earlier_answers.py",
     ),
     bug(
         "people's values are asked to equal a noisy number",

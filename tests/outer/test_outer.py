@@ -90,7 +90,7 @@ MEANINGS = [
      [("bcd", 3, "axc", "007")]),
     ("SELECT i FROM r WHERE i = ANY(ARRAY[1, 4]) OR (i, k) = (2, 'b_b') ORDER BY i", [(1,), (2,), (4,)]),
     ("SELECT i FROM r WHERE n >= ALL (SELECT n FROM r) OR EXISTS (SELECT 1 FROM r s WHERE s.i = r.i + 3)", [(1,), (4,)]),
-    ("SELECT a.i, b.i FROM r a FULL JOIN (VALUES (4), (5)) AS b(i) USING (i) ORDER BY b.i, a.i",
+    ("SELECT a.i, b.i FROM r a FULL JOIN (VALUES (4), (5)) AS b(i) ON a.i = b.i ORDER BY b.i, a.i",
      [(4, 4), (None, 5), (1, None), (2, None), (3, None)]),
     ("WITH a AS (SELECT i FROM r), b AS (SELECT i + 1 AS i FROM a) SELECT i FROM a INTERSECT SELECT i FROM b ORDER BY i DESC",
      [(4,), (3,), (2,)]),

@@ -92,12 +92,13 @@ class Writer:
             f"LEFT JOIN {a} AS z ON x.k = z.k AND x.y = z.y",
             f"SELECT {a}.k, {b}.y, {a}.n + {b}.n AS n, {b}.s AS s, {a}.m AS m FROM ({inner}) AS {a} "
             f"{pick(['JOIN', 'LEFT JOIN', 'FULL JOIN'])} ({other}) AS {b} ON {a}.k = {b}.k AND {a}.y = {b}.y",
-            f"SELECT k, y, {a}.n AS n, {b}.s AS s, {b}.m AS m FROM ({inner}) AS {a} JOIN ({other}) AS {b} USING (k, y)",
+            f"SELECT {a}.k, {a}.y, {a}.n AS n, {b}.s AS s, {b}.m AS m FROM ({inner}) AS {a} "
+            f"JOIN ({other}) AS {b} ON {a}.k = {b}.k AND {a}.y = {b}.y",
             f"SELECT k, y, n, s, m FROM ({inner}) AS {a} JOIN region ON name = k",
             f"({inner}) UNION ALL ({other})",
             f"SELECT k, y, SUM(n) AS n, SUM(s) AS s, AVG(m) AS m FROM ({inner}) AS {a} GROUP BY k, y",
             f"SELECT DISTINCT * FROM ({inner}) AS {a}",
-            f"SELECT * FROM ({inner}) AS {a} NATURAL JOIN (SELECT name AS k FROM region) AS {b}",
+            f"SELECT {a}.* FROM ({inner}) AS {a} JOIN (SELECT name AS k FROM region) AS {b} ON {a}.k = {b}.k",
             f"SELECT * FROM ({inner}) AS {a} WHERE n IN (SELECT n FROM ({other}) AS {b}) OR n > (SELECT AVG(n) FROM ({inner}) AS {self.alias()})",
             f"SELECT k, y, {self.number(['n', 's', 'n * 2'])} AS n, s, m FROM ({inner}) AS {a}",
         ])  # fmt: skip

@@ -33,7 +33,7 @@ from rewriter.measure import mean_pairs as pairs
 from rewriter.measure import overlapping_counts as family
 from rewriter.measure import summand as summed
 from rewriter.measure.vectors import Addend, Cell, Vector
-from rewriter.per_person import groups_of_one_person as per_person
+from rewriter.per_person import person_rows as per_person
 from rewriter.plan import Block
 from rewriter.planner import plan_release as planner
 from rewriter.relations import ownership as privacy_unit

@@ -30,7 +30,6 @@ import psycopg
 from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_declared, read_schema
@@ -38,11 +37,8 @@ from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
-from dpsql.releases import ExactTable, arrow_type
-from rewriter.declared import Column
+from dpsql.releases import arrow_type
 from rewriter.dialects import POSTGRES
-from rewriter.front_door import OneScan, read_column
-from rewriter.plan import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,36 +133,6 @@ class PostgresEngine(SQLEngine[Line]):
         self._relied = {name: known[name] for name in tables}
         self._declared = None
 
-    def run(
-        self,
-        plan: Plan,
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-        turn: Turn | None = None,
-    ) -> ExactTable:
-        """The exact integers of a release, groups in the order of their keys. Secret.
-
-        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
-        whatever went wrong.
-        """
-
-        return self._call(
-            lambda line: self._on_one_state(line, lambda: read_table(line.execute, plan)), timeout, cancellation, turn
-        )
-
-    def run_together(
-        self,
-        scan: OneScan,
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-        turn: Turn | None = None,
-    ) -> tuple[ExactTable, ...]:
-        """The same of several plans."""
-
-        return self._call(
-            lambda line: self._on_one_state(line, lambda: read_tables(line.execute, scan)), timeout, cancellation, turn
-        )
-
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         import pyarrow as pa
@@ -178,16 +144,7 @@ class PostgresEngine(SQLEngine[Line]):
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
 
-    def lasting(self, table: str) -> bool:
-        """Never: others write to the database."""
-        return False
-
-    def _read(self, table: SchemaTable, name: str) -> exp.Expr:
-        column, type_ = table.readable(name)
-        known = Column(column.name, type_, engine_type=column.engine_type)
-        return read_column(known, exp.column(column.name, quoted=True), POSTGRES)
-
-    def _on_one_state(self, line: Line, work: Callable[[], _R]) -> _R:
+    def _on_one_state(self, line: Line, texts: Sequence[str], work: Callable[[], _R]) -> _R:
         """Work over the rows of one moment, at which the tables that plans rely on are declared as they were.
 
         Its snapshot is that of the first statement, which reads the catalog: a constraint that is dropped later, and

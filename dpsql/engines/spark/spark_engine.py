@@ -24,20 +24,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.listed_files import FilesChanged
-from dpsql.engines.schema import Concern, QualifiedName, Schema, SchemaTable
+from dpsql.engines.schema import Concern, QualifiedName, Schema
 from dpsql.engines.spark.spark_schema import read_schema
 from dpsql.engines.spark.spark_session import SparkLine, connect
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import Error, OperationalError
-from dpsql.releases import ExactTable, arrow_type
-from rewriter.declared import Column
+from dpsql.releases import arrow_type
 from rewriter.dialects import SPARK, tokens_of
-from rewriter.front_door import OneScan, read_column
-from rewriter.plan import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -172,42 +167,6 @@ class SparkEngine(SQLEngine[SparkLine]):
             for one in relied
         }
 
-    def run(
-        self,
-        plan: Plan,
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-        turn: Turn | None = None,
-    ) -> ExactTable:
-        """The exact integers of a release, groups in the order of their keys. Secret.
-
-        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
-        whatever went wrong.
-        """
-        texts = [plan.sql, *(choice.sql for choice in plan.choices)]
-        return self._call(
-            lambda line: self._on_one_state(line, texts, lambda: read_table(line.execute, plan)),
-            timeout,
-            cancellation,
-            turn,
-        )
-
-    def run_together(
-        self,
-        scan: OneScan,
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-        turn: Turn | None = None,
-    ) -> tuple[ExactTable, ...]:
-        """The same of several plans."""
-        texts = [scan.sql, *(choice.sql for plan in scan.plans for choice in plan.choices)]
-        return self._call(
-            lambda line: self._on_one_state(line, texts, lambda: read_tables(line.execute, scan)),
-            timeout,
-            cancellation,
-            turn,
-        )
-
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         import pyarrow as pa
@@ -217,15 +176,6 @@ class SparkEngine(SQLEngine[SparkLine]):
         rows = self._call(lambda line: line.execute(sql).to_arrow_table())
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return rows.cast(pa.schema(list(zip(columns, types, strict=True))))
-
-    def lasting(self, table: str) -> bool:
-        """Never: others write to the tables."""
-        return False
-
-    def _read(self, table: SchemaTable, name: str) -> exp.Expr:
-        column, type_ = table.readable(name)
-        known = Column(column.name, type_, engine_type=column.engine_type)
-        return read_column(known, exp.column(column.name, quoted=True), SPARK)
 
     def _unreadable(self, session: SparkLine, name: str, columns: Sequence[str]) -> str | None:
         table = self.schema().table(name)
