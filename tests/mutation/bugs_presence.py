@@ -193,8 +193,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "errors of means are foretold for 1,000 rows, whatever the profile tells",
-        "dpsql.price.expected_error:ReleasedBefore.group",
-        "if rows is None or plan.cells is None:",
+        "dpsql.price.expected_error:ReleasedBefore.rows_of",
+        "if plan.cells is None:",
         "if True:",
         "tests/price/test_profiles.py::test_errors_of_means_are_foretold_for_as_many_rows_as_it_tells",
     ),

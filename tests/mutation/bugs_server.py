@@ -148,9 +148,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "describe runs the statement",
-        "dpsql.server.session.session:WireSession._query_fields",
-        "            return answer_fields(self._inner.describe(text, samples(types)), place.columns)\n",
-        "            return answer_fields(self._inner.execute(text, samples(types)).columns, place.columns)\n",
+        "dpsql.server.session.session:WireSession._columns",
+        "            return self._inner.describe(text, values)\n",
+        "            return self._inner.execute(text, values).columns\n",
         f"{PROTOCOL}::test_describe_is_free_and_reads_no_data",
     ),
     bug(

@@ -101,6 +101,7 @@ def test_nothing_but_what_is_released_follows_a_person_at_length(part: int) -> N
             done = about(seed, Path(folder), 20, accounting, **more)  # type: ignore[arg-type]
         features |= done.features
         answered, asked = answered + done.answered, asked + done.statements
-    assert answered >= 0.75 * asked
+    # Without a δ, groups that no owner listed are refused.
+    assert answered >= (0.6 if accounting == "pure" else 0.75) * asked
     lacking = COVERED - features - {"others", "groups picked first"}
     assert len(lacking) <= 2, f"hardly any form is rare enough to be in none of {asked} statements: {lacking}"
