@@ -23,6 +23,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog
+from rewriter.expressions import in_place_of, makes_rows
 from rewriter.query.names_in_reach import UNKNOWN, FromItem, InReach, JoinedItems, NoColumn, NoRule, Reference, spelt
 from rewriter.release import RESERVED
 from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
@@ -213,9 +214,11 @@ class _Binder:
             raise NoRule
         names = [*renamed, *(item.name for item in items[len(renamed) :])]
         self._lists.append(lambda: _write_list(select, items, names, named))
-        for part in ("where", "having", "qualify"):
+        for part in ("where", "having"):
             if (clause := select.args.get(part)) is not None:
                 self._expression(clause.this, scope, reach)
+        if (qualify := select.args.get("qualify")) is not None:
+            self._expression(qualify.this, scope, reach, partial(self._meant, select=select, items=items, scope=scope))
         for part in ("limit", "offset", *(("windows",) if select.args.get("windows") else ())):
             for clause in _nodes(select.args.get(part)):
                 self._expression(clause, scope, reach)
@@ -232,6 +235,21 @@ class _Binder:
             for one in order.expressions:
                 self._output_or_input(one.this, items, scope, reach, bool(renamed))
         return names
+
+    def _meant(self, key: exp.Column, *, select: exp.Select, items: Sequence[_Output], scope: InReach) -> bool:
+        """QUALIFY: whether a name that is no input column is an output, which then stands there itself."""
+        place = _output(key, items) if _is_name(key) and not scope.has(key.this) else None
+        if place is None or isinstance(items[place].value, tuple):
+            return False
+        index = items[place].index
+
+        def said() -> None:
+            value = unaliased(select.expressions[index]).copy()
+            alone = isinstance(value, exp.Window | exp.Func | exp.Column)
+            _replace(key, in_place_of(value if alone else exp.paren(value), key))
+
+        self._changes.append(said)
+        return True
 
     def _output_or_input(
         self,
@@ -381,16 +399,17 @@ class _Binder:
         if isinstance(node, exp.Values):
             names = [*alias_columns(alias), *self._values(node, reach, left)[len(alias_columns(alias)) :]]
             return _item_of(name, names)
-        if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
-            _only(node, frozenset({"expressions", "alias"}))
-            arguments: Sequence[exp.Expr] = node.expressions
-        elif _is_series(node):
+        made = node
+        if isinstance(node, exp.Lateral | exp.Table):
             _only(node, frozenset({"this", "alias"}))
-            arguments = [node.this]
-        else:
+            made = node.this
+        if isinstance(made, exp.Unnest) and len(made.expressions) == 1:
+            _only(made, frozenset({"expressions", "alias"}))
+        elif not makes_rows(made):
             raise NoRule
-        for argument in arguments:
-            self._expression(argument, left, reach)
+        for argument in made.iter_expressions():
+            if not isinstance(argument, exp.TableAlias):
+                self._expression(argument, left, reach)
         names = alias_columns(alias) or [folded(name)]
         if len(names) > 1:
             raise NoRule
@@ -432,12 +451,16 @@ class _Binder:
 
     # Expressions
 
-    def _expression(self, node: exp.Expr, scope: InReach, reach: Reach) -> None:
-        """Bind the columns of an expression, and of its subqueries."""
+    def _expression(
+        self, node: exp.Expr, scope: InReach, reach: Reach, other: Callable[[exp.Column], bool] = lambda _: False
+    ) -> None:
+        """Bind the columns of an expression, and of its subqueries; but for those that are ``other`` names."""
         stack = [node]
         while stack:
             found = stack.pop()
             if isinstance(found, exp.Column):
+                if other(found):
+                    continue
                 try:
                     self._columns.append((found, scope.resolve(found)))
                 except NoRule as lacking:

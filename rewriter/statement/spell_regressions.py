@@ -87,7 +87,7 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
 
 def bare_regressions(tree: exp.Query) -> exp.Query:
     """``tree``, changed: ``madlib.linregr(…)`` is ``linregr(…)``, and ``dpsql.pca(…)`` is ``pca(…)``. With a FILTER,
-    the parser reads them as columns of a table."""
+    the parser reads them as columns of a table. ``(r).*`` of one that is named is its fields."""
     for call in [one for one in tree.find_all(exp.Anonymous) if _is_call(one)]:
         whole = _filtered(call)
         around, schema = whole.parent, None
@@ -98,6 +98,24 @@ def bare_regressions(tree: exp.Query) -> exp.Query:
         own = "dpsql" if call.name.lower() == COMPONENTS else "madlib"
         if around is not None and isinstance(schema, exp.Identifier) and folded(schema) == own:
             around.replace(whole)
+    return named_fields(tree)
+
+
+def named_fields(tree: exp.Query) -> exp.Query:
+    """``(r).*`` of a regression that a subquery in FROM has, as its fields by name, so that names outside mean them.
+
+    >>> import sqlglot
+    >>> text = "SELECT t.r2 FROM (SELECT (r).* FROM (SELECT LINREGR(y, ARRAY[1, x]) AS r FROM v) AS s) AS t"
+    >>> named_fields(sqlglot.parse_one(text, read="postgres")).find(exp.Subquery).this.expressions[2].sql()
+    '(r).r2 AS r2'
+    """
+    stars = [node for node in tree.find_all(exp.Dot) if isinstance(node.expression, exp.Star)]
+    named = _named_regressions(tree) if stars else []
+    for node in stars:
+        known = _regression_named(node.this.unnest(), named)
+        if known is not None and known.item is not None:
+            fields = [(one, exp.to_identifier(one)) for one in _FIELDS[known.word]]
+            _spread(node, [exp.alias_(exp.Dot(this=node.this.copy(), expression=end), one) for one, end in fields])
     return tree
 
 

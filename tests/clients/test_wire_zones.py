@@ -18,6 +18,8 @@ import psycopg
 import pytest
 from test_psql import psql
 
+from dpsql.policy import Policy
+from dpsql.server.start import database_name
 from tests.clients.served import Served
 from tests.engines.postgres_server import shared_server
 
@@ -70,7 +72,7 @@ def events(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         line = server.stderr.readline() if server.stderr is not None else ""
         found = re.search(r"port (\d+)", line)
         assert found is not None, line
-        yield Served(int(found[1]), database="events")
+        yield Served(int(found[1]), database=database_name(Policy.load(folder / "policy.yaml")))
     finally:
         server.terminate()
         server.wait(30)

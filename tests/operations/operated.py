@@ -43,7 +43,8 @@ class Operated:
 
     @property
     def dsn(self) -> str:
-        return f"host=127.0.0.1 port={self.port} user=ana dbname=library sslmode=disable"
+        name = database_name(self.proxy.policy)
+        return f"host=127.0.0.1 port={self.port} user=ana dbname={name} sslmode=disable"
 
     def connect(self, **more: Any) -> psycopg.Connection[Any]:
         return psycopg.connect(self.dsn, autocommit=True, **more)

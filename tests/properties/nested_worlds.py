@@ -78,7 +78,8 @@ class _Nested:
             tests.append(f"{number} > 1")
         if self.random.random() < 0.3:
             self.features.add("written")
-            source += " JOIN (VALUES ('a', 1), ('b', 2), ('a', 3)) AS w(k, m) ON w.k = t.doc ->> 'k'"
+            source += ", (VALUES ('a', 1), ('b', 2), ('a', 3)) AS w(k, m)"
+            tests.append("w.k = t.doc ->> 'k'")
         figures = [self._figure(item, number) for _ in range(self.random.choice([1, 1, 2]))]
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
         keys = [key for key in (self._key(item),) if key]

@@ -151,7 +151,7 @@ class Sources(Expressions):
                 f"LEFT JOIN region AS r ON r.name = {text} AND r.size > 1 LEFT JOIN region AS s ON s.name = {text}",
             ]
         )
-        return replace(base, text=f"{base.text} {joins}", fields=(*base.fields, *regions))
+        return replace(base, text=f"{_as_one(base)} {joins}", fields=(*base.fields, *regions))
 
     def _public_join(self) -> From:
         base = self.random.choice([self._single, self._parent_join] if self.world.entity else [self._single])()
@@ -164,12 +164,12 @@ class Sources(Expressions):
             kind = self.random.choice(["JOIN", "LEFT JOIN"])
             self._has("public join", f"public {kind.lower()}")
             text = self.random.choice(texts).text
-            return replace(base, text=f"{base.text} {kind} region AS r ON r.name = {text}", fields=fields)
+            return replace(base, text=f"{_as_one(base)} {kind} region AS r ON r.name = {text}", fields=fields)
         if table == "code" and numbers and self._maybe(0.7):
             self._has("public join", "public range join")
             number = self.random.choice(numbers).text
             test = self.random.choice([f"r.low <= {number}", f"r.low = {number}"])
-            return replace(base, text=f"{base.text} JOIN code AS r ON {test}", fields=fields)
+            return replace(base, text=f"{_as_one(base)} JOIN code AS r ON {test}", fields=fields)
         if self._maybe(0.5):
             return self._two_publics(base)
         self._has("public join", "public cross join")
@@ -325,3 +325,8 @@ class Sources(Expressions):
             return f"{text} {word}IN (SELECT q.name FROM region AS q WHERE q.size > 1)"
         self._has("exists public")
         return f"{word}EXISTS (SELECT 1 FROM region AS q WHERE q.name = {text})"
+
+
+def _as_one(base: From) -> str:
+    """Items of FROM of which a join behind them may compare any: behind a comma it would see the last alone."""
+    return base.text.replace(", person AS p", " CROSS JOIN person AS p")
