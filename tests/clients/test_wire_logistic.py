@@ -26,7 +26,7 @@ from dpsql.server.serve import Server
 from dpsql.server.session import session as wire_session
 from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.start import analysts, database_name
+from dpsql.server.start import analysts
 from rewriter.measure.logistic_steps import STEPS
 from tests.aggregates.test_logistic_regressions import FULL, SETUP, TABLES, most_likely, people
 from tests.engines.postgres_server import shared_server
@@ -42,8 +42,7 @@ class Wire:
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(
-            f"host=127.0.0.1 port={self.port} user=analyst dbname={database_name(self.proxy.policy)} sslmode=disable",
-            autocommit=True,
+            host="127.0.0.1", port=self.port, user="analyst", dbname="case", sslmode="disable", autocommit=True
         )
 
     @property
