@@ -250,9 +250,10 @@ class Protocol:
 
     def _welcome(self, admission: Admission) -> Iterator[bytes]:
         database, served = self._options.get("database"), self._backend.shadow.database
-        if database is not None and database != served:
+        # Without a name, clients send that of the user.
+        if database not in (None, served, admission.analyst):
             hint = f"this server has one: {served}"
-            raise error(f'database "{database[:63]}" does not exist', sqlstate="3D000", hint=hint)
+            raise error(f'database "{(database or "")[:63]}" does not exist', sqlstate="3D000", hint=hint)
         application = self._options.get("application_name", "")
         client = Client(self.key[0], "", self.peer.address, application, self.peer.certificate is not None)
         session = WatchedSession(self._backend, admission.analyst, client, self._watch)
