@@ -104,27 +104,18 @@ class Profiles:
 
     def find(self, table: str) -> RowsProfile | None:
         """The released profile of a table, or None: a matter of what was released, and free."""
-        if table not in self.tables:
-            return None
-        profile = self._profile(profile_plans, table)
-        found = self._released(profile)
-        return None if found is None else RowsProfile.of(cast("ProfilePlans", profile.plans), *found)
+        found = self._bought(profile_plans, table) if table in self.tables else None
+        return None if found is None else RowsProfile.of(cast("ProfilePlans", found[0]), *found[1])
 
     def find_means(self, table: str, column: str) -> MeansProfile | None:
         """The released profile of a column's means, or None."""
-        if (table, column) not in self.columns:
-            return None
-        profile = self._profile(means_plan, table, column)
-        found = self._released(profile)
-        return None if found is None else MeansProfile.of(cast("MeansPlan", profile.plans), *found)
+        found = self._bought(means_plan, table, column) if (table, column) in self.columns else None
+        return None if found is None else MeansProfile.of(cast("MeansPlan", found[0]), *found[1])
 
     def find_values(self, table: str, column: str) -> ValuesProfile | None:
         """The released profile of a column's values, or None."""
-        if (table, column) not in self.values:
-            return None
-        profile = self._profile(values_plan, table, column)
-        found = self._released(profile)
-        return None if found is None else ValuesProfile.of(cast("ValuesPlan", profile.plans), *found)
+        found = self._bought(values_plan, table, column) if (table, column) in self.values else None
+        return None if found is None else ValuesProfile.of(cast("ValuesPlan", found[0]), *found[1])
 
     def notes(self, plans: Iterable[Plan]) -> tuple[str, ...]:
         """For notices: what the ``max_rows`` of these plans cut off, by the released profiles of their tables."""
@@ -141,6 +132,12 @@ class Profiles:
         read = dict.fromkeys((table, column) for one in plans if one.clips for _, table, column in one.of_columns)
         said += [values.notice for column in read if (values := self.find_values(*column)) is not None]
         return tuple(one for one in said if one)
+
+    def _bought(self, planner: _Planner, *of: str) -> tuple[_Plans, tuple[NoisyTable, ...]] | None:
+        """What a profile measures, and its released tables, where they are there."""
+        profile = self._profile(planner, *of)
+        found = self._released(profile)
+        return None if found is None else (profile.plans, found)
 
     def _released(self, profile: WantedProfile) -> tuple[NoisyTable, ...] | None:
         """The released tables of a profile, where all of them are there."""
