@@ -20,7 +20,7 @@ def packet(body: bytes) -> bytes:
 
 
 def startup(user: str, minor: int = 0, **options: str) -> bytes:
-    given = {"user": user, "database": "anything", **options}
+    given = {"user": user, **options}
     return packet(struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0")
 
 
