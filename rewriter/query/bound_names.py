@@ -132,7 +132,7 @@ class _Binder:
         names for the first of them, where it is a SELECT."""
         if isinstance(node, exp.Select):
             return self._select(node, self._with(node, reach, parent), parent, named, renamed)
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query | exp.Values):
             _only(node, frozenset({"this", "alias"}))
             return self.query(node.this, reach, parent, named=named)
         if isinstance(node, exp.Values):
