@@ -309,7 +309,7 @@ def nearest(name: str) -> str:
     """A hint that names what would work.
 
     >>> nearest("lenght"), nearest("cuont"), nearest("isnull")
-    ('did you mean length?', 'did you mean count?', 'write COALESCE(x, y)')
+    ('did you mean length?', 'did you mean count or cot?', 'write COALESCE(x, y)')
     """
     if name.upper() in _OF_OTHER_SYSTEMS:
         return _OF_OTHER_SYSTEMS[name.upper()]
