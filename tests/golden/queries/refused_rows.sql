@@ -1,4 +1,4 @@
 SELECT * FROM patient;
 
 -- ----
--- refused: 42501 at 15: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups
+-- refused: 42501: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups
