@@ -171,8 +171,7 @@ def split(
         return made or Split((), alone, frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         shown = next((item for select in plain.find_all(exp.Select) for item in select.expressions), None)
-        starred = shown is None or shown.is_star
-        position = None if starred else position_of(shown)
+        position = None if shown is None or shown.is_star else position_of(shown)
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position)
     if not bound:
         lacking = next((one for one in plain.find_all(exp.Column) if UNKNOWN.is_on(one)), None)
