@@ -919,8 +919,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what noise makes of empty bins is told as values",
         "dpsql.inference.estimates.told_values:ValuesProfile.spread",
-        "near = _nonnegative(inside)",
-        "near = np.abs(inside) + self.margin",
+        "simplex(inside, inside.sum())",
+        "(np.abs(inside) + self.margin)",
         "tests/price/test_profiles.py",
     ),
     bug(

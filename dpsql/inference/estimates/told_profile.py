@@ -77,12 +77,12 @@ class RowsProfile:
     @property
     def people_margin(self) -> float:
         """The 95 % half-width of one bin."""
-        return _half_width(self.people_noise, 1.0)
+        return half_width_by_norm(self.people_noise, 1.0)
 
     @property
     def beyond_margin(self) -> float:
         """The 95 % half-width of the sum of rows beyond."""
-        return _half_width(self.beyond_noise, 1.0)
+        return half_width_by_norm(self.beyond_noise, 1.0)
 
     @property
     def people_beyond(self) -> BeyondShare | None:
@@ -97,7 +97,7 @@ class RowsProfile:
         """
         bins = self._bins_below
         below, above = sum(self.people[:bins]), sum(self.people[bins:])
-        found = _share(above, below, len(self.people) - bins, bins, _half_width(self.people_noise, 1.0))
+        found = _share(above, below, len(self.people) - bins, bins, half_width_by_norm(self.people_noise, 1.0))
         if found is None or (found.low <= 0 and found.high > _WIDEST):
             return None
         return found
@@ -147,8 +147,8 @@ class RowsProfile:
         bins = self._bins_below
         weights = [1, *(end + 1 for end in self.ends[: bins - 1])]
         few = sum(weight * count for weight, count in zip(weights, self.people, strict=False))
-        least = few - _half_width(self.people_noise, math.sqrt(sum(weight * weight for weight in weights)))
-        margin = _half_width(self.people_noise, math.sqrt(len(self.people) - bins))
+        least = few - half_width_by_norm(self.people_noise, math.sqrt(sum(weight * weight for weight in weights)))
+        margin = half_width_by_norm(self.people_noise, math.sqrt(len(self.people) - bins))
         most = self.max_rows * max(0.0, sum(self.people[bins:]) + margin)
         return least / (least + most) if least > 0 else 0.0
 
@@ -163,7 +163,7 @@ class RowsProfile:
         lows = [1, *(end + 1 for end in ends[: bins - 1])]
         weights = [*(ends[:bins] if upper else lows), *[self.max_rows] * (len(self.people) - bins)]
         total = sum(float(weight * count) for weight, count in zip(weights, self.people, strict=True))
-        margin = _half_width(self.people_noise, math.sqrt(sum(weight * weight for weight in weights)))
+        margin = half_width_by_norm(self.people_noise, math.sqrt(sum(weight * weight for weight in weights)))
         return total + margin if upper else total - margin
 
 
@@ -184,7 +184,7 @@ def _share(part: int, rest: int, of_part: int, of_rest: int, margin: float) -> B
     return BeyondShare(min(max(low, 0.0), 1.0), min(high, 1.0))
 
 
-def _half_width(noise: Additive, weight: float) -> float:
+def half_width_by_norm(noise: Additive, weight: float) -> float:
     """The 95 % half-width of a sum with this norm of weights: no wider for many noises than for one."""
     return float(weight * float(noise.scale) * noise.beyond(_CHANCE))
 

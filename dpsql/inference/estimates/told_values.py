@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsql.inference.estimates.told_profile import BeyondShare
+from dpsql.inference.estimates.told_profile import BeyondShare, half_width_by_norm
 from dpsql.inference.estimates.value_spread import Spread
-from dpsql.inference.numeric import FloatArray
+from dpsql.inference.numeric import simplex
 from dpsql.releases import NoisyTable
 from rewriter.front_door import ValuesPlan
 
-_CHANCE = 0.05
 _LEAST = 8.0
 """So many times the 95 % half-width of a bin are people needed: of fewer nothing is told."""
 
@@ -37,8 +36,7 @@ class ValuesProfile:
         found = dict(zip((key for (key,) in noisy.keys), noisy.statistics[statistic.name], strict=True))
         unit = float(statistic.granularity)
         people = tuple(float(found[place]) * unit for place in range(len(plan.ends) + 1))
-        noise = noisy.noise[statistic.name]
-        margin = unit * float(noise.scale) * noise.beyond(_CHANCE)
+        margin = half_width_by_norm(noisy.noise[statistic.name], unit)
         return cls(plan.table, plan.column, tuple(map(float, plan.ends)), people, margin)
 
     @property
@@ -56,8 +54,7 @@ class ValuesProfile:
         inside = np.asarray(self.people[1:-1])
         if inside.sum() < _LEAST * self.margin:
             return None
-        near = _nonnegative(inside)
-        return Spread(self.ends, tuple((near / near.sum()).tolist()))
+        return Spread(self.ends, tuple((simplex(inside, inside.sum()) / inside.sum()).tolist()))
 
     @property
     def beyond(self) -> tuple[BeyondShare | None, BeyondShare | None]:
@@ -82,15 +79,3 @@ class ValuesProfile:
             return ""
         whose = f"by the profile of {self.table}.{self.column}"
         return f"{whose}, {' and '.join(said)}, where all values of a person weigh as much as one"
-
-
-def _nonnegative(numbers: FloatArray) -> FloatArray:
-    """The nearest numbers that are not negative and have the same sum, which is above 0 (Michelot 1986).
-
-    >>> _nonnegative(np.array([5.0, -1.0, 2.0])).tolist()
-    [4.5, 0.0, 1.5]
-    """
-    ordered = np.sort(numbers)[::-1]
-    shifts = (np.cumsum(ordered) - numbers.sum()) / np.arange(1, len(numbers) + 1)
-    kept = int(np.flatnonzero(ordered > shifts)[-1])
-    return np.asarray(np.maximum(numbers - shifts[kept], 0.0))
