@@ -83,15 +83,14 @@ class Profiles:
     def columns(self) -> tuple[tuple[str, str], ...]:
         """The columns whose means have a profile, with their tables, bought or not."""
         opened, section = self._opened, self._opened.policy.profile
-        if section is None or not section.means:
-            return ()
-        return _asked(section.means, profiled_columns(opened.catalog, opened.engine.dialect))
+        asked = () if section is None else section.means
+        return _asked(asked, lambda: profiled_columns(opened.catalog, opened.engine.dialect))
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:
         """The columns whose values have a profile, with their tables, bought or not."""
         section = self._opened.policy.profile
-        return () if section is None else _asked(section.values, profiled_values(self._opened.catalog))
+        return _asked(() if section is None else section.values, lambda: profiled_values(self._opened.catalog))
 
     def lacking(self) -> list[WantedProfile]:
         """The profiles that are not bought, or not since the data changed."""
@@ -160,10 +159,13 @@ class Profiles:
         return WantedProfile(plans, tuple(calibrate(one, accountant.accounting, price) for one in plans.plans))
 
 
-def _asked(columns: Iterable[tuple[str, str]], known: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The known columns that a policy asks for."""
+_Columns = Iterable[tuple[str, str]]
+
+
+def _asked(columns: _Columns, known: Callable[[], _Columns]) -> tuple[tuple[str, str], ...]:
+    """The known columns that a policy asks for; without any, what is known is not looked for."""
     asked = {(table.lower(), column.lower()) for table, column in columns}
-    return tuple(one for one in known if (one[0].lower(), one[1].lower()) in asked)
+    return tuple(one for one in known() if (one[0].lower(), one[1].lower()) in asked) if asked else ()
 
 
 def loss_of(profiles: Sequence[WantedProfile]) -> PrivacyLoss:
