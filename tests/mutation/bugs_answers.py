@@ -919,9 +919,16 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what noise makes of empty bins is told as values",
         "dpsql.inference.estimates.told_values:ValuesProfile.spread",
-        "simplex(inside, inside.sum())",
-        "(np.abs(inside) + self.margin)",
-        "tests/price/test_profiles.py",
+        "simplex(inside, inside.sum()) / inside.sum()",
+        "np.abs(inside) / np.abs(inside).sum()",
+        "tests/inference/test_told_values.py",
+    ),
+    bug(
+        "the share of values beyond a range is told as surer than it is",
+        "dpsql.inference.estimates.told_values:ValuesProfile.beyond",
+        "low, high = max(0.0, count - self.margin), max(0.0, count + self.margin)",
+        "low, high = max(0.0, count - self.margin / 2), max(0.0, count + self.margin / 2)",
+        "tests/inference/test_told_values.py",
     ),
     bug(
         "people with more rows are told to have other values by chance",
