@@ -20,7 +20,6 @@ from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resource
 from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger import Ledger, NoLedger, Writer
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
-from dpsql.made_up_rows import NotMadeUp, synthetic_tables, told
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -470,6 +469,11 @@ def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
 def _load_made_up(policy: Policy, known: Catalog, sandbox: Sandbox) -> dict[str, str]:
     """The tables whose made-up rows are in the sandbox now, each with a sentence about these."""
     made_up: dict[str, str] = {}
+    if policy.previews != "synthetic":
+        return made_up
+    # Here, since few policies have such rows, and readers of Parquet are loaded with it.
+    from dpsql.made_up_rows import NotMadeUp, synthetic_tables, told
+
     try:
         for table, rows in synthetic_tables(policy, known):
             sandbox.load_public(made_up_name(table.name), rows)
