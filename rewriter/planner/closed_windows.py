@@ -32,7 +32,7 @@ from rewriter.declared import UTC, Catalog, Kind, Table
 from rewriter.expressions import Value
 from rewriter.plan import RowsBetween
 from rewriter.release import Query
-from rewriter.statement import conjuncts
+from rewriter.statement import conjuncts, from_items
 
 _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOperation, exp.With)
 """Where one of these stands in the SQL of people's rows, rows may matter that no condition of all rows is about."""
@@ -71,11 +71,9 @@ def _until(table: Table, places: Sequence[exp.Table], known: _Known, *, beside: 
     spans = table.spans
     if beside or not table.closes or spans is None:
         return RowsBetween(table.name, None)
-    limits = [known.limits(node, table, _around(node)) for node in places]
-    first, last = (
-        [one.low for one in limits if one.low is not None],
-        [one.high for one in limits if one.high is not None],
-    )
+    limits = [known.limits(table, _around(node)) for node in places]
+    first = [one.low for one in limits if one.low is not None]
+    last = [one.high for one in limits if one.high is not None]
     kind = table.columns[spans.column].type
     return RowsBetween(
         table.name,
@@ -92,8 +90,8 @@ class _Known:
         self._facts: dict[int, Facts] = {id(query.rows): Facts.of(query.filters)}
         self._needed = {id(select) for select in _needed(query.rows)}
 
-    def limits(self, place: exp.Table, table: Table, around: Iterable[tuple[exp.Select, str]]) -> ColumnLimits:
-        """The limits of the time of a table's rows at a place, by the conditions of these SELECTs."""
+    def limits(self, table: Table, around: Iterable[tuple[exp.Select, str]]) -> ColumnLimits:
+        """The limits of the time of a table's rows at a place, by the conditions of the SELECTs ``around`` it."""
         column = None if table.spans is None else table.spans.column
         found = ColumnLimits()
         for select, alias in around:
@@ -106,7 +104,7 @@ class _Known:
     def is_needed(self, place: exp.Table, table: Table) -> bool:
         """Whether each row of the release has one of that place, of a table that closes, before an instant."""
         around = ((select, alias) for select, alias in _around(place) if id(select) in self._needed)
-        return table.closes and self.limits(place, table, around).high is not None
+        return table.closes and self.limits(table, around).high is not None
 
     def _of(self, select: exp.Select) -> dict[Variable, ColumnLimits]:
         if id(select) not in self._facts:
@@ -123,7 +121,7 @@ def _needed(rows: exp.Select) -> Sequence[exp.Select]:
         inside = [part.args.get("query") for part in parts if isinstance(part, exp.In)]
         inside += [part.this for part in parts if isinstance(part, exp.Exists)]
         if not any(join.side for join in joins):
-            inside += [item.this for item in (select.args.get("from_"), *joins) if item is not None]
+            inside += from_items(select)
         found += [one for one in map(_select_of, inside) if one is not None]
     return found
 
@@ -149,8 +147,7 @@ def _around(place: exp.Table) -> Iterator[tuple[exp.Select, str]]:
 def _own_conditions(select: exp.Select) -> Iterator[Value]:
     """The conditions of a SELECT about its own rows alone."""
     where = select.args.get("where")
-    items = (select.args.get("from_"), *(select.args.get("joins") or ()))
-    names = {item.this.alias_or_name for item in items if item is not None}
+    names = {item.alias_or_name for item in from_items(select)}
     for part in [] if where is None else conjuncts(where.this):
         if all(column.table in names for column in part.find_all(exp.Column)):
             yield Value.condition(part, nullable=True, constant=False)
