@@ -66,7 +66,7 @@ def plain_regressions(tree: exp.Query) -> exp.Query:
     if not any(_is_call(node) or _is_prediction(node) for node in tree.find_all(exp.Anonymous, exp.Dot)):
         return tree
     copy: exp.Query = tree.copy()
-    _spread_records(copy)
+    _read_fields(copy)
     # Predictions first: they hold the calls of regressions.
     named = _named_regressions(copy)
     for node in [one for one in copy.find_all(exp.Dot) if _is_prediction(one)]:
@@ -102,7 +102,7 @@ def bare_regressions(tree: exp.Query) -> exp.Query:
 
 
 def named_fields(tree: exp.Query) -> exp.Query:
-    """``(r).*`` of a regression that a subquery in FROM has, as its fields by name, so that names outside mean them.
+    """``(…).*`` of a regression, or of one that a subquery in FROM has, as its fields, so that names outside mean them.
 
     >>> import sqlglot
     >>> text = "SELECT t.r2 FROM (SELECT (r).* FROM (SELECT LINREGR(y, ARRAY[1, x]) AS r FROM v) AS s) AS t"
@@ -112,9 +112,11 @@ def named_fields(tree: exp.Query) -> exp.Query:
     stars = [node for node in tree.find_all(exp.Dot) if isinstance(node.expression, exp.Star)]
     named = _named_regressions(tree) if stars else []
     for node in stars:
-        known = _regression_named(node.this.unnest(), named)
-        if known is not None and known.item is not None:
-            fields = [(one, exp.to_identifier(one)) for one in _FIELDS[known.word]]
+        record = node.this.unnest()
+        known = _regression_named(record, named)
+        word = _call_of(record).name.lower() if _is_call(_call_of(record)) else known.word if known else ""
+        if word and (known is None or known.item is not None):
+            fields = [(one, exp.to_identifier(one)) for one in _FIELDS[word]]
             _spread(node, [exp.alias_(exp.Dot(this=node.this.copy(), expression=end), one) for one, end in fields])
     return tree
 
@@ -134,31 +136,21 @@ def _is_prediction(node: exp.Expr) -> bool:
     )
 
 
-def _spread_records(tree: exp.Query) -> None:
-    """Write ``(…).*`` as the fields of a regression, and let subqueries show those that are read of one outside."""
+def _read_fields(tree: exp.Query) -> None:
+    """Write ``(r).r2`` of a regression that a subquery has as a column; let the subquery show what is read of it."""
     named = _named_regressions(tree)
     added = False
     for node in list(tree.find_all(exp.Dot)):
         record = node.this.unnest()
-        if _is_call(_call_of(record)):
-            if isinstance(node.expression, exp.Star):
-                fields = _FIELDS[_call_of(record).name.lower()]
-                _spread(node, [exp.Dot(this=node.this.copy(), expression=exp.to_identifier(one)) for one in fields])
-        elif (known := _regression_named(record, named)) is not None and known.item is not None:
-            star = isinstance(node.expression, exp.Star)
-            asked = list(_FIELDS[known.word]) if star else [_known_field(node, known.word)]
-            columns = []
-            for field in asked:
-                column = record.copy()
-                if field != _FIELDS[known.word][0]:
-                    column.set("this", exp.to_identifier(f"{known.column}.{field}", quoted=True))
-                    _show(known.item, field, column.name)
-                    added = True
-                columns.append(column)
-            if star:
-                _spread(node, [exp.alias_(one, field) for one, field in zip(columns, asked, strict=True)])
-            else:
-                _put(node, columns[0], asked[0])
+        known = _regression_named(record, named)
+        if known is None or known.item is None:
+            continue
+        field, column = _known_field(node, known.word), record.copy()
+        if field != _FIELDS[known.word][0]:
+            column.set("this", exp.to_identifier(f"{known.column}.{field}", quoted=True))
+            _show(known.item, field, column.name)
+            added = True
+        _put(node, column, field)
     if added and any(item.is_star for select in tree.find_all(exp.Select) for item in select.expressions):
         hint = "name the columns: SELECT t.region, (t.r).r2"
         raise Refused("SELECT * beside a field of a regression would show columns that nobody asked for", hint=hint)
