@@ -106,7 +106,7 @@ def profiled_tables(catalog: Catalog, dialect: Dialect) -> tuple[str, ...]:
     return tuple(
         name
         for name, table in catalog.tables.items()
-        if not table.public and table.path and table.spans is None and 1 <= (table.max_rows or 0) <= _MOST
+        if _is_of_people(table, catalog) and table.spans is None and 1 <= (table.max_rows or 0) <= _MOST
         if not base_table(table, name, "t1", catalog, dialect).bound.unique
     )
 

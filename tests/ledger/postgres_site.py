@@ -88,8 +88,12 @@ class Site:
             time.sleep(0.002)
 
     def restart(self) -> None:
-        """The server dies of kill -9, as a machine that is switched off, and is started again."""
-        os.kill(self._process.process_id, signal.SIGKILL)
+        """The server dies of kill -9 with all its processes, as a machine that is switched off, and is started again."""
+        leader = self._process.process_id
+        others = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
+        for pid in (leader, *map(int, others)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._process.close()
         self._process = self._start()
         self._relay.target = ("127.0.0.1", self._process.port)

@@ -165,6 +165,25 @@ def test_which_tables_have_a_profile() -> None:
     for table, has in ((row, True), (replace(row, max_rows=None), False), (unique, False)):
         known = replace(catalog, tables={**catalog.tables, "row": table})
         assert profiled_tables(known, DUCKDB) == (("row",) if has else ())
+    # One table of people's rows alone, as many files are: its people have several, where no key says otherwise.
+    person = catalog.tables["person"]
+    several = replace(person, columns={"id": Column("id", INTEGER)}, max_rows=5)
+    for table, has in ((several, True), (replace(person, max_rows=5), False), (replace(several, max_rows=None), False)):
+        known = replace(catalog, tables={"person": table})
+        assert profiled_tables(known, DUCKDB) == (("person",) if has else ())
+
+
+def test_a_profile_of_the_only_table_counts_the_rows_of_its_people() -> None:
+    catalog = Catalog({"person": Table("person", {"id": Column("id", INTEGER)}, max_rows=2)}, ("person", "id"))
+    plans = profile_plans("person", catalog, DUCKDB)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE person (id INTEGER)")
+        for number, many in enumerate((1, 2, 3, 9)):
+            connection.execute(f"INSERT INTO person SELECT {number} FROM range({many})")
+        connection.execute("INSERT INTO person SELECT NULL FROM range(100)")
+        people = [many for _, many in sorted(connection.execute(plans.people.sql).fetchall())]
+        ((beyond,),) = connection.execute(plans.beyond.sql).fetchall()
+    assert (people, beyond) == ([1, 1, 1, 0, 1], 1 + 6)
 
 
 @pytest.mark.parametrize("kind", [INTEGER, DOUBLE, decimal(9, 2)])
