@@ -39,6 +39,8 @@ def rows(place: str | Path) -> list[Row]:
         # One that may write could be the last to close it, and would move the log into the file.
         uri = f"{Path(place).resolve().as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=30)) as reader:
+            # One bit of an id may be another, and no text any more.
+            reader.text_factory = lambda text: text.decode(errors="replace")
             found = reader.execute(
                 "SELECT number, id, analyst, epsilon, rho, delta FROM charge ORDER BY number"
             ).fetchall()

@@ -92,6 +92,26 @@ def tear_the_file(folder: Path, step: int) -> Torn:
     return done
 
 
+def flip_the_number(folder: Path) -> Torn:
+    """One bit is another in what stands before the id of the last charge: its number and the lengths of its fields."""
+    original, released, _ = _written(folder)
+    Ledger.open(original, TOTAL).close()
+    file, copy, done = original.read_bytes(), folder / "copy", Torn()
+    at = [place for place in range(len(file)) if file.startswith(released[-1].encode(), place)]
+    for place, byte, bit in itertools.product(at, range(1, 17), range(8)):
+        flipped = bytearray(file)
+        flipped[place - byte] ^= 1 << bit
+        copy.write_bytes(flipped)
+        found = _opened(copy)
+        if found is None:
+            done.refused += 1
+        else:
+            done.served += 1
+            done.wrong += [f"bit {bit}, {byte} before {place}: {one}" for one in violations(found, [], Fraction(1))]
+        _remove(copy)
+    return done
+
+
 def _written(folder: Path, charges: int = 6) -> tuple[Path, list[str], int]:
     """A ledger as it is on the disk, with its log; what was released for it; and how long the log was before the last."""
     path = folder / "live"

@@ -19,7 +19,7 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.ledger.ledger import Ledger
 from tests.ledger.killing import strike
 from tests.ledger.reader import Row, rows, violations
-from tests.ledger.tearing import tear_the_file, tear_the_log
+from tests.ledger.tearing import flip_the_number, tear_the_file, tear_the_log
 
 MEMORY = "/dev/shm"  # noqa: S108
 MUCH = Fraction(10**6)
@@ -72,6 +72,12 @@ def test_a_torn_log_keeps_what_was_released(memory: Path) -> None:
 
 def test_a_torn_file_is_whole_or_refused(memory: Path) -> None:
     assert tear_the_file(memory, step=307).wrong == []
+
+
+def test_a_charge_whose_number_is_another_is_found(memory: Path) -> None:
+    done = flip_the_number(memory)
+    assert done.wrong == []
+    assert done.refused > 20
 
 
 @pytest.mark.campaign
