@@ -139,7 +139,7 @@ def array_length(node: exp.Expr, context: Context) -> Value:
 
 
 def item_at(node: exp.Expr, context: Context) -> Value:
-    """``a[1]``: the item at a place; the parser counts from 0. ``a[1:3]``: those from one place to another."""
+    """``a[1]``: the item at a place. ``a[1:3]``: those from one place to another."""
     value = context.held(node.this)
     if not value.type.listed:
         raise refuse("this subscript is not answered", "of lists, (REGEXP_MATCH(x, '…'))[1] and "
@@ -154,7 +154,7 @@ def item_at(node: exp.Expr, context: Context) -> Value:
     at = _whole(place)
     if at is None:
         raise refuse("the place of an item is a literal", "write x[1]")
-    sql = context.dialect.item(value.sql, at + 1)
+    sql = context.dialect.item(value.sql, at)
     items = value.type.items
     return derive(sql, items, value, nullable=True, limits=items.limits if items.kind is Kind.INTEGER else None)
 

@@ -247,7 +247,7 @@ _LOGIC: Mapping[type[exp.Expr], Construct] = {
     exp.Any: ORDINARY,
     exp.All: ORDINARY,
     exp.Array: ORDINARY,
-    exp.Bracket: Construct(frozenset({"this", "expressions"})),
+    exp.Bracket: Construct(frozenset({"this", "expressions", "offset"})),
     exp.Case: ORDINARY,
     exp.If: ORDINARY,
 }

@@ -376,6 +376,15 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
             "this DISTINCT ON would pick rows from several people",
             hint=f"DISTINCT ON ({key}) picks one row of each person; else use GROUP BY with an aggregate",
         )
+    if isinstance(node.this, exp.Ntile):
+        value = node.args["order"].expressions[0].this if node.args.get("order") else None
+        name = value.name if isinstance(value, exp.Column) and not _OURS.fullmatch(value.name) else "x"
+        return Refused(
+            "this NTILE is not answered over people",
+            hint=f"NTILE(4) OVER (ORDER BY {name}) is, or so few parts, where {name} is never NULL: add WHERE {name} IS"
+            " NOT NULL",
+            position=position_of(node),
+        )
     return Refused(
         "this window would compare people with each other",
         hint=f"add PARTITION BY {key}, so that it runs over the rows of one person{_or_percentile(node)}",

@@ -9,8 +9,6 @@ mistake here may cost a right answer, and never the promise.
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from sqlglot import exp
 
 from rewriter.declared import Catalog
@@ -27,6 +25,7 @@ from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
 from rewriter.query.unread_columns import drop_unread
+from rewriter.query.windows_of_people import ask_first
 from rewriter.statement import bare_regressions, plain_blocks, plain_names
 
 
@@ -45,21 +44,22 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
         return tree, True
     labels = name_apart(tree)
     inline_with(tree)
-    persons = catalog.keys_of_people
     for select in reversed(list(tree.find_all(exp.Select))):
         number_first(select, labels, catalog)
-        while _changed(select, labels, persons):
+        while _changed(select, labels, catalog):
             pass
     drop_unread(tree, catalog)
     number_anew(tree, labels)
     return tree, True
 
 
-def _changed(select: exp.Select, labels: Labels, persons: Set[str]) -> bool:
+def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     """Apply the first rule that finds something; whether one did."""
+    persons = catalog.keys_of_people
     return (
         spread(select)
         or merge(select, labels)
+        or ask_first(select, labels, catalog)
         or without_lateral(select, labels)
         or without_one_row(select)
         or as_membership(select, persons)

@@ -52,11 +52,11 @@ def _is_never_null(node: exp.Expr | None, select: exp.Select, catalog: Catalog) 
         return False
     if any(unparenthesised(test.this) == value for test in select.find_all(exp.Is)):
         return False
-    column = _declared(value, select, catalog)
+    column = declared_column(value, select, catalog)
     return column is not None and not column.nullable and column.randomized is None
 
 
-def _declared(column: exp.Column, select: exp.Select, catalog: Catalog) -> Column | None:
+def declared_column(column: exp.Column, select: exp.Select, catalog: Catalog) -> Column | None:
     """The declared column of a table that has a row in every row of FROM."""
     joins: list[exp.Join] = select.args.get("joins") or []
     if any(join.side.upper() in ("RIGHT", "FULL") for join in joins):

@@ -61,6 +61,22 @@ def name_apart(tree: exp.Query) -> Labels:
     return labels
 
 
+def copied(query: exp.Select, labels: Labels) -> exp.Select:
+    """A copy in which each item of FROM has a name of its own again, under the same label."""
+    copy = query.copy()
+    names: dict[str, str] = {}
+    for select in copy.find_all(exp.Select):
+        for item in from_items(select):
+            label = labels[item.alias_or_name]
+            names[item.alias_or_name] = name = f"{folded(label)}#{len(labels)}"
+            labels[name] = label
+            set_name(item, exp.Identifier(this=name, quoted=True))
+    for column in copy.find_all(exp.Column):
+        if column.table in names:
+            column.set("table", exp.Identifier(this=names[column.table], quoted=True))
+    return copy
+
+
 def number_anew(tree: exp.Query, labels: Labels) -> None:
     """Give each item of FROM its label again, with a number where it would not be the only one. In place."""
 

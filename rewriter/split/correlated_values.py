@@ -58,13 +58,13 @@ def _scalars(select: exp.Select) -> Iterator[exp.Subquery]:
 @dataclass(frozen=True, slots=True)
 class _Correlated:
     """A subquery ``node``: an aggregate ``item`` over the rows on which the ``own`` conditions hold, and on which each
-    column of ``ties`` equals an expression of the row outside."""
+    first expression of ``ties`` equals the other one, of the row outside."""
 
     node: exp.Subquery
     query: exp.Select
     item: exp.Expr
     own: tuple[exp.Expr, ...]
-    ties: tuple[tuple[exp.Column, exp.Expr], ...]
+    ties: tuple[tuple[exp.Expr, exp.Expr], ...]
     grouped: bool
     """Whether it is the group of its ties by its own GROUP BY: a COUNT of no rows is NULL then."""
 
@@ -82,7 +82,7 @@ class _Correlated:
         if not _is_known_without_rows(item) or not all(column in inside for part in fixed for column in _columns(part)):
             return None
         own: list[exp.Expr] = []
-        ties: list[tuple[exp.Column, exp.Expr]] = []
+        ties: list[tuple[exp.Expr, exp.Expr]] = []
         for test in conjuncts(where.this):
             if all(column in inside for column in _columns(test)):
                 own.append(test)
@@ -128,24 +128,18 @@ def _columns(node: exp.Expr) -> Iterator[exp.Column]:
     return node.find_all(exp.Column)
 
 
-def _tie(test: exp.Expr, inside: Inside) -> tuple[exp.Column, exp.Expr] | None:
-    """The subquery's column and the expression of the outer row, where a condition is their equality."""
-    if not isinstance(test, exp.EQ):
+def _tie(test: exp.Expr, inside: Inside) -> tuple[exp.Expr, exp.Expr] | None:
+    """The expressions of the subquery's row and of the outer one, where a condition is their equality."""
+    if not isinstance(test, exp.EQ) or test.find(exp.Query) is not None:
         return None
     for one, other in ((test.this, test.expression), (test.expression, test.this)):
-        column = unparenthesised(one)
-        outside = list(_columns(other))
-        if (
-            isinstance(column, exp.Column)
-            and column in inside
-            and outside
-            and not any(each in inside for each in outside)
-        ):
-            return column, other
+        own, outside = list(_columns(one)), list(_columns(other))
+        if own and all(each in inside for each in own) and outside and not any(each in inside for each in outside):
+            return unparenthesised(one), other
     return None
 
 
-def _is_of_ties(group: exp.Group, ties: Sequence[tuple[exp.Column, exp.Expr]]) -> bool:
+def _is_of_ties(group: exp.Group, ties: Sequence[tuple[exp.Expr, exp.Expr]]) -> bool:
     """Whether all rows that meet an outer row are one group: GROUP BY of nothing but columns that are tied to it."""
     plain = not any(value for name, value in group.args.items() if name != "expressions")
     tied = [column for column, _ in ties]
@@ -171,7 +165,7 @@ def _is_null_without_rows(item: exp.Expr) -> bool:
 
 
 def _met_only(
-    inner: exp.Column, outer: exp.Expr, select: exp.Select, is_public: Callable[[exp.Expr], bool]
+    inner: exp.Expr, outer: exp.Expr, select: exp.Select, is_public: Callable[[exp.Expr], bool]
 ) -> list[exp.Expr]:
     """That a key is one of those that rows of the outer query can have, where a public table alone says which."""
     column = unparenthesised(outer)

@@ -61,6 +61,13 @@ class MoreRowsThanClaimed(AssertionError):
     """A query released rows that its form excludes: people would be counted more often than is claimed."""
 
 
+_COMPARED = frozenset(
+    {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT}
+    | {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME}
+)  # fmt: skip
+"""What an engine holds as it is released, beside rows of people."""
+
+
 @dataclass(slots=True)
 class EarlierAnswers:
     """The answers that a statement knows; ``alias`` gives a new name. ``used`` are the texts of those that it read."""
@@ -155,8 +162,10 @@ def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dial
             sqlstate=TOO_COMPLEX,
         )
     for column in answer.columns:
-        if column.type.kind in (Kind.INTERVAL, Kind.NULL):
-            raise Refused(f"a released {column.type} is not compared with rows of people", hint="cast it to a number")
+        if column.type.kind not in _COMPARED:
+            is_list = column.type.kind in (Kind.DOUBLES, Kind.TEXTS, Kind.INTEGERS)
+            hint = "ask for one item of it: (SELECT (…)[1] FROM …)" if is_list else "cast it to a number"
+            raise Refused(f"a released {column.type} is not compared with rows of people", hint=hint)
     columns = tuple(
         (one.name, replace(Value.unknown(_column(f"c{place}", alias, one), one.type), interval=one.range))
         for place, one in enumerate(answer.columns)

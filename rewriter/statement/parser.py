@@ -16,6 +16,7 @@ from decimal import Decimal
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -223,6 +224,16 @@ def _check_intervals(tokens: Sequence[Token]) -> None:
         )
 
 
+class PlacesAsWritten(Postgres):
+    """PostgreSQL's grammar, in which ``a[1]`` is the first item of whatever ``a`` is.
+
+    The parser would count places from 0, but only of what it takes for an array: ``(PERCENTILE_DISC(…))[1]`` and
+    ``(PERCENTILE_CONT(…))[1]`` would be two places.
+    """
+
+    INDEX_OFFSET = 0
+
+
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     if (told := told_apart(text, tokens)) != text:
         text, tokens = told, _tokenize(told)
@@ -230,7 +241,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)
     try:
-        trees = sqlglot.parse(source, read="postgres")
+        trees = sqlglot.parse(source, read=PlacesAsWritten)
     except ParseError as error:
         raise _syntax_error(error, source) from None
     except RecursionError:
@@ -242,6 +253,8 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     name_functions(tree)
+    for subscript in tree.find_all(exp.Bracket):
+        subscript.set("offset", 1)
     _check_size(tree)
     arrows_of_calls(tree)
     keep_places(tree, source)

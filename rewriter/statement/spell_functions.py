@@ -27,9 +27,9 @@ MOST_FIELD = 1_000
 def plain_functions(tree: exp.Query) -> exp.Query:
     r"""``tree`` with such functions in plain words; columns keep the names that they had.
 
-    >>> import sqlglot
+    >>> from rewriter.statement import parse
     >>> def plain(text):
-    ...     return plain_functions(sqlglot.parse_one("SELECT " + text, read="postgres")).sql("postgres")
+    ...     return plain_functions(parse("SELECT " + text).tree).sql("postgres")
     >>> plain("FORMAT('%s: %s%%', a, b)")
     'SELECT CONCAT(a, \': \', b, \'%\') AS "format"'
     >>> plain("OVERLAY(x PLACING 'ab' FROM 3) AS y")
@@ -106,10 +106,11 @@ def _substr(node: exp.Expr) -> exp.Expr | None:
 
 
 def _element(node: exp.Expr) -> exp.Expr | None:
-    """``(REGEXP_MATCH(x, pattern))[n]`` and ``(STRING_TO_ARRAY(x, ','))[n]``; the parser counts from 0."""
-    of, index = unparenthesised(node.this), _whole(node.expressions[0]) if len(node.expressions) == 1 else None
-    if index is None:
+    """``(REGEXP_MATCH(x, pattern))[n]`` and ``(STRING_TO_ARRAY(x, ','))[n]``."""
+    of, place = unparenthesised(node.this), _whole(node.expressions[0]) if len(node.expressions) == 1 else None
+    if place is None or place < 1:
         return None
+    index = place - 1
     if isinstance(of, exp.Anonymous) and of.name.upper() == "REGEXP_MATCH" and len(of.expressions) == 2:
         pattern = _literal_text(of.expressions[1])
         alone = None if pattern is None else _only_group(pattern, index)

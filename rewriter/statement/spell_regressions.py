@@ -56,9 +56,9 @@ _PREDICT = (
 def plain_regressions(tree: exp.Query) -> exp.Query:
     """``tree`` with one aggregate for each number of a regression; columns keep the names that they had.
 
-    >>> import sqlglot
+    >>> from rewriter.statement import parse
     >>> sql = "SELECT LINREGR(y, ARRAY[1, x]), (LINREGR(y, ARRAY[1, x])).coef[2], (LINREGR(y, ARRAY[1, x])).r2 FROM t"
-    >>> for item in plain_regressions(sqlglot.parse_one(sql, read="postgres")).expressions[1:]:
+    >>> for item in plain_regressions(parse(sql).tree).expressions[1:]:
     ...     print(item.sql("postgres"))
     LINREGR('coef', 2, y, 1, x) AS coef
     LINREGR('r2', 0, y, 1, x) AS r2
@@ -222,7 +222,7 @@ def _around_parentheses(node: exp.Expr) -> exp.Expr:
 
 
 def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
-    """``whole[n]`` around it, and n. Of what it knows no type of, the parser counts places from 0."""
+    """``whole[n]`` around it, and n."""
     node = _around_parentheses(whole)
     around = node.parent
     if not isinstance(around, exp.Bracket) or around.this is not node:
@@ -232,7 +232,7 @@ def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:
         raise Refused(
             "the place of a number is written out, from 1 on", hint=f"write ({_EXAMPLES[_word(node)]}){_second(node)}"
         )
-    return around, int(index.name) + 1
+    return around, int(index.name)
 
 
 def _word(node: exp.Expr) -> str:
@@ -353,8 +353,8 @@ def _prediction(node: exp.Expr, named: list[_NamedRegression]) -> exp.Expr:
     call = _call_of(inner)
     if (known := _regression_named(inner, named)) is not None and known.word != COMPONENTS:
         _check_size(known.size, values)
-        places = range(known.size)  # of what it knows no type of, the parser counts from 0
-        terms = [exp.Bracket(this=inner.copy(), expressions=[exp.Literal.number(place)]) for place in places]
+        places = [exp.Literal.number(place) for place in range(1, known.size + 1)]
+        terms = [exp.Bracket(this=inner.copy(), expressions=[place], offset=1) for place in places]
         return _predicted(terms, values, known.word)
     if not _is_call(call) or call.name.lower() == COMPONENTS:
         raise Refused("dpsql.predict takes the coefficients of a regression", hint=_PREDICT)

@@ -70,6 +70,30 @@ GROWING = (
 """People joined with public rows that grow, and grouped by them."""
 
 
+WINDOWS = (
+    "AVG(score) OVER ()",
+    "COUNT(*) OVER (PARTITION BY part)",
+    "SUM(score) OVER (PARTITION BY town)",
+    "MAX(score) OVER (PARTITION BY ill, part)",
+    "STDDEV(score) OVER (PARTITION BY part % 2)",
+    "NTILE(3) OVER (ORDER BY score)",
+)
+ROWS_OF_WINDOWS = (
+    "person",
+    "person, code",
+    "person JOIN visit ON pid = id",
+    "person LEFT JOIN visit ON pid = id AND amount > 10",
+    "person JOIN tariff ON tariff.k <= part",
+    "person JOIN (SELECT COUNT(*) AS n FROM visit) AS z ON z.n > -1e9, (VALUES (1), (2), (3)) AS s(i)",
+)
+BESIDE_WINDOWS = (
+    "SELECT COUNT(*), SUM(score) FROM (SELECT id, score, {w} AS m FROM {rows} WHERE score IS NOT NULL) AS r WHERE score >= m",
+    "SELECT part, AVG(m) FROM (SELECT part, {w} AS m FROM {rows} WHERE score > 3) AS r WHERE m BETWEEN 0 AND 100 GROUP BY 1",
+    "SELECT m > 2, COUNT(DISTINCT id) FROM (SELECT id, {w} AS m FROM {rows} WHERE score < 80) AS r GROUP BY 1",
+)
+"""Windows across people, which are asked of the same rows first."""
+
+
 def statements(part: int, parts: int) -> list[str]:
     """Each way to read an answer with each way to join people, in as many parts."""
     asked = product(ABOVE, BESIDE, ANSWERS)
@@ -86,6 +110,22 @@ def test_an_answer_beside_other_rows_multiplies_no_row_as_unit(tmp_path: Path) -
         assert_sound(
             here, there, [sql for sql in statements(3, 23) if "visit" not in sql and "PARTITION" not in sql], 0.5
         )
+
+
+def windows(every: int) -> list[str]:
+    asked = product(BESIDE_WINDOWS, ROWS_OF_WINDOWS, WINDOWS)
+    return [above.format(w=window, rows=rows) for above, rows, window in asked][::every]
+
+
+def test_a_window_across_people_multiplies_nobody(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, windows(7), 0.8)
+
+
+@pytest.mark.campaign
+def test_a_window_across_people_multiplies_nobody_at_length(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, windows(1), 0.8)
 
 
 @pytest.mark.campaign

@@ -17,7 +17,44 @@ SEVERAL = "tests/mechanisms/test_selection.py"
 
 NESTED = "tests/properties/test_neighbours.py::test_one_more_person_moves_no_statistic_of_documents_and_lists_further"
 
+WINDOWS = "tests/relations/test_windows_of_people.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a window across people sees rows that its WHERE leaves out",
+        "rewriter.query.windows_of_people:",
+        '_ASKED = ("from_", "joins", "where")',
+        '_ASKED = ("from_", "joins")',
+        WINDOWS,
+    ),
+    bug(
+        "a window across people is of all rows, whatever its partition",
+        "rewriter.query.windows_of_people:_of_same_rows",
+        "set_where(body, [*(() if where is None else conjuncts(where.this)), *ties])",
+        "set_where(body, [*(() if where is None else conjuncts(where.this)), *ties[:0]])",
+        WINDOWS,
+    ),
+    bug(
+        "people without a value are in no part of an order",
+        "rewriter.query.windows_of_people:_as_part",
+        "if not _is_never_null(select, key, catalog):",
+        "if False:",
+        WINDOWS,
+    ),
+    bug(
+        "parts of an order that falls are those of one that rises",
+        "rewriter.query.windows_of_people:_quantile",
+        "desc=falls or None",
+        "desc=None",
+        WINDOWS,
+    ),
+    bug(
+        "places of arrays are counted as the parser counts them",
+        "rewriter.statement.parser:PlacesAsWritten",
+        "INDEX_OFFSET = 0",
+        "INDEX_OFFSET = 1",
+        "tests/statement/test_subscripts.py",
+    ),
     bug(
         "what is in an EXCEPT is counted without what is in its right side alone",
         "rewriter.split.counted_sets:_size",
