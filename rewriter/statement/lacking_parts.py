@@ -40,8 +40,8 @@ def check_words(tokens: Sequence[Token]) -> None:
     """Refuse a word, a comma or parentheses with nothing behind or within them. Raises :class:`Refused` (42601)."""
     words = [_word(token) for token in tokens]
     for place, (before, word, behind) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
-        # A name behind a dot or AS, and LIMIT ALL.
-        needs = word in _NEEDING and before not in (".", "AS", "LIMIT")
+        # A name behind a dot or AS, LIMIT ALL, and GROUP BY ALL.
+        needs = word in _NEEDING and before not in (".", "AS", "LIMIT") and (before, word) != ("GROUP BY", "ALL")
         lacking = needs and (behind in _CLOSING or (word not in ("ALL", "DISTINCT") and behind in _CLAUSES))
         empty = word == "(" and behind == ")" and before in _HOLDING
         if lacking or empty:

@@ -24,6 +24,7 @@ from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
+from rewriter.statement.select_shape import has_aggregate, walk
 from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.syntax_hints import mistyped, not_tokens, syntax_hint
 from rewriter.statement.words_apart import name_functions, told_apart
@@ -224,6 +225,24 @@ def _check_intervals(tokens: Sequence[Token]) -> None:
         )
 
 
+def _group_by_all(select: exp.Select) -> None:
+    """GROUP BY ALL, as PostgreSQL 19 and DuckDB have it: by every item of SELECT that no aggregate or window is in."""
+    group = select.args.get("group")
+    if (
+        group is None
+        or not group.args.get("all")
+        or group.expressions
+        or any(item.is_star for item in select.expressions)
+    ):
+        return
+    keys = [
+        exp.Literal.number(place)
+        for place, item in enumerate(select.expressions, start=1)
+        if not has_aggregate(item) and not any(isinstance(node, exp.Window) for node in walk(item))
+    ]
+    select.set("group", exp.Group(expressions=keys) if keys else None)
+
+
 class PlacesAsWritten(Postgres):
     """PostgreSQL's grammar, in which ``a[1]`` is the first item of whatever ``a`` is.
 
@@ -253,8 +272,11 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     name_functions(tree)
-    for subscript in tree.find_all(exp.Bracket):
-        subscript.set("offset", 1)
+    for node in tree.find_all(exp.Bracket, exp.Select):
+        if isinstance(node, exp.Bracket):
+            node.set("offset", 1)
+        else:
+            _group_by_all(node)
     _check_size(tree)
     arrows_of_calls(tree)
     keep_places(tree, source)

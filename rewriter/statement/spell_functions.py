@@ -292,6 +292,30 @@ def _read(node: exp.Expr) -> exp.Expr | None:
     return read_by_format(node.this, pattern, is_date=isinstance(node, exp.StrToDate))
 
 
+_FIELDS: Mapping[type[exp.Expr], str] = {
+    exp.Year: "YEAR",
+    exp.Quarter: "QUARTER",
+    exp.Month: "MONTH",
+    exp.Week: "WEEK",
+    exp.WeekOfYear: "WEEK",
+    exp.Day: "DAY",
+    exp.DayOfMonth: "DAY",
+    exp.DayOfWeek: "DOW",
+    exp.DayOfWeekIso: "ISODOW",
+    exp.DayOfYear: "DOY",
+    exp.Hour: "HOUR",
+    exp.Minute: "MINUTE",
+}
+"""Fields of a time by functions of their own, which DuckDB and others have beside EXTRACT."""
+
+
+def _field(node: exp.Expr) -> exp.Expr | None:
+    """``YEAR(x)`` as ``EXTRACT(YEAR FROM x)``."""
+    if any(value for name, value in node.args.items() if name != "this"):
+        return None
+    return exp.Extract(this=exp.Var(this=_FIELDS[type(node)]), expression=node.this.copy())
+
+
 _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.Format: _format,
     exp.Overlay: _overlay,
@@ -307,4 +331,5 @@ _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.Cast: _basic_date,
     exp.StrToDate: _read,
     exp.StrToTime: _read,
+    **dict.fromkeys(_FIELDS, _field),
 }
