@@ -59,7 +59,7 @@ def test_who_hangs_up_in_the_line_is_not_charged_and_nothing_runs(
     leave: Callable[[PGconn], None],
 ) -> None:
     turns, first = server.server._watch.turns, 1000 + 10 * (2 * [said, dropped, torn].index(leave) + (send is simple))
-    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(10) as pool:
+    with ThreadPoolExecutor(10) as pool, held(server, monkeypatch) as standing, patient(server):
         running = [pool.submit(ask, server, "ana", COUNT + str(first + number)) for number in range(EACH)]
         eventually(lambda: len(standing.entered) == EACH)
         spent = server.proxy.ledger.spent()
@@ -109,7 +109,7 @@ def test_who_waits_for_the_database_and_hangs_up_is_not_charged(
 ) -> None:
     """It has its turn among statements, and waits for one in the engine."""
     before = len(server.proxy.ledger.charges())
-    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(4) as pool, held(server, monkeypatch) as standing, patient(server):
         load = server.proxy.engine_load
         take = type(load).take
         monkeypatch.setattr(load, "most", 1)

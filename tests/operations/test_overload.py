@@ -75,7 +75,7 @@ def filling(server: Operated, pool: ThreadPoolExecutor, first: int) -> list[Futu
 
 
 def test_one_analyst_may_not_take_everything(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    with held(server, monkeypatch) as standing, ThreadPoolExecutor(30) as pool:
+    with ThreadPoolExecutor(30) as pool, held(server, monkeypatch) as standing:
         running = [pool.submit(ask, server, "ana", COUNT + str(100 + number)) for number in range(EACH)]
         eventually(lambda: len(standing.entered) == EACH)
         spent = server.proxy.ledger.spent()
@@ -98,7 +98,7 @@ def test_one_analyst_may_not_take_everything(server: Operated, monkeypatch: pyte
 
 def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty more than may run, of both analysts: all are told, in a time that does not grow with their number."""
-    with held(server, monkeypatch) as standing, ThreadPoolExecutor(60) as pool:
+    with ThreadPoolExecutor(60) as pool, held(server, monkeypatch) as standing:
         running = filling(server, pool, 300)
         eventually(lambda: len(standing.entered) == ALL)
         started = time.monotonic()
@@ -117,7 +117,7 @@ def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkey
 
 
 def test_a_turn_that_comes_in_time_is_taken(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(10) as pool:
+    with ThreadPoolExecutor(10) as pool, held(server, monkeypatch) as standing, patient(server):
         asked = [pool.submit(ask, server, "ana", COUNT + str(500 + number)) for number in range(EACH + 2)]
         eventually(lambda: len(standing.entered) == EACH)
         eventually(lambda: server.figure("dpsql_running_statements", state="waiting") == 2)
@@ -150,7 +150,7 @@ def test_twenty_connections_of_a_tool_are_all_answered(server: Operated) -> None
 def test_who_floods_keeps_nobody_else_waiting(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one statement runs at a time: of ten of ana's that wait, one at most runs before bob's."""
     turns = server.server._watch.turns
-    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(20) as pool:
+    with ThreadPoolExecutor(20) as pool, held(server, monkeypatch) as standing, patient(server):
         monkeypatch.setattr(turns, "all", 1)
         first = pool.submit(ask, server, "ana", COUNT + "720")
         eventually(lambda: len(standing.entered) == 1)
@@ -168,7 +168,7 @@ def test_a_statement_that_waits_can_be_cancelled_and_is_not_charged(
     server: Operated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = server.server._watch.turns
-    with held(server, monkeypatch) as standing, patient(server), ThreadPoolExecutor(10) as pool:
+    with ThreadPoolExecutor(10) as pool, held(server, monkeypatch) as standing, patient(server):
         running = [pool.submit(ask, server, "ana", COUNT + str(750 + number)) for number in range(EACH)]
         eventually(lambda: len(standing.entered) == EACH)
         spent = server.proxy.ledger.spent()
