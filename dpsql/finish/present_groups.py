@@ -107,7 +107,7 @@ def shown_groups(
     shown = _shown(every, certain, rows, silent=silent)
     keys = ColumnarRows([column.column for column in released.columns[: len(shape.keys)]], released.rows)
     columns: list[ReleasedColumn] = []
-    notes: dict[str, None] = {}
+    notes: dict[str, str] = {}
     distances = np.zeros(released.rows)
     for presence in shape.presences:
         values, listed = certain, np.zeros(released.rows, dtype=np.bool_)
@@ -115,9 +115,10 @@ def shown_groups(
             use = [presence.kept is not KeptGroups.PRESENT or not one.clear for one in shown]
             values = _laid([one.kept if used else one.certain for one, used in zip(shown, use, strict=True)])
             used = [one for one, used in zip(shown, use, strict=True) if used]
-            notes |= dict.fromkeys(note for one in used for note in one.notes)
+            # Of one thing, what the coarsest grouping tells, which comes last: it adds up the fewest noisy numbers.
+            notes |= {note.partition(" left out")[0]: note for one in used for note in one.notes}
             if presence.kept is KeptGroups.PRESENT:
-                notes |= dict.fromkeys(note for one in used for note in one.unclear)
+                notes |= {note: note for one in used for note in one.unclear}
             if presence.kept is KeptGroups.SHOWN:
                 listed = _listed(shape, every, shown, presence.places)
             spots = [one.distances if at else np.zeros(len(one.kept)) for one, at in zip(shown, use, strict=True)]
@@ -131,8 +132,8 @@ def shown_groups(
             # Groups that are counted are those of one measurement.
             over = _over_groups(every[0], tables[0], values, exact=shown[0].exact or not every[0].declared)
             columns += over.columns
-            notes |= dict.fromkeys(over.notes)
-    return ShownGroups(tuple(columns), {aggregate_name(shape.counted): distances}, tuple(notes))
+            notes |= {note: note for note in over.notes}
+    return ShownGroups(tuple(columns), {aggregate_name(shape.counted): distances}, tuple(notes.values()))
 
 
 def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: bool) -> ShownGroups:
@@ -361,10 +362,10 @@ def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[st
     if not ends.left_out:
         return []
     width = half_width(groups.terms, times=ends.left_out * each) if groups.prefix is None else Z * ends.spread
-    return [
-        f"{ends.left_out:,} values of {groups.plan.keys[at].text} at its ends are left out; together they have"
-        f" {ends.total:,.0f} ± {bar(width)} rows"
-    ]
+    text, rows = groups.plan.keys[at].text, f"{ends.total:,.0f} ± {bar(width)} rows"
+    if ends.left_out == 1:
+        return [f"1 value of {text} at an end is left out; it has {rows}"]
+    return [f"{ends.left_out:,} values of {text} at its ends are left out; together they have {rows}"]
 
 
 def _chosen(groups: _Groups, places: Sequence[int], kept: BoolArray) -> tuple[BoolArray, FloatArray, list[str]]:

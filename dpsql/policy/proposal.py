@@ -403,7 +403,7 @@ class _Draft:
         if column.type is not None and column.type.numeric:
             return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
         if kind is Kind.TEXT and self._holds_texts(table):
-            return "DECIDE: {values: [?, ?]} of texts, {type: integer, range: [?, ?]}, or {type: date, range: [?, ?]}"
+            return "DECIDE: {values: [?, ?]} of texts, or {type: T, range: [?, ?]} where T is integer, double or date"
         if kind is Kind.TEXT:
             return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
         return ""
