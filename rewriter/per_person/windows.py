@@ -72,7 +72,7 @@ def windowed(
     if reader.is_ambiguous:
         return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True), ()
     expressions: list[exp.Expr] = [
-        exp.alias_(reader.replaced(item), exp.to_identifier(name, quoted=True), copy=False)
+        exp.Alias(this=reader.replaced(item), alias=exp.to_identifier(name, quoted=True))
         for item, name in zip(items, names, strict=True)
     ]
     outer = exp.Select(expressions=expressions).from_(exp.to_table("rows"), copy=False)
@@ -302,7 +302,7 @@ class _Reader:
         """The same SELECT, windows and all, over its columns and a number for each row of a person."""
         outer = exp.Select(
             expressions=[
-                exp.alias_(self.replaced(item, inside=True), exp.to_identifier(name, quoted=True), copy=False)
+                exp.Alias(this=self.replaced(item, inside=True), alias=exp.to_identifier(name, quoted=True))
                 for item, name in zip(items, names, strict=True)
             ]
         ).from_(exp.to_table("rows"), copy=False)

@@ -52,16 +52,26 @@ def ask_first(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
 
 
 def _is_subquery_of_people(select: exp.Select, catalog: Catalog) -> bool:
-    """Whether it is an item of another FROM, or a WITH query, and makes rows of rows of a table of people."""
+    """Whether it is an item of another FROM, or a WITH query, and makes rows of rows of people."""
     if not isinstance(select.parent, exp.Subquery | exp.CTE) or is_grouped(select) or select.args.get("distinct"):
         return False
-    tables = [item for item in from_items(select) if isinstance(item, exp.Table)]
-    known = [
-        catalog.find(table.this.name, bool(table.this.quoted), table.db)
-        for table in tables
-        if isinstance(table.this, exp.Identifier)
-    ]
-    return any(table is not None and not table.public for table in known)
+    return any(_is_of_people(item, catalog) for item in from_items(select))
+
+
+def _is_of_people(item: exp.Expr, catalog: Catalog) -> bool:
+    """Whether an item of FROM has rows of people: of a table of theirs, or made of one person's rows each."""
+    if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
+        table = catalog.find(item.this.name, bool(item.this.quoted), item.db)
+        return table is not None and not table.public
+    body = item.this if isinstance(item, exp.Subquery) else None
+    if not isinstance(body, exp.Select):
+        return False
+    if is_grouped(body):
+        keys = body.args["group"].expressions if body.args.get("group") else []
+        columns = [unparenthesised(key) for key in keys]
+        if not any(isinstance(one, exp.Column) and one.name.lower() in catalog.keys_of_people for one in columns):
+            return False
+    return any(_is_of_people(one, catalog) for one in from_items(body))
 
 
 def _windows(select: exp.Select) -> Iterator[exp.Window]:

@@ -84,6 +84,7 @@ ROWS_OF_WINDOWS = (
     "person JOIN visit ON pid = id",
     "person LEFT JOIN visit ON pid = id AND amount > 10",
     "person JOIN tariff ON tariff.k <= part",
+    "(SELECT id, part, ill, town, SUM(score) AS score FROM person GROUP BY id, part, ill, town) AS p, code",
     "person JOIN (SELECT COUNT(*) AS n FROM visit) AS z ON z.n > -1e9, (VALUES (1), (2), (3)) AS s(i)",
 )
 BESIDE_WINDOWS = (

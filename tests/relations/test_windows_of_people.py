@@ -73,6 +73,12 @@ FORMS = (
     " v.pid) AS r WHERE cost > m",
     "SELECT COUNT(*) FROM (SELECT w - AVG(w) OVER (PARTITION BY bed, ward) AS d FROM person WHERE ward IS NOT NULL) AS r"
     " WHERE d BETWEEN -50 AND 50",
+    "SELECT COUNT(*) FROM (SELECT s, AVG(s) OVER () AS a FROM (SELECT pid, SUM(cost) AS s FROM visit GROUP BY pid) AS x)"
+    " AS r WHERE s > a",
+    "SELECT COUNT(*) FROM (SELECT cost, AVG(cost) OVER (PARTITION BY pid) AS own, AVG(cost) OVER () AS everybody FROM visit)"
+    " AS r WHERE own > everybody",
+    "WITH x AS (SELECT id, MAX(w) AS m FROM person GROUP BY id), s AS (SELECT NTILE(4) OVER (ORDER BY m) AS q, m FROM x"
+    " WHERE m IS NOT NULL) SELECT q, COUNT(*) FROM s GROUP BY q ORDER BY q",
     *(
         f"SELECT q, COUNT(*) FROM (SELECT NTILE({parts}) OVER (ORDER BY w{way}) AS q FROM person) AS r GROUP BY q ORDER BY q"
         for parts in (2, 3, 4, 5)
