@@ -117,6 +117,7 @@ def truth(folder: Path, sql: str) -> dict[tuple[object, ...], tuple[float, ...]]
         return {tuple(row[:keys]): row[keys:] for row in read.fetchall()}
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("statements", EVERY)
 def test_means_sums_and_deviations_are_one_charge_and_free_from_then_on(

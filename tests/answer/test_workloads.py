@@ -279,6 +279,7 @@ def test_who_wants_more_than_the_usual_accuracy_buys_it(folder: Path) -> None:
         assert session.execute(TILES[0]).price
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("person", [0, 17, 251])
 @pytest.mark.parametrize("beside", [(), BESIDE[:2]])
 def test_one_person_moves_the_joint_vector_by_what_was_charged(

@@ -117,6 +117,7 @@ def test_nothing_closes_that_clocks_may_show_again(zone: str) -> None:
             assert passed - sum(closed) <= 60, "later than by the hour that comes twice"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("tick", [MINUTE, 30 * MINUTE, HOUR, DAY])
 def test_ticks_never_go_back(zone: str, tick: datetime.timedelta) -> None:

@@ -56,6 +56,7 @@ def cells_held(repeated: Repeated, times: int) -> tuple[int, int]:
     return held, shown
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("how", ["zcdp", "pure"])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_bars_hold_as_often_as_they_say(folder: Path, how: str, name: str) -> None:

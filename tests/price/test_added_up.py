@@ -76,6 +76,7 @@ def test_a_refresh_within_a_day_costs_what_is_new(clinic: Clinic) -> None:
     assert clinic.ask(tomorrow).price.rho == LASTING + 2 * PASSING, "the day that has closed, once and for good"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "asked",
     [

@@ -95,6 +95,7 @@ def test_nothing_is_farther_off_than_with_pairs_apart(norm: Norm, opened: Opened
     assert together > 5
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("count", "norm"), [(count, norm) for count, norm in product((2, 3, 5), Norm)])
 def test_each_of_several_means_beside_a_count_is_nearer(count: int, norm: Norm, opened: Opened) -> None:
     asked = ", ".join([*(f"AVG({value})" for value in VALUES[:count]), "COUNT(*)"])

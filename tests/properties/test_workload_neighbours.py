@@ -182,6 +182,7 @@ def test_one_person_moves_a_workload_by_no_more_than_its_charge(folder: Path, ac
 SEVERAL = ("AVG(amount), AVG(height), STDDEV(amount)", "COUNT(*), SUM(amount), SUM(height)")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("measures", SEVERAL)
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
 def test_all_vectors_that_are_measured_together_are_charged(folder: Path, accounting: str, measures: str) -> None:
