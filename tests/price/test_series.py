@@ -430,7 +430,6 @@ def test_every_accounting_has_series(tmp_path: Path, accounting: str) -> None:
     assert second.price.epsilon * 15 == first.price.epsilon
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("period", SPANS)
 @pytest.mark.parametrize("span", SPANS)
 def test_no_period_touches_more_spans_than_is_said(period: str, span: str) -> None:
