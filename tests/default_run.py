@@ -85,7 +85,11 @@ def spread_out(cases: Sequence[Sequence[int]]) -> set[int]:
 
 
 def places(cases: Sequence[Mapping[str, object]]) -> list[tuple[int, ...]]:
-    """Of each case, which of the values of each parameter it has, in the order in which they come first."""
+    """Of each case, which of the values of each parameter it has, in the order in which they come first.
+
+    >>> places([{"x": "a", "y": 1}, {"x": "b", "y": 1}, {"x": "a", "y": 2}])
+    [(0, 0), (1, 0), (0, 1)]
+    """
     known: dict[str, dict[int, int]] = {}
     numbered = ((known.setdefault(name, {}), id(value)) for case in cases for name, value in case.items())
     found = iter([axis.setdefault(value, len(axis)) for axis, value in numbered])
