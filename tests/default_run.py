@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,6 +66,50 @@ def thinned(cases: Sequence[T], every: int) -> list[object]:
     ]
 
 
+def spread_out(cases: Sequence[Sequence[int]]) -> set[int]:
+    """Of the cases of a matrix, as places on its axes, few in which each place of each axis comes.
+
+    >>> sorted(spread_out([(row, column) for row in range(2) for column in range(4)]))
+    [0, 2, 5, 7]
+    """
+    most = max(max(case) for case in cases) + 1
+    sizes = [max(column) + 1 for column in zip(*cases, strict=True)]
+    diagonal = {tuple(place % size for size in sizes) for place in range(most)}
+    seen, kept = set[tuple[int, int]](), set[int]()
+    for number in sorted(range(len(cases)), key=lambda number: tuple(cases[number]) not in diagonal):
+        places = set(enumerate(cases[number]))
+        if not places <= seen:
+            kept.add(number)
+            seen |= places
+    return kept
+
+
+def places(cases: Sequence[Mapping[str, object]]) -> list[tuple[int, ...]]:
+    """Of each case, which of the values of each parameter it has, in the order in which they come first.
+
+    >>> places([{"x": "a", "y": 1}, {"x": "b", "y": 1}, {"x": "a", "y": 2}])
+    [(0, 0), (1, 0), (0, 1)]
+    """
+    known: dict[str, dict[int, int]] = {}
+    numbered = ((known.setdefault(name, {}), id(value)) for case in cases for name, value in case.items())
+    found = iter([axis.setdefault(value, len(axis)) for axis, value in numbered])
+    return [tuple(next(found) for _ in case) for case in cases]
+
+
+def spread(items: Sequence[pytest.Item]) -> None:
+    """Leaves all but a few cases of each matrix that is marked so to the campaigns."""
+    matrices: dict[tuple[Path, str], list[pytest.Function]] = {}
+    for item in items:
+        marked = item.get_closest_marker("spread") is not None and item.get_closest_marker("campaign") is None
+        if marked and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            matrices.setdefault((item.path, item.nodeid.partition("[")[0]), []).append(item)
+    for found in matrices.values():
+        kept = spread_out(places([one.callspec.params for one in found]))
+        for number, one in enumerate(found):
+            if number not in kept:
+                one.add_marker(pytest.mark.campaign)
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """The one module that needs an extra when it is imported has its examples where that is installed."""
     needs_mbi = collection_path.parts[-2:] == ("synthetic", "graphical_model.py")
@@ -86,4 +130,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in QUICK:
             item.add_marker(pytest.mark.quick)
+    spread(items)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))

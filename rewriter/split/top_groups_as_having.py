@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, COUNT, SUM, function_of
+from rewriter.dialects import Fact
 from rewriter.statement import (
     conjuncts,
     folded,
@@ -69,7 +70,7 @@ def conditions_as_having(select: exp.Select, is_answer: Callable[[exp.Expr], boo
     """``select`` with ``key IN (SELECT key … aggregates over people)`` moved from WHERE to HAVING, or above all groups
     where the groups that were chosen are to be added up (:mod:`rewriter.split.top_groups_as_having`)."""
     where = select.args.get("where")
-    if where is None or where.find(exp.In) is None:
+    if where is None or where.find(exp.In) is None or _CHOSEN.is_on(select):
         return select
     parts = list(conjuncts(where.this))
     moved = [part for part in parts if (query := _queried(part)) is not None and is_answer(query)]
@@ -167,6 +168,8 @@ def is_unique(query: exp.Expr, columns: set[str]) -> bool:
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _ALIAS = "chosen"
+_CHOSEN: Fact[bool] = Fact("chosen")
+"""What was made here is not made again of itself: where its groups are people, its conditions are on people's rows."""
 
 
 def needs_totals(select: exp.Select, tests: Sequence[exp.Expr]) -> bool:
@@ -231,7 +234,9 @@ class _Levels:
                 outer.set(name, found.copy())
         if not self._is_whole(outer):
             return None
-        return outer.from_(exp.Subquery(this=self._inner(), alias=exp.TableAlias(this=exp.to_identifier(_ALIAS))))
+        return _CHOSEN.on(outer, True).from_(
+            exp.Subquery(this=self._inner(), alias=exp.TableAlias(this=exp.to_identifier(_ALIAS)))
+        )
 
     def _is_whole(self, outer: exp.Select) -> bool:
         """Whether nothing is left in it of rows of people."""

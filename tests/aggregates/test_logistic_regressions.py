@@ -149,6 +149,7 @@ def test_nobody_and_who_all_are_alike(exact: Session) -> None:
     assert 2 < float(certain) < 130  # type: ignore[arg-type]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("sql", "said"),
     [

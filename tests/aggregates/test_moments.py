@@ -103,6 +103,7 @@ def engine(folder: Path, sql: str) -> list[tuple[object, ...]]:
 # One row is one unit
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize(
     "asked",
@@ -182,6 +183,7 @@ def near(mine: object, theirs: object, tolerance: float = 2e-5) -> bool:
     return abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("x", ["i", "d", "x", "k", "i + 2 * i", "CASE WHEN g = 'a' THEN x END"])
 def test_figures_of_one_variable_are_the_engines(x: str, exact: Proxy, folder: Path) -> None:
     items = ", ".join(f"{function}({x})" for function in ONE)
@@ -312,6 +314,7 @@ def test_answers_are_possible_whatever_the_noise(folder: Path) -> None:
     assert sum(one is not None for one in seen) > 100
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("figure", list(Figure))
 @pytest.mark.parametrize("scale", [1, 3])

@@ -118,6 +118,7 @@ def test_numbers_of_one_regression_in_two_subqueries_are_two(exact: Session) -> 
     assert [float(age), float(years)] == pytest.approx(fitted(*people())[1:], rel=1e-3)  # type: ignore[arg-type]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "sql",
     [
@@ -157,6 +158,7 @@ def test_what_no_regression_is_there_for_is_null(exact: Session) -> None:
     assert exact.execute(sql).rows[0][0] is None
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
@@ -191,6 +193,7 @@ def test_what_is_refused_says_what_would_work(exact: Session, sql: str, said: st
 # Norms
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize(
     "asked",
@@ -316,6 +319,7 @@ def shape(name: str, rows: int) -> tuple[np.ndarray, Ends]:
             return np.c_[age, age**2, rng.integers(0, 2, rows)], ((20, 65), (400, 4225), (0, 1))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 @pytest.mark.parametrize("name", ["scales", "skewed", "discrete", "collinear", "squares"])
 def test_every_estimate_has_an_interval_that_holds(name: str, epsilon: float) -> None:

@@ -103,7 +103,7 @@ def statements(part: int, parts: int) -> list[str]:
 
 def test_an_answer_beside_other_rows_multiplies_nobody(tmp_path: Path) -> None:
     with two_sessions(two_policies(tmp_path)) as (here, there):
-        assert_sound(here, there, statements(0, 7), 0.8)
+        assert_sound(here, there, statements(0, 13), 0.8)
 
 
 def test_an_answer_beside_other_rows_multiplies_no_row_as_unit(tmp_path: Path) -> None:

@@ -673,6 +673,7 @@ STEPS_UP = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("accounting", [ZCDP, RDP])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1), Fraction(3)])
 @pytest.mark.parametrize("one_way", [True, False])

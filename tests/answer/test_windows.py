@@ -263,6 +263,7 @@ def form(request: pytest.FixtureRequest) -> str:
     return FORMS[request.param]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("hours", [0, 5, 13, 25])
 def test_what_is_read_in_a_window_is_paid_in_it(
     policy: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch, form: str, hours: int

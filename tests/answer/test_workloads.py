@@ -152,12 +152,16 @@ def test_without_noise_the_answers_are_those_of_the_database(folder: Path) -> No
             assert {key: number for key, number in numbers(session, sql).items() if number} == known[sql], sql
 
 
-def test_error_bars_hold_what_they_say(folder: Path) -> None:
-    """Of many purchases, 95 % of the unbiased numbers are within their bars, and as far off as was planned."""
+@pytest.mark.parametrize(("purchases", "least"), [(20, 0.92), pytest.param(40, 0.93, marks=pytest.mark.campaign)])
+def test_error_bars_hold_what_they_say(folder: Path, purchases: int, least: float) -> None:
+    """Of many purchases, 95 % of the unbiased numbers are within their bars, and as far off as was planned.
+
+    Three standard deviations below: that is 0.009 of the 580 numbers of 20 purchases, and 0.0064 of those of 40.
+    """
     true = truth(folder)
     inside: list[bool] = []
     off: dict[str, list[float]] = {sql: [] for sql in TILES}
-    for number in range(40):
+    for number in range(purchases):
         with opened(folder, version=f"bars {number}") as proxy:
             session = proxy.session("ana")
             plan, _ = session.buy(TILES, Fraction(1, 4))
@@ -176,7 +180,7 @@ def test_error_bars_hold_what_they_say(folder: Path) -> None:
                     assert margin >= foretold - 0.6
                     assert margin <= foretold + 0.6 or row[-1] < 0  # type: ignore[operator]
                     off[sql].append(float(error) / foretold * 1.96)
-    assert np.mean(inside) > 0.93
+    assert np.mean(inside) > least
     for errors in off.values():
         assert np.mean(np.square(errors)) == pytest.approx(1, abs=6 * math.sqrt(2 / len(errors)) + 0.1)
 
@@ -279,6 +283,7 @@ def test_who_wants_more_than_the_usual_accuracy_buys_it(folder: Path) -> None:
         assert session.execute(TILES[0]).price
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("person", [0, 17, 251])
 @pytest.mark.parametrize("beside", [(), BESIDE[:2]])
 def test_one_person_moves_the_joint_vector_by_what_was_charged(

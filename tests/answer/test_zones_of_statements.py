@@ -51,10 +51,11 @@ def transitions(zone: str) -> list[datetime.datetime]:
     return found
 
 
-def around(zone: str, hours: int = 30) -> Iterator[list[datetime.datetime]]:
-    """The minutes around each transition."""
+def around(zone: str, hours: int = 30, every: int = 1) -> Iterator[list[datetime.datetime]]:
+    """The minutes around each transition: all within two hours of it, and each so manieth of the others."""
     for moved in transitions(zone):
-        yield [moved + MINUTE * many for many in range(-60 * hours, 60 * hours)]
+        minutes = (many for many in range(-60 * hours, 60 * hours) if abs(many) <= 120 or many % every == 0)
+        yield [moved + MINUTE * many for many in minutes]
 
 
 def local(instant: datetime.datetime, zone: str) -> datetime.datetime:
@@ -66,12 +67,14 @@ def test_each_zone_has_two_transitions(zone: str) -> None:
     assert len(transitions(zone)) == 2
 
 
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("length", LENGTHS, ids=str)
-def test_a_period_begins_when_clocks_show_it_first(zone: str, length: Refresh) -> None:
-    """A period of hours or days: whichever number of periods clocks have shown at most is the present one."""
+def test_a_period_begins_when_clocks_show_it_first(zone: str, length: Refresh, every: int) -> None:
+    """A period of hours or days: whichever number of periods clocks have shown at most is the present one. All of them
+    begin at a tenth minute."""
     one = Refresh(length.length, length.after, zone)
-    for minutes in around(zone):
+    for minutes in around(zone, every=every):
         begins = [one.begin(instant) for instant in minutes]
         assert begins == sorted(begins), "an earlier answer comes back"
         names = [one.name(instant) for instant in minutes]
@@ -117,6 +120,7 @@ def test_nothing_closes_that_clocks_may_show_again(zone: str) -> None:
             assert passed - sum(closed) <= 60, "later than by the hour that comes twice"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("tick", [MINUTE, 30 * MINUTE, HOUR, DAY])
 def test_ticks_never_go_back(zone: str, tick: datetime.timedelta) -> None:
@@ -129,8 +133,9 @@ def test_ticks_never_go_back(zone: str, tick: datetime.timedelta) -> None:
 READ = ("CURRENT_DATE", "now()::date", "'today'::date", "DATE_TRUNC('day', now())::date", "CURRENT_TIMESTAMP::date")
 
 
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("zone", ZONES)
-def test_the_date_of_the_clock_is_that_of_its_zone(tmp_path: Path, zone: str) -> None:
+def test_the_date_of_the_clock_is_that_of_its_zone(tmp_path: Path, zone: str, every: int) -> None:
     clinic = Clinic(tmp_path)
     path = tmp_path / "policy.yaml"
     path.write_text(path.read_text().replace("horizon:", f"clock: {{zone: {zone}}}\nhorizon:"))
@@ -140,7 +145,7 @@ def test_the_date_of_the_clock_is_that_of_its_zone(tmp_path: Path, zone: str) ->
     )
     with closing(Proxy(opened, NoNoise(), silent=True)) as proxy:
         for moved in (*transitions(zone), datetime.datetime(2026, 11, 22, 23, 30, tzinfo=datetime.UTC)):
-            for hours in range(-13, 13):
+            for hours in range(-13, 13, every):
                 clinic.now = moved + HOUR * hours
                 there, session = local(clinic.now, zone), proxy.session()
                 row = session.execute(sql).rows[0]

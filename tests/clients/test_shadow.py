@@ -345,6 +345,7 @@ def test_a_search_path_is_honoured_and_forgotten(shadow: Shadow) -> None:
     assert texts(shadow, "SELECT current_schemas(false)") == [("{public}",)]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("value", ["'; DROP TABLE customers; --", 'public"; SELECT 1', "a, b; c", "\\'", "1 = 1"])
 @pytest.mark.parametrize("name", ["extra_float_digits", "search_path", "bytea_output", "datestyle"])
 def test_a_senseless_setting_does_no_harm(shadow: Shadow, name: str, value: str) -> None:

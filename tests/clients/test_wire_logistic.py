@@ -99,6 +99,7 @@ def held(wire: Wire, at: int, patch: pytest.MonkeyPatch) -> Iterator[tuple[threa
         yield begun, go
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
 def test_a_driver_gets_arrays_of_doubles(wire: Wire, binary: bool) -> None:
     """By the extended protocol, prepared, with a parameter in a FILTER."""

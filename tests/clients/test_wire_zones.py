@@ -92,6 +92,7 @@ def shown(connection: psycopg.Connection) -> str:
 BY_MONTH = "SELECT DATE_TRUNC('month', seen) AS month, COUNT(*) FROM event GROUP BY 1 ORDER BY 1"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("binary", [False, True])
 def test_an_instant_is_a_timestamptz_in_the_sessions_zone(events: Served, binary: bool) -> None:
     with connect(events, options="-c timezone=europe/berlin") as connection:
@@ -117,6 +118,7 @@ def test_a_parameter_is_an_instant_whatever_its_zone(events: Served) -> None:
             assert abs(found[0] - 181 * 24 - 3) <= 3
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("command", "zone"),
     [
@@ -153,6 +155,7 @@ def test_a_zone_that_is_local_to_a_transaction_ends_with_it(events: Served) -> N
             assert shown(connection) == "UTC"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "zone", ["'Mars/Base'", "25", "INTERVAL '+05:30' HOUR TO MINUTE", "'localtime'", "'../passwd'"]
 )

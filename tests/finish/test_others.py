@@ -402,6 +402,7 @@ def test_of_several_keys_those_of_text_are_named(exact: Session) -> None:
 # What is above it
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("sql", "towns"),
     [

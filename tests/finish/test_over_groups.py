@@ -70,6 +70,7 @@ def visits(
 Visits = tuple[Session, Mapping[str, list[Row]]]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", ASKED)
 def test_without_noise_it_is_the_engines_own_answer(visits: Visits, sql: str) -> None:
     session, truth = visits
@@ -90,6 +91,7 @@ def test_without_noise_it_is_the_engines_own_answer(visits: Visits, sql: str) ->
             )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_noise_is_told(visits: Visits, number: int) -> None:
     """Months of about 76 visits, ten of twelve; 84 more are declared and empty."""

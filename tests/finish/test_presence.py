@@ -184,6 +184,7 @@ def test_sums_over_groups_have_all_groups(plain: Session) -> None:
             plain.explain(f"SELECT n FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t QUALIFY {asked}")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7), Fraction(300)])
 @pytest.mark.parametrize("cells", [1, 40, 1000])

@@ -92,6 +92,7 @@ def test_empty_ends_are_left_out_and_told(visits: Session) -> None:
     assert abs(int(total.replace(",", "")) - left_out) <= 2 * int(bar.replace(",", ""))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("form", "months", "all_months"),
     [("YYYY-MM", 12, 96), ('IYYY-"W"IW', 53, 418), ("MM/YYYY", 96, 96)],
@@ -114,6 +115,7 @@ _RUNNING = "SUM({n}) OVER (ORDER BY {day})"
 _MOVING = "AVG({n}) OVER (ORDER BY {day} ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("window", [_RUNNING, _MOVING])
 @pytest.mark.parametrize("above", [False, True])
 def test_the_latest_beside_running_sums_is_a_day_in_which_somebody_is(

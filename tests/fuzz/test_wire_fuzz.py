@@ -57,7 +57,7 @@ def test_every_kind_of_damage_is_done() -> None:
 
 
 def test_floods_leave_nothing(tmp_path: Path) -> None:
-    results = run(0, seconds=2, floods=("conversations",), slower=math.inf, turn=0.2)
+    results = run(0, seconds=1, floods=("conversations",), slower=math.inf, turn=0.2)
     assert results.problems == [], shown(results)
     assert all(flood.done.messages for flood in results.floods)
 

@@ -96,6 +96,7 @@ def test_data_in_the_middle_are_shown_without_bias(
     assert found.ends_within >= 0.9
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("each", [0, 1, 5, 20, 100])
 @pytest.mark.parametrize("scale", [1, 4, 20])
 @pytest.mark.parametrize("size", [12, 31, 365])
@@ -201,6 +202,7 @@ STRATEGIES = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 def test_blocks_of_running_sums_have_the_variance_that_is_told(strategy: PrefixStrategy, descending: bool) -> None:
@@ -222,6 +224,7 @@ def test_blocks_of_running_sums_have_the_variance_that_is_told(strategy: PrefixS
     assert told.spread(7, 0) == 0.0
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("law", [Gaussian, Laplace])
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 def test_over_empty_groups_running_sums_are_cut_once_in_a_hundred_times(

@@ -107,6 +107,7 @@ def _summed_away(bits: int, width: int) -> frozenset[int]:
     return frozenset(place for place in range(width) if bits >> (width - 1 - place) & 1)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("seed", range(12))
 def test_a_total_is_the_sum_of_its_parts(whole: Session, seed: int) -> None:
     random = Random(seed)
@@ -201,6 +202,7 @@ tables:
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("accounting", ["zcdp", "pure"])
 @pytest.mark.parametrize(
     "sql",
@@ -343,6 +345,7 @@ def test_parts_never_exceed_what_they_are_parts_of(ana: Session) -> None:
         assert min(some, others) >= 0  # type: ignore[type-var]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("seed", range(10))
 def test_crossing_tables_that_agree_stay_as_they_are(ana: Session, seed: int) -> None:
     """Groups of nobody come out of least squares a hair below 0: that alone moves nobody to another group."""

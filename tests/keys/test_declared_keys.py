@@ -208,12 +208,14 @@ def test_groups_that_were_seen_to_be_wrong(world: World) -> None:
         check(world, key, test)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("key", TIME_KEYS)
 def test_groups_of_times_are_those_that_conditions_leave(world: World, key: str) -> None:
     for test in (*TIME_TESTS, *Random(key).sample(OTHER_TESTS, 2)):
         check(world, key, test)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("key", OTHER_KEYS)
 def test_groups_are_those_that_conditions_leave(world: World, key: str) -> None:
     for test in ("TRUE", *Random(key).sample(OTHER_TESTS, 5)):

@@ -44,6 +44,7 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     proxy.close()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("one", "other"), list(permutations(STEPS, 2)))
 def test_no_row_is_lost_between_two_steps(ana: Session, one: str, other: str) -> None:
     rows = ana.execute(f"SELECT {one}, {other}, COUNT(*) FROM person GROUP BY 1, 2").rows
@@ -77,6 +78,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, 
         proxy.close()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "key", ["x % 3", "x * 2", "-x", "x = 4", "x IN (1, 2)", "x BETWEEN 2 AND 5", "5 - x", "x / 2", "ABS(x)"]
 )

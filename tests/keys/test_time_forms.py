@@ -233,6 +233,7 @@ def _value(value: object) -> object:
     return value.astimezone(datetime.UTC) if isinstance(value, datetime.datetime) and value.tzinfo else value
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("key", "where"), KEYS)
 def test_a_key_of_time_is_public_and_means_what_it_means(
     proxy: Proxy, truth: psycopg.Connection, key: str, where: str
@@ -245,12 +246,14 @@ def test_a_key_of_time_is_public_and_means_what_it_means(
     assert not any("few people" in notice for notice in answer.notices)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_condition_on_time_means_what_it_means(proxy: Proxy, truth: psycopg.Connection, condition: str) -> None:
     sql = f"SELECT COUNT(*) FROM visit WHERE {condition}"
     assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_above_releases_times_mean_what_they_mean(proxy: Proxy, truth: psycopg.Connection, sql: str) -> None:
     assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
@@ -266,6 +269,7 @@ def test_a_zone_in_all_spellings_has_its_own_days(proxy: Proxy, truth: psycopg.C
     truth.execute("SET timezone TO 'UTC'")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("key", "state"), REFUSED)
 def test_what_is_not_answered_is_refused(proxy: Proxy, key: str, state: str) -> None:
     with pytest.raises(Error) as refused:
@@ -339,6 +343,7 @@ NOBODY = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", SPINES)
 def test_what_nobody_matches_on_a_public_list_is_counted_as_0(
     proxy: Proxy, truth: psycopg.Connection, sql: str
@@ -352,6 +357,7 @@ def _shown(row: object) -> tuple[str, ...]:
     return tuple(f"{value:g}" if isinstance(value, float | int) else str(value) for value in shown)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", NOBODY)
 def test_what_counts_rows_of_nobody_is_refused_with_a_form_that_works(proxy: Proxy, sql: str) -> None:
     with pytest.raises(Error) as refused:

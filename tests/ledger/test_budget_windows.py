@@ -212,6 +212,7 @@ def test_windows_begin_with_what_is_in_the_ledger(place: str) -> None:
         assert ledger.standings()[0].spent == cost("1.8")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("accounting", [PURE, ZCDP, APPROX])
 def test_every_accounting_has_windows(place: str, accounting: object) -> None:
     delta = Fraction(0) if accounting is PURE else Fraction(1, 10**6)

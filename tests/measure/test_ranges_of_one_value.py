@@ -68,6 +68,7 @@ def test_the_notice_names_the_range_that_is_declared(proxy: Proxy) -> None:
     assert "zero is clipped into [0, 0]" in proxy.session().execute("SELECT SUM(zero) FROM person").notices
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("column", ["zero", "five", "price", "real", "day", "wide", "whole"])
 @pytest.mark.parametrize("epsilon", ["1", "0.000001"])
 def test_no_figure_of_an_extreme_range_is_our_error(proxy: Proxy, column: str, epsilon: str) -> None:

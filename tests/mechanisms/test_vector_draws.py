@@ -24,6 +24,7 @@ SCALES = [Fraction(1, 64), Fraction(0.4), Fraction(1), Fraction(7.3), Fraction(1
 DRAWN = {"laplace": laplace_draws, "gaussian": gaussian_draws}
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize("scale", SCALES[1:])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -34,6 +35,7 @@ def test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_a_tenth_is_seen(k
     assert chi_square(draws, kind, float(scale) / 1.1) < 1e-12
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("number", [1, 3, 7])
 @pytest.mark.parametrize("scale", [Fraction(0.4), Fraction(7.3)])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -46,6 +48,7 @@ def test_a_few_draws_have_the_law_of_many(kind: str, scale: Fraction, number: in
         assert chi_square(draws, kind, float(scale) * 1.3) < 1e-10
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("scale", [0.4, 7.3, 1000.0, 2.0**20, 2.0**45])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_draws_are_those_of_opendp(kind: str, scale: float) -> None:

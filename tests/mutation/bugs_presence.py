@@ -248,6 +248,13 @@ BUGS: tuple[Bug, ...] = (
         SAME,
     ),
     bug(
+        "a choice of people is moved above itself until nothing more can be nested",
+        "rewriter.split.top_groups_as_having:conditions_as_having",
+        " or _CHOSEN.is_on(select)",
+        "",
+        "tests/split/test_bi.py::test_a_choice_of_people_is_not_moved_above_itself",
+    ),
+    bug(
         "rows that an outer join finds nothing for are in no group",
         "rewriter.columns.value_lists:of_table",
         "    if variables[0].optional:",

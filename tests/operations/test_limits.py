@@ -28,7 +28,7 @@ COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 @pytest.fixture(scope="module", params=list(LIBRARIES))
 def limited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Operated]]:
     folder = tmp_path_factory.mktemp("limited") / request.param
-    lower = partial(Sandbox.open, memory="24MB", seconds=6.0, cells=100_000)
+    lower = partial(Sandbox.open, memory="24MB", seconds=2.5, cells=100_000)
     with pytest.MonkeyPatch.context() as patch:
         # What runs above the releases has limits of its own, which no policy raises: here they are lower.
         patch.setattr("dpsql.opened.Sandbox.open", lower)

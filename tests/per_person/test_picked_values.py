@@ -123,6 +123,7 @@ KEYS: dict[str, list[object]] = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("where", ["TRUE", "placed >= '2024-02-01' AND item <> 'z'", "n > 3 OR paid"])
 @pytest.mark.parametrize("key", KEYS)
 def test_what_is_picked_has_the_declared_values_of_what_it_is_picked_from(world: World, key: str, where: str) -> None:

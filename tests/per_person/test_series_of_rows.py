@@ -51,6 +51,7 @@ def policy_at(folder: Path, strange: str = "") -> Path:
     return path
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("text", [NUMBERS, TIMES, KEYED])
 @pytest.mark.parametrize(
     "strange",

@@ -273,6 +273,7 @@ def test_what_was_learned_lists_no_groups() -> None:
         assert [one.selection is None for one in over] == [True, False], asked
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "sql",
     [

@@ -224,6 +224,7 @@ SCHEMAS: dict[str, tuple[str, str, set[str], set[str]]] = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
 def test_a_first_policy_of_a_schema_of_the_world(kind: str, name: str, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("sql", "expected"), ANSWERS)
 def test_a_table_is_that_of_its_schema(ana: Session, sql: str, expected: int) -> None:
     ((value,),) = ana.execute(sql).rows

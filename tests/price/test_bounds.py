@@ -511,6 +511,7 @@ DISTRIBUTIONS: dict[str, Callable[[Random], float]] = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_a_bound_is_within_a_factor_4_of_the_best(name: str, kind: str) -> None:

@@ -41,6 +41,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("sql", "error"), ASKED)
 def test_a_guess_refuses_nothing_and_is_said_to_be_one(connection: dpsql.Connection, sql: str, error: str) -> None:
     connection.execute(f"SET dpsql.target_error = {error}")
@@ -61,6 +62,7 @@ def test_what_the_noise_alone_makes_impossible_is_refused(connection: dpsql.Conn
         connection.execute("SELECT COUNT(*) FROM person")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "sql",
     ["SELECT MEDIAN(wage) AS m FROM person", "SELECT CORR(x, z) AS c FROM person", "SELECT STDDEV(x) AS d FROM person"],

@@ -134,6 +134,7 @@ def moved(session: Session, sql: str, width: int) -> str | None:
     return None
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("accounting", ["zcdp", "pure", pytest.param("approx", marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_inference_moves_nothing_where_there_is_no_noise(tmp_path: Path, policy: str, accounting: str) -> None:
@@ -148,6 +149,7 @@ def test_inference_moves_nothing_where_there_is_no_noise(tmp_path: Path, policy:
             assert moved(session, sql, len(measures)) is None, sql
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_one_person_moves_every_grouping_by_no_more_than_it_says(tmp_path: Path, policy: str, norm: Norm) -> None:

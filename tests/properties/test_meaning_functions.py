@@ -137,6 +137,7 @@ SINH(kids) > 1 AND ACOSH(kids + 1) > 1
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("condition", [line for line in CONDITIONS.splitlines() if line])
 def test_a_condition_holds_for_as_many_people(condition: str, session: Session, reader: psycopg.Connection) -> None:
     sql = f"SELECT COUNT(*) FROM person WHERE {condition}"
@@ -170,6 +171,7 @@ SELECT ROW(1, 2) = ROW(1, 2), (1, 2) < (1, 3), ROW(1, NULL) = ROW(1, NULL), 5 <>
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", [line for line in STATEMENTS.splitlines() if line])
 def test_a_statement_has_the_same_rows(sql: str, session: Session, reader: psycopg.Connection) -> None:
     truth = sorted((tuple(map(plain, row)) for row in reader.execute(sql).fetchall()), key=str)  # type: ignore[arg-type]
@@ -259,6 +261,7 @@ ROWS_IN_FROM = [
 ]  # fmt: skip
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", ROWS_IN_FROM)
 def test_rows_are_made_above_releases(sql: str, session: Session, reader: psycopg.Connection) -> None:
     truth = sorted((tuple(map(plain, row)) for row in reader.execute(sql).fetchall()), key=str)  # type: ignore[arg-type]

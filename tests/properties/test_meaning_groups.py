@@ -127,6 +127,7 @@ NARROWED = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("sql", "groups"), NARROWED)
 def test_conditions_narrow_the_groups(shop: Session, sql: str, groups: int) -> None:
     """No group that WHERE excludes is in an answer; these have as many as pass it."""
@@ -167,6 +168,7 @@ NULLS = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize(("sql", "count"), NULLS)
 def test_null_is_a_group(shop: Session, sql: str, count: int) -> None:
@@ -205,6 +207,7 @@ def left_out(session: Session, sql: str) -> list[str]:
     return [notice for notice in notices if any(word in notice for word in words)]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", LEFT_OUT)
 def test_rows_outside_of_declared_groups_are_said_to_be_left_out(shop: Session, sql: str) -> None:
     assert left_out(shop, sql)
@@ -291,6 +294,7 @@ def test_distinct_rows_of_undeclared_groups_are_distinct_values_or_refused(tmp_p
 TOP = "item IN (SELECT item FROM sale GROUP BY item ORDER BY COUNT(*) DESC LIMIT 2)"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sets", ["ROLLUP (item)", "CUBE (item)", "GROUPING SETS ((item), ())"])
 def test_totals_of_the_largest_groups_are_shown(shop: Session, sets: str) -> None:
     """Items 1 and 2: 500 and 300 sales."""
@@ -359,6 +363,7 @@ def test_an_error_is_expected_of_a_total(total: Session) -> None:
 LEFT = "FROM person AS p LEFT JOIN place AS c ON c.country = p.country WHERE {} GROUP BY 1"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("test", "shown"),
     [

@@ -36,6 +36,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["UTC", *ZONES])
 def test_a_day_is_the_session_s(seen: Session, name: str) -> None:
@@ -48,6 +49,7 @@ def test_a_day_is_the_session_s(seen: Session, name: str) -> None:
     assert numbers(seen, "SELECT COUNT(*) FROM person WHERE seen >= TIMESTAMP '2025-03-31 00:00:00'") == [since]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", ["UTC", *ZONES])
 def test_hours_and_days_are_grouped_as_the_session_has_them(seen: Session, name: str) -> None:
     seen.execute(f"SET TIME ZONE '{name}'")
@@ -72,6 +74,7 @@ def test_a_zone_may_be_named_in_the_statement(seen: Session) -> None:
 # Reals
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("value", ["1.62", "2.7", "36.6", "0.1", "0.001"])
 def test_a_real_is_cast_to_the_digits_that_it_shows(seen: Session, value: str) -> None:
     assert numbers(seen, f"SELECT COUNT(*) FROM person WHERE CAST(reading AS NUMERIC) = {value}") == [60]

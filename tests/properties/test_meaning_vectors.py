@@ -67,6 +67,7 @@ QUOTIENTS = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("shown", "truth"), QUOTIENTS)
 def test_quotients_keep_their_value(visits: Session, shown: str, truth: float) -> None:
     (found,) = numbers(visits, f"SELECT {shown} FROM visit")
@@ -161,6 +162,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("sql", "best", "times"), FORMS)
 def test_the_same_question_costs_the_same_in_every_form(cheap: Session, sql: str, best: str, times: float) -> None:
     """The mean square of the errors to expect, of a release where nothing stands above it."""

@@ -29,7 +29,7 @@ from dpsql.releases import ExactTable, NoisyTable
 from tests.bench.growing import FIRST, GrowingClinic, policy_text, tiles
 from tests.engines.postgres_server import Server, shared_server
 
-DAYS, BEGINS = 33, 28
+DAYS, BEGINS = 32, 28
 WEEK = CalendarUnit("week")
 BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
 WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTERVAL '40 days'"

@@ -86,6 +86,7 @@ def test_a_row_meets_one_row_of_a_key_that_it_names_as_a_whole(policy: Path, tab
     assert bound(policy, JOINED.format(tables)) == 75
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("sql", "most"),
@@ -120,6 +121,7 @@ def test_the_answers_are_the_databases_own(policy: Path) -> None:
     proxy.close()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("sql", "squared"),
     [

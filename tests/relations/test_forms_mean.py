@@ -247,6 +247,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield proxy, engine
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]) -> None:
     proxy, engine = place
@@ -280,6 +281,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_compares_people_is_refused_with_a_form_that_works(sql: str, place: tuple[Proxy, object]) -> None:
     with closing(dpsql.connect(place[0])) as connection, pytest.raises(dpsql.NotSupportedError) as refused:

@@ -98,6 +98,7 @@ def clean(sql: str) -> str:
     return "WITH v AS (SELECT id, pid, CASE WHEN x <> 'NaN' THEN x END AS x, c, k FROM v) " + sql
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("column", ["x", "c", "k"])
 @pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
 def test_what_is_compared_is_the_engines_own_number(both: tuple[Session, object], form: str, column: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from dpsql.errors import Error
 from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
@@ -20,6 +21,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
+from rewriter.split import top_groups_as_having
 from rewriter.split.splitter import split
 from tests.doubles import open_without_noise
 
@@ -285,6 +287,28 @@ def test_a_join_that_is_no_choice_of_groups_is_with_what_was_released_first(
 
 
 # One user action is several statements: what was released is not paid again.
+
+
+@pytest.mark.parametrize("asked", ["COUNT(*) FROM visit", "AVG(cost) FROM visit GROUP BY reason"])
+def test_a_choice_of_people_is_not_moved_above_itself(
+    ana: Session, data: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    """Groups that are people are rows of people: the condition on them is one on released numbers, or is refused."""
+    made: list[object] = []
+
+    def counted(select: exp.Select, tests: Sequence[exp.Expr]) -> exp.Select | None:
+        made.append(select)
+        return over_chosen(select, tests)
+
+    over_chosen = top_groups_as_having.over_chosen
+    monkeypatch.setattr(top_groups_as_having, "over_chosen", counted)
+    sql = f"SELECT COUNT(*) FROM patient WHERE id IN (SELECT {asked})"
+    if "GROUP" in asked:
+        with pytest.raises(Error, match="people's values are asked to equal a released number"):
+            ana.execute(sql)
+    else:
+        assert list(ana.execute(sql).rows) == data.execute(sql).fetchall()
+    assert 0 < len(made) <= 3
 
 
 def test_wrappers_of_a_release_are_free(ana: Session) -> None:

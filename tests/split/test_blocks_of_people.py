@@ -90,6 +90,7 @@ def exact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 # What is answered
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("asked", "figure", "low", "high", "off"),
     [
@@ -238,6 +239,7 @@ def test_rows_that_are_made_of_rows_are_answered_in_blocks(exact: Session) -> No
 # What is refused
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("sql", "hint"),
     [

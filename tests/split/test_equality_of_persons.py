@@ -141,6 +141,7 @@ UNFIT = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("engine", "type_"), [(engine, type_) for engine, some in UNFIT.items() for type_ in some])
 @pytest.mark.parametrize("held", ["person", "visit"])
 def test_keys_without_one_spelling_are_refused_when_the_policy_is_opened(

@@ -111,6 +111,7 @@ def truth(folder: Path, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("form", FIGURES)
 def test_figures_of_the_same_rows_are_as_accurate_as_filters(form: str, session: Session, folder: Path) -> None:
     """Of every figure, since a planner may favour some of them: by the sum of their variances."""
@@ -140,6 +141,7 @@ def test_branches_of_a_union_are_one_release_and_keep_their_error_bars(session: 
     assert len({margins[1] for margins in answer.margins}) > 1, "each branch has its own"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("sql", SUMS)
 def test_a_sum_of_aggregates_is_as_accurate_as_one_sum(sql: str, session: Session) -> None:
     told, best = session.explain(sql), session.explain(SUMS[sql])
@@ -164,6 +166,7 @@ def test_without_noise_all_of_them_are_right(sql: str, exact: Session, folder: P
     assert found == [pytest.approx([float(cell) for cell in row]) for row in truth(folder, sql)]  # type: ignore[arg-type]
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("sql", "releases", "statistics"),

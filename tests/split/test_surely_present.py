@@ -83,6 +83,7 @@ def test_more_values_ask_for_more(gaussian: bool) -> None:
     assert 1 < law.together(2) < law.together(100) < law.times(100) * 1.01
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("groups", [1, 2, 40, 1000])
 def test_rows_of_many_groups_are_shown_wrongly_as_rarely_as_those_of_one(gaussian: bool, groups: int) -> None:

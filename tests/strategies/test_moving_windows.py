@@ -95,6 +95,7 @@ def expected(strategy: PrefixStrategy, size: int, frame: Frame) -> np.ndarray:
     return np.einsum("ij,jk,ik->i", window, covariance, window)
 
 
+@pytest.mark.spread
 @pytest.mark.quick
 @pytest.mark.parametrize("frame", [Frame(6, 0), Frame(2, 3), Frame(0, 1), Frame(30, 30), Frame(0, 0)])
 @pytest.mark.parametrize("strategy", [Toeplitz(30, 7), Toeplitz(30), Tree(30, 4, 2, 9), Tree(30, 7, 2)], ids=str)

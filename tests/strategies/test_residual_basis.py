@@ -105,6 +105,7 @@ def test_cells_of_components_have_the_variance_of_least_squares(
         assert cells == pytest.approx([found.of_cell(sizes, one.attributes)] * len(cells))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("sizes", "marginals"), CASES)
 @pytest.mark.parametrize("norm", Norm)
 def test_shares_have_the_predicted_variance(
