@@ -63,6 +63,7 @@ class WatchedStatement:
     sensitivity: int
     one_way: bool
     inside: tuple[int, int] | None = None
+    of_none: str = ""
 
     def compared(self, integer: int) -> int:
         """What is compared with the threshold.
@@ -103,7 +104,7 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     least = comparison.threshold(Fraction(weight))
     inside = comparison.inside(Fraction(weight))
     one_way = block.rises and inside is None
-    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, one_way, inside)
+    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, one_way, inside, comparison.of_none)
 
 
 _IN = " told in "
@@ -220,6 +221,7 @@ class Watching:
                 *((PAID_AGAIN,) if asked.receipt.again else ()),
                 f"watch {name}: {self._until(asked, state)}",
                 f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
+                *((watched.of_none,) if watched.of_none else ()),
                 *watched.prepared.program.notes,
                 *watched.plan.notes,
             ),

@@ -1,8 +1,8 @@
 """The one comparison of a watched statement: an aggregate of people with a constant, or with two.
 
 A mean is above a number where the sum of what its values are beyond that number is above 0: one integer, as of a SUM.
-(Of no rows there is no mean. The sum is 0 then, and is compared as any sum.) A mean between two numbers would be two
-sums, and is refused.
+Of no rows there is no mean, and no sum: what is compared then, :attr:`WatchedComparison.of_none` says. A mean between
+two numbers would be two sums, and is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLAIN = {"expressions", "from", "from_", "joins", "where"}
 class WatchedComparison:
     """``tree`` asks for the aggregate alone; it is TRUE where ``sign · aggregate`` is at least ``least``, or more than
     that where it is ``strict``. With two ``ends``, it is TRUE where the aggregate is one of them or between them; where
-    ``sign`` is -1, in all other cases.
+    ``sign`` is -1, in all other cases. ``of_none`` says what is compared where there is no row; empty of a COUNT.
 
     >>> import sqlglot
     >>> found = watched_comparison(sqlglot.parse_one("SELECT 1000 > COUNT(*) AS few FROM visit", read="postgres"))
@@ -41,6 +41,7 @@ class WatchedComparison:
     least: Fraction
     strict: bool
     ends: tuple[Fraction, Fraction] | None = None
+    of_none: str = ""
 
     def threshold(self, step: Fraction) -> int:
         """The least integer number of steps, with its sign, for which it is TRUE. With two ends: of how far inside of
@@ -76,25 +77,30 @@ def watched_comparison(tree: exp.Expr) -> WatchedComparison:
         raise Refused("this statement cannot be watched", hint=WATCHED_FORM)
     sign = 1 if kind in (exp.GT, exp.GTE) else -1
     mean = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
+    of_none = _OF_NONE.get(type(mean), "")
     if isinstance(mean, exp.Avg):
         if isinstance(mean.this, exp.Distinct):
             raise Refused("this statement cannot be watched", hint=WATCHED_FORM)
         beyond = exp.Sum(this=exp.Sub(this=exp.paren(mean.this), expression=exp.paren(_literal(constant))))
         aggregate = exp.Filter(this=beyond, expression=aggregate.expression) if mean is not aggregate else beyond
         constant = Fraction()
-    return WatchedComparison(_alone(tree, aggregate), sign, sign * constant, kind in (exp.GT, exp.LT))
+    return WatchedComparison(_alone(tree, aggregate), sign, sign * constant, kind in (exp.GT, exp.LT), None, of_none)
 
 
+_OF_NONE: dict[type[exp.Expr], str] = {
+    exp.Sum: "the SUM of no rows is NULL in SQL; it is compared as 0 here",
+    exp.Avg: "the AVG of no rows is NULL in SQL; it is taken for the number that it is compared with here",
+}
 _AGGREGATES = (exp.Count, exp.Sum, exp.CountIf, exp.Filter, exp.Avg)
 
 
 def _between(tree: exp.Select, between: exp.Between, sign: int) -> WatchedComparison:
     aggregate, ends = between.this.unnest(), [_number(between.args[end]) for end in ("low", "high")]
     low, high = ends
-    mean = isinstance(aggregate.this if isinstance(aggregate, exp.Filter) else aggregate, exp.Avg)
-    if low is None or high is None or mean or not isinstance(aggregate, _AGGREGATES):
+    inner = type(aggregate.this if isinstance(aggregate, exp.Filter) else aggregate)
+    if low is None or high is None or inner is exp.Avg or not isinstance(aggregate, _AGGREGATES):
         raise Refused("this statement cannot be watched", hint=WATCHED_FORM)
-    return WatchedComparison(_alone(tree, aggregate), sign, Fraction(), False, (low, high))
+    return WatchedComparison(_alone(tree, aggregate), sign, Fraction(), False, (low, high), _OF_NONE.get(inner, ""))
 
 
 def _alone(tree: exp.Select, aggregate: exp.Expr) -> exp.Select:

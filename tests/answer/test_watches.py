@@ -417,7 +417,22 @@ def test_it_says_what_the_comparison_says(
         session = proxy.session()
         session.execute("SET dpsql.reuse = off")
         assert session.execute(f"SELECT {condition} FROM patient").rows == ((value,),)
-        assert watch(proxy).execute(f"SELECT {condition} FROM patient").rows == ((value,),)
+        watched = watch(proxy).execute(f"SELECT {condition} FROM patient")
+        assert watched.rows == ((value,),)
+        assert any("of no rows is NULL in SQL" in one for one in watched.notices) == ("COUNT" not in condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"), [("SUM(age) > -1", True), ("AVG(age) >= 40", True), ("AVG(age) > 40", False)]
+)
+def test_of_no_rows_it_says_what_it_compares(
+    policy: Path, hands: list[datetime.datetime], condition: str, value: bool
+) -> None:
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        watched = watch(proxy).execute(f"SELECT {condition} FROM patient WHERE age > 1000")
+    assert watched.rows == ((value,),)
+    word = condition[:3]
+    assert any(one.startswith(f"the {word} of no rows is NULL in SQL") for one in watched.notices)
 
 
 @pytest.mark.parametrize(
