@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
@@ -82,6 +83,13 @@ def test_what_was_paid_for_is_kept_and_nothing_behind_it_runs(
     server: Operated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pipeline of three: the first is read already when its client goes."""
+    heard, hung_up = threading.Event(), Protocol.hung_up
+
+    def hear(self: Protocol) -> None:
+        hung_up(self)
+        heard.set()
+
+    monkeypatch.setattr(Protocol, "hung_up", hear)
     before = len(server.proxy.ledger.charges())
     cancelled = server.figure("dpsql_statements_total", outcome="failed", sqlstate="57014")
     with held(server, monkeypatch) as standing:
@@ -93,6 +101,7 @@ def test_what_was_paid_for_is_kept_and_nothing_behind_it_runs(
         gone.flush()
         eventually(lambda: len(standing.entered) == 1)
         dropped(gone)
+        assert heard.wait(60)
         standing.go.set()
         eventually(lambda: server.figure("dpsql_connections", state="logged in") == 0)
     assert len(server.proxy.ledger.charges()) == before + 1
