@@ -201,7 +201,6 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.StrToDate: ("this format is not answered", _FORMATS, NOT_ANSWERED),
     exp.StrToTime: ("this format is not answered", _FORMATS, NOT_ANSWERED),
     exp.TryCast: ("there is no TRY_CAST in PostgreSQL", "CAST gives NULL where it fails", "42601"),
-    exp.DateDiff: ("there is no DATEDIFF function", "write a::date - b::date", "42883"),
     exp.Distinct: ("DISTINCT belongs to an aggregate", "leave it out", "42601"),
 }
 

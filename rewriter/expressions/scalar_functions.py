@@ -299,6 +299,7 @@ _OF_OTHER_SYSTEMS = {
     "LEN": "write LENGTH(x)",
     "GETDATE": "write CURRENT_DATE or now()",
     "DATEADD": "write x + INTERVAL '1 day'",
+    "STRFTIME": "write TO_CHAR(day, 'YYYY-MM')",
     "CHARINDEX": "write POSITION('a' IN x)",
     "DECODE": "write CASE x WHEN 1 THEN 'a' ELSE 'b' END",
 }

@@ -20,6 +20,7 @@ from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.respelling import respelt
 from rewriter.statement.spell_json import JSON_NODES, JSON_WORDS, plain_json
 from rewriter.statement.time_formats import read_by_format
+from rewriter.statement.words_of_duckdb import FIELDS, WORDS_OF_DUCKDB, field_of_time
 
 MOST_FIELD = 1_000
 
@@ -166,6 +167,8 @@ def _cardinality(node: exp.Expr) -> exp.Expr | None:
         return plain_json(node)
     if name in ("NUM_NULLS", "NUM_NONNULLS"):
         return _nulls(node, negate=name == "NUM_NONNULLS")
+    if name in WORDS_OF_DUCKDB:
+        return WORDS_OF_DUCKDB[name](node)
     split = _split(node.expressions[0]) if name == "CARDINALITY" and len(node.expressions) == 1 else None
     return None if split is None else _count(*split, _number(0))
 
@@ -292,30 +295,6 @@ def _read(node: exp.Expr) -> exp.Expr | None:
     return read_by_format(node.this, pattern, is_date=isinstance(node, exp.StrToDate))
 
 
-_FIELDS: Mapping[type[exp.Expr], str] = {
-    exp.Year: "YEAR",
-    exp.Quarter: "QUARTER",
-    exp.Month: "MONTH",
-    exp.Week: "WEEK",
-    exp.WeekOfYear: "WEEK",
-    exp.Day: "DAY",
-    exp.DayOfMonth: "DAY",
-    exp.DayOfWeek: "DOW",
-    exp.DayOfWeekIso: "ISODOW",
-    exp.DayOfYear: "DOY",
-    exp.Hour: "HOUR",
-    exp.Minute: "MINUTE",
-}
-"""Fields of a time by functions of their own, which DuckDB and others have beside EXTRACT."""
-
-
-def _field(node: exp.Expr) -> exp.Expr | None:
-    """``YEAR(x)`` as ``EXTRACT(YEAR FROM x)``."""
-    if any(value for name, value in node.args.items() if name != "this"):
-        return None
-    return exp.Extract(this=exp.Var(this=_FIELDS[type(node)]), expression=node.this.copy())
-
-
 _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.Format: _format,
     exp.Overlay: _overlay,
@@ -331,5 +310,5 @@ _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.Cast: _basic_date,
     exp.StrToDate: _read,
     exp.StrToTime: _read,
-    **dict.fromkeys(_FIELDS, _field),
+    **dict.fromkeys(FIELDS, field_of_time),
 }

@@ -1,10 +1,10 @@
 """Words that the parser would read in its own way: names after AS or a dot that it takes for keywords, TO_CHAR, sets
-of groups, and intervals.
+of groups, differences of dates, and intervals.
 
 The parser translates the format of TO_CHAR, and its translation cannot be undone; in ROLLUP, CUBE and GROUPING SETS it
-reads no condition. So these are parsed as functions under names that it does not know, of the same length: places in
-the text stay what they were. Of an interval's text it reads one quantity and drops the rest: one of several is a cast
-of that text.
+reads no condition, and of DATE_DIFF it takes the last argument for a unit. So these are parsed as functions under names
+that it does not know, of the same length: places in the text stay what they were. Of an interval's text it reads one
+quantity and drops the rest: one of several is a cast of that text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ _LABELS = frozenset({"SELECT", "NOT"})
 """The words that PostgreSQL takes after AS and after a dot, and the parser does not."""
 _TO_CHAR = "to_cha_"
 _GROUPINGS: dict[str, type[exp.Expr]] = {"rollu_": exp.Rollup, "cub_": exp.Cube, "grouping_sets": exp.GroupingSets}
-_APART = {"TO_CHAR": _TO_CHAR, "ROLLUP": "rollu_", "CUBE": "cub_", "GROUPING SETS": "grouping_sets"}
+_DIFFERENCES = {"DATE_DIFF": "date_dif_", "DATEDIFF": "datedif_"}
+_APART = {
+    "TO_CHAR": _TO_CHAR,
+    "ROLLUP": "rollu_",
+    "CUBE": "cub_",
+    "GROUPING SETS": "grouping_sets",
+    **_DIFFERENCES,
+}
 """What a function is parsed as."""
 _UNKNOWN = frozenset(_APART.values())
 _QUANTITY = re.compile(r"\s*[-+]?\d+\s*[A-Za-z]*\s*")
@@ -97,6 +104,9 @@ def name_functions(tree: exp.Query) -> None:
             node.replace(exp.ToChar(this=value, format=pattern))
             continue
         name = next(known for known, unknown in _APART.items() if unknown == node.this)
+        if name in _DIFFERENCES:
+            node.set("this", name)
+            continue
         if not isinstance(node.parent, exp.Group | exp.GroupingSets) or not node.expressions:
             hint = "write GROUP BY ROLLUP (a, b), with at least one key"
             raise Refused(f"syntax error near {name}", hint=hint, sqlstate=SYNTAX)

@@ -165,15 +165,15 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT EXTRACT(year FROM day), COUNT(*) FROM visit GROUP BY 1",
     ),
     (
-        "SELECT YEAR(day), COUNT(*) FROM visit GROUP BY 1",
+        "SELECT STRFTIME(day, '%c'), COUNT(*) FROM visit GROUP BY 1",
         8,
-        "42883: there is no YEAR function | write EXTRACT(YEAR FROM x)",
-        "SELECT EXTRACT(YEAR FROM day), COUNT(*) FROM visit GROUP BY 1",
+        "42883: function strftime is not answered | write TO_CHAR(day, 'YYYY-MM')",
+        "SELECT TO_CHAR(day, 'YYYY-MM'), COUNT(*) FROM visit GROUP BY 1",
     ),
     (
-        "SELECT AVG(DATEDIFF('day', day, DATE '2025-12-31')) FROM visit",
+        "SELECT AVG(DATEDIFF(day, DATE '2025-12-31')) FROM visit",
         12,
-        "42883: there is no DATEDIFF function | write a::date - b::date",
+        "42883: this DATEDIFF is not answered | DATE_DIFF('day', a, b) is, or of 'month', 'quarter', 'year'; b::date - a::date are days",
         "SELECT AVG(DATE '2025-12-31'::date - day::date) FROM visit",
     ),
     (

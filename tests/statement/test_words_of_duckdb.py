@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
+import duckdb
 import pytest
 
 from rewriter.refused import Refused
 from rewriter.statement import parse, plain_functions
+from tests.engines.postgres_server import shared_server
 
 
 def plain(sql: str) -> str:
@@ -57,3 +61,38 @@ def test_all_is_no_column() -> None:
     with pytest.raises(Refused) as refused:
         parse("SELECT a FROM t GROUP BY")
     assert refused.value.hint == "name a column"
+
+
+TIMES = ("2024-02-29", "2024-12-30", "2025-01-01", "2025-01-05", "2025-01-06", "2025-03-31", "2026-12-31", "1999-12-31")
+
+
+@pytest.mark.parametrize("unit", ["day", "Month", "quarter", "YEAR"])
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP"])
+def test_a_difference_counts_the_borders_between(unit: str, kind: str) -> None:
+    clock = " 23:59:59" if kind == "TIMESTAMP" else ""
+    for one, other in itertools.product(TIMES, TIMES):
+        asked = f"SELECT DATE_DIFF('{unit}', {kind} '{one}{clock}', {kind} '{other}') AS n"
+        ours, theirs = (duckdb.execute(sql).fetchone() for sql in (plain(asked), asked))
+        assert ours == theirs, asked
+
+
+def test_a_time_is_shown_as_by_duckdb() -> None:
+    pattern = "%Y-%m-%d %y/%j %H:%M:%S %I%p, %b %B %a %A, Week %V of %G (at %H o'clock)".replace("'", "''")
+    for time in TIMES:
+        asked = f"SELECT STRFTIME(TIMESTAMP '{time} 07:08:09', '{pattern}') AS t"
+        (theirs,) = duckdb.execute(asked).fetchone() or ()
+        with shared_server().owner("postgres") as connection:
+            ((ours,),) = connection.execute(plain(asked)).fetchall()
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("call", ["STRFTIME(d, '%c')", "STRFTIME(d, f)", "STRFTIME(d, '100%')"])
+def test_what_is_not_understood_stays(call: str) -> None:
+    assert "STRFTIME(" in plain(f"SELECT {call} FROM t").upper()
+
+
+@pytest.mark.parametrize("call", ["DATE_DIFF('hour', a, b)", "DATEDIFF(a, b)", "DATEDIFF(day, a, b)"])
+def test_other_differences_are_refused_with_what_works(call: str) -> None:
+    with pytest.raises(Refused) as refused:
+        plain(f"SELECT {call} FROM t")
+    assert "DATE_DIFF('day', a, b)" in str(refused.value.hint)
