@@ -272,11 +272,10 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     name_functions(tree)
-    for node in tree.find_all(exp.Bracket, exp.Select):
-        if isinstance(node, exp.Bracket):
-            node.set("offset", 1)
-        else:
-            _group_by_all(node)
+    for subscript in tree.find_all(exp.Bracket):
+        subscript.set("offset", 1)
+    for select in tree.find_all(exp.Select):
+        _group_by_all(select)
     _check_size(tree)
     arrows_of_calls(tree)
     keep_places(tree, source)
