@@ -17,7 +17,6 @@ from sqlglot import exp
 from rewriter.bound import ball
 from rewriter.bound import bounded_sql as bound
 from rewriter.bound.ball import Ball
-from rewriter.columns import source
 from rewriter.columns.source import BEHIND, Variable
 from rewriter.declared import contribution
 from rewriter.declared.contribution import ONE, Norm
@@ -59,7 +58,6 @@ SEEN: dict[str, int] = {
     "one row per unit believed": 22,
     "suspects counted too late": 20,
     "rows of two tables numbered alike": 136,
-    "outer join adds no null": 26,
     "running sums declared as their groups": 221,
 }
 """A world at or before that in which a bug was seen first, where that is a late one: a hunt that is in a hurry begins there."""
@@ -382,10 +380,3 @@ def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
 @plant
 def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DuckDB, "row_identity", lambda self, alias, place, tables: exp.column("rowid", alias))
-
-
-@plant
-def outer_join_adds_no_null(patch: pytest.MonkeyPatch) -> None:
-    """NOT IN over a list with a NULL in it compares everybody with nobody."""
-    honest = source._nullable
-    patch.setattr(source, "_nullable", lambda value, **how: replace(honest(value, **how), nullable=value.nullable))

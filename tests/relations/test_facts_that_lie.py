@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.answer.staged_neighbours import assert_sound, two_policies, two_sessions
+import pytest
+
+from dpsql.errors import NotSupportedError
+from tests.answer.staged_neighbours import GONE, assert_sound, two_policies, two_sessions
 
 MET_OFTEN = (
     "SELECT COUNT(*), SUM(score) FROM person JOIN (VALUES (0), (1), (1), (1)) AS v(k) ON v.k = person.part",
@@ -49,6 +52,24 @@ FEWER_GROUPS = (
     ),
 )
 """Groups along a value of another row, of which a condition on all rows leaves few."""
+
+
+LISTS_WITH_A_NULL = tuple(
+    f"SELECT COUNT(*), SUM(score) FROM person WHERE id {word} (SELECT v.pid FROM person AS p LEFT JOIN visit AS v"
+    f" ON v.pid = p.id AND {test} WHERE p.id {chosen})"
+    for word in ("NOT IN", "IN", "<> ALL")
+    for test in ("v.amount > 1000", "v.pid < p.id")
+    for chosen in (f"= {GONE}", f">= {GONE} AND p.id < {GONE + 1}")
+)
+"""One person's row without a match is a NULL in a list: with it, NOT IN is true of nobody."""
+
+
+def test_a_list_that_may_have_a_null_by_one_person_compares_nobody(tmp_path: Path) -> None:
+    with two_sessions(two_policies(tmp_path)) as (here, there):
+        assert_sound(here, there, LISTS_WITH_A_NULL, 0)
+        for sql in LISTS_WITH_A_NULL[:4]:
+            with pytest.raises(NotSupportedError, match="would compare everybody with nobody"):
+                here.execute(sql)
 
 
 def test_no_more_groups_are_listed_than_are_counted(tmp_path: Path) -> None:
