@@ -6,6 +6,7 @@ import datetime
 import math
 import shutil
 import sqlite3
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from dpsql.ledger.watch_states import FileStates, ServerStates, WatchState, Watc
 from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.opened import compared, load_policy, open_here
+from dpsql.postgresql.binaries import find_binaries
 from dpsql.proxy import Proxy, Session
 from tests.doubles import NoNoise
 from tests.ledger.test_postgres_ledger import durable_server
@@ -568,6 +570,36 @@ def test_a_restored_ledger_has_no_watch(proxy: Proxy, hands: list[datetime.datet
         assert told(watch(restored), FEW) == (False, False)
         hands[0] += datetime.timedelta(hours=1)
         assert told(watch(restored), FEW) == (False, False)
+
+
+@pytest.mark.parametrize("way", ["whole", "rows alone"])
+def test_a_ledger_that_pg_restore_wrote_has_no_watch(
+    policy: Path, hands: list[datetime.datetime], url: str, tmp_path: Path, way: str
+) -> None:
+    """A dump is older than the watch's TRUE: its secret threshold has answered since."""
+    programs, dump = find_binaries().folder, tmp_path / "dump"
+    policy.write_text(policy.read_text().replace("sqlite:clinic.ledger", url))
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        assert told(watch(proxy), FEW) == (False, True)
+    subprocess.run(
+        [programs / "pg_dump", "--format=custom", "--schema=dpsql_ledger", f"--file={dump}", url], check=True
+    )
+    with duckdb.connect(str(policy.parent / "clinic.duckdb")) as connection:
+        connection.execute("INSERT INTO patient SELECT i, 1 FROM range(500, 1500) t(i)")
+    hands[0] += datetime.timedelta(hours=1)
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        assert told(watch(proxy), FEW) == (True, False)
+    for _ in range(2):
+        if way == "whole":
+            restore = ["--clean", "--if-exists"]
+        else:
+            restore = ["--data-only", "--disable-triggers", "--table=watched"]
+            with psycopg.connect(url, autocommit=True) as owner:
+                owner.execute("DELETE FROM dpsql_ledger.watched")
+        subprocess.run([programs / "pg_restore", *restore, f"--dbname={url}", dump], check=True)
+        hands[0] += datetime.timedelta(hours=1)
+        with closing(opened(policy, hands, NoNoise())) as proxy:
+            assert told(watch(proxy), FEW) == (True, True)
 
 
 def test_a_ledger_whose_lock_file_is_gone_has_no_watch(

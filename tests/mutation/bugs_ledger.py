@@ -20,6 +20,13 @@ ORDERS = "tests/ledger/test_orders.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "watches that a dump brought back are believed",
+        "dpsql.ledger.watch_states:",
+        "watched WHERE writer IS DISTINCT FROM {_SERVER} || ' ' || xmin::text",
+        "watched WHERE writer IS NULL OR {_SERVER} IS NULL",
+        f"{WATCHES}::test_a_ledger_that_pg_restore_wrote_has_no_watch",
+    ),
+    bug(
         "the numbers of an index are taken for those of the charges",
         "dpsql.ledger.sqlite_journal:SQLiteJournal._summed_totals",
         "FROM charge NOT INDEXED",
