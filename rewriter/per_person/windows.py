@@ -385,6 +385,14 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
             " NOT NULL",
             position=position_of(node),
         )
+    keys = [one for one in node.args.get("partition_by") or () if isinstance(one, exp.Column)]
+    if isinstance(node.this, _WHOLE) and keys and not node.args.get("order"):
+        known = " AND ".join(f"{one.name} IS NOT NULL" for one in keys)
+        return Refused(
+            "this window has rows of several people, and some of them may be in the partition of NULL",
+            hint=f"add WHERE {known}: then the numbers of all partitions are released first, and compared with",
+            position=position_of(node),
+        )
     return Refused(
         "this window would compare people with each other",
         hint=f"add PARTITION BY {key}, so that it runs over the rows of one person{_or_percentile(node)}",
@@ -392,6 +400,7 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
     )
 
 
+_WHOLE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Count, exp.Stddev, exp.Variance)
 _OURS = re.compile(r"[ak]\d+")
 
 

@@ -6,8 +6,8 @@ without PARTITION BY it is the value of all of them. The row is in the first of 
 ``x`` is at most the first n-th of all values, and so on: ``NTILE(n)`` is one more than the number of such ends that are
 below it, but for ties, which NTILE parts as it pleases.
 
-Rows whose key is NULL are a partition of their own in a window, and equal to none here: they meet no group, as those do
-whose group is not released, which the notice of the earlier answer says.
+Rows whose key is NULL are a partition of their own in a window, and equal to none here; and rows whose ``x`` is NULL
+are in a part of NTILE, and in no quantile. So both have to be said never to be NULL, by the database or a condition.
 
 Put so where the rows are people's and the partition is not a person's: such windows are computed of one person's rows.
 """
@@ -48,7 +48,7 @@ def ask_first(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     if not _is_subquery_of_people(select, catalog):
         return False
     found = [one for one in _windows(select) if not _is_of_person(one, catalog.keys_of_people)]
-    return any(_as_value(select, one, labels) or _as_part(select, one, labels, catalog) for one in found)
+    return any(_as_value(select, one, labels, catalog) or _as_part(select, one, labels, catalog) for one in found)
 
 
 def _is_subquery_of_people(select: exp.Select, catalog: Catalog) -> bool:
@@ -96,11 +96,13 @@ def _is_plain(window: exp.Window, *, ordered: bool) -> bool:
     )
 
 
-def _as_value(select: exp.Select, window: exp.Window, labels: Labels) -> bool:
+def _as_value(select: exp.Select, window: exp.Window, labels: Labels, catalog: Catalog) -> bool:
     """An aggregate of the partition as a subquery for one value."""
+    keys = window.args.get("partition_by") or ()
     if not isinstance(window.this, _WHOLE) or not _is_plain(window, ordered=False):
         return False
-    keys = window.args.get("partition_by") or ()
+    if not all(_is_never_null(select, key, catalog) for key in keys):
+        return False
     window.replace(exp.Subquery(this=_of_same_rows(select, window.this, keys, labels)))
     return True
 
@@ -130,8 +132,12 @@ def _as_part(select: exp.Select, window: exp.Window, labels: Labels, catalog: Ca
 
 
 def _is_never_null(select: exp.Select, key: exp.Expr, catalog: Catalog) -> bool:
-    """Whether a condition or the database says so. Rows without a value are in a part of NTILE, and in no quantile."""
+    """Whether a condition or the database says so, or it is computed of such."""
     column = unparenthesised(key)
+    if isinstance(column, _NULL_OF_NULL):
+        return all(_is_never_null(select, one, catalog) for one in column.iter_expressions())
+    if isinstance(column, exp.Literal | exp.Var | exp.DataType):
+        return True
     known = declared_column(column, select, catalog) if isinstance(column, exp.Column) else None
     if known is not None and not known.nullable:
         return True
@@ -144,6 +150,8 @@ def _is_false_of_null(test: exp.Expr) -> bool:
     return isinstance(test, _STRICT) or (isinstance(test, exp.Is) and bool(test.args.get("negate")))
 
 
+_NULL_OF_NULL = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.Lower)
+"""What is NULL only of a NULL, but for what an engine would raise an error of."""
 _STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 

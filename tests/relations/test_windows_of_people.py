@@ -115,6 +115,8 @@ def test_a_window_within_a_person_reads_that_persons_rows(both: tuple[Session, o
 @pytest.mark.parametrize(
     ("window", "hint"),
     [
+        ("AVG(w) OVER (PARTITION BY ward)", "WHERE ward IS NOT NULL"),
+        ("SUM(w) OVER (PARTITION BY t, bed)", "WHERE t IS NOT NULL"),
         ("NTILE(4) OVER (ORDER BY t)", "add WHERE t IS NOT NULL"),
         ("NTILE(10) OVER (ORDER BY w)", "NTILE(4) OVER (ORDER BY w)"),
         ("RANK() OVER (ORDER BY w)", "PERCENTILE_DISC"),
