@@ -32,6 +32,7 @@ from tests.engines.postgres_server import Server, shared_server
 DAYS, BEGINS = 32, 28
 WEEK = CalendarUnit("week")
 BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
+SHARES = "analysts: {ana: {budget: {epsilon: 50, per: week}}, bob: {}}\n"
 WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTERVAL '40 days'"
 
 Released = tuple[Calibration, ExactTable]
@@ -62,7 +63,7 @@ class Stream:
         self.clinic = GrowingClinic(owner, 150, seed=3, without=without)
         server.grant(owner)
         folder.mkdir()
-        (folder / "policy.yaml").write_text(policy_text(server.url(name), BUDGET, "0.5"))
+        (folder / "policy.yaml").write_text(policy_text(server.url(name), BUDGET, "0.5") + SHARES)
         self.now = datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)
         opened = open_here(compared(load_policy(folder / "policy.yaml")), read=lambda: self.now)
         self.proxy = held.enter_context(closing(Proxy(opened, ExactSampler())))
@@ -72,6 +73,9 @@ class Stream:
         self.watched: list[int] = []
         self.lost: dict[datetime.datetime, PrivacyLoss] = {}
         """By what was hidden in each window."""
+        self.asker = ""
+        self.lost_by: dict[tuple[str, datetime.datetime], PrivacyLoss] = {}
+        """The same by who asked for it."""
         self.thresholds: dict[datetime.datetime, set[int]] = {}
         """With which numbers were compared in each window."""
 
@@ -79,6 +83,8 @@ class Stream:
         window = WEEK.begin(self.now)
         self.released.append((calibration, exact))
         self.lost[window] = self.lost.get(window, PrivacyLoss()) + calibration.loss
+        own = (self.asker, window)
+        self.lost_by[own] = self.lost_by.get(own, PrivacyLoss()) + calibration.loss
 
     def compare(self, integer: int, threshold: int) -> None:
         self.watched.append(integer)
@@ -90,13 +96,15 @@ class Stream:
         self.now = datetime.datetime.combine(day, datetime.time(3), datetime.UTC) + datetime.timedelta(days=1)
         if number < BEGINS:
             return
-        session, watch = self.proxy.session(), self.proxy.session()
+        ana, bob, watch = (self.proxy.session(analyst) for analyst in ("ana", "bob", "ana"))
         watch.execute("SET dpsql.watch = 'w'")
         asked = tiles(self.now.date())
-        for sql in (*asked.values(), *list(asked.values())[:3], *drills(asked)):
-            answer = session.execute(sql)
-            self.notices += answer.notices
-            self.free += not answer.price
+        for session, sqls in ((ana, [*asked.values(), *list(asked.values())[:3]]), (bob, drills(asked))):
+            self.asker = "ana" if session is ana else "bob"
+            for sql in sqls:
+                answer = session.execute(sql)
+                self.notices += answer.notices
+                self.free += not answer.price
         watch.execute(WATCHED)
         watch.execute(WATCHED)
 
@@ -184,6 +192,21 @@ def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream
             assert charged[window] == lost + WATCH * len(stream.thresholds[window])
             assert charged[window].fits_within(week.accountant.limit)
         assert not set.intersection(*stream.thresholds.values()), "what answered in one window tells of its threshold"
+
+
+def test_each_window_of_a_share_pays_for_what_its_analyst_asked(streams: tuple[Stream, Stream]) -> None:
+    for stream in streams:
+        charged: dict[tuple[str, datetime.datetime], PrivacyLoss] = {}
+        for one in stream.proxy.ledger.charges(limit=10**6):
+            own = (one.analyst, WEEK.begin(one.time))
+            charged[own] = charged.get(own, PrivacyLoss()) + one.loss
+        assert {analyst for analyst, _ in charged} == {"ana", "bob"}
+        for (analyst, window), lost in stream.lost_by.items():
+            watched = WATCH * len(stream.thresholds[window]) if analyst == "ana" else PrivacyLoss()
+            assert charged[analyst, window] == lost + watched
+        (share,) = stream.proxy.ledger.standings("ana")
+        assert share.spent == charged["ana", WEEK.begin(stream.now)]
+        assert share.spent.fits_within(share.accountant.limit)
 
 
 def assert_kept_when_closed(stream: Stream) -> None:
