@@ -1102,8 +1102,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "sets of groups hold no condition",
         "rewriter.statement.words_apart:",
-        ' "ROLLUP": "rollu_", "CUBE": "cub_", "GROUPING SETS": "grouping_sets"}',
-        "}",
+        '    "ROLLUP": "rollu_",\n    "CUBE": "cub_",\n    "GROUPING SETS": "grouping_sets",\n',
+        "",
         "tests/statement/test_lacking_parts.py::test_sets_of_groups_hold_conditions",
     ),
     bug(
