@@ -54,7 +54,10 @@ def problems(
         *_tables(policy, schema, found),
         *hints(policy, schema, found, referring),
     ]
-    return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
+    wrong = {one.path for one in every if one.severity == "error"}
+    # What is wrong is said once: what a place may lack besides, when it is mended.
+    told = [one for one in every if one.severity == "error" or one.path not in wrong]
+    return sorted(told, key=lambda problem: _ORDER.index(problem.severity))
 
 
 def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterator[Problem]:
@@ -213,9 +216,6 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
         source, name = schema.tables[real], found.names[real]
         path = join("tables", name)
         yield from _rows(found.catalog, table, policy, name, path)
-        if found.catalog.unit is None and source.view:
-            text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
-            yield Problem(path, text, "warning")
         yield from _keys(policy.tables[name], source, table, join(path, "key"))
         referring = {one for key in source.references for one in key.columns}
         referring |= {one for one, said in spoken(policy.tables[name], table) if said.owner is not None}

@@ -199,7 +199,10 @@ def _paths(
             if not spec.public and (hidden or not source.told_apart):
                 message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
                 if spec.files is not None:
-                    message = "rows of files cannot be told apart: load them into a table of a DuckDB file"
+                    message = (
+                        "rows of files cannot be told apart: load them into a table of a DuckDB file, or name a key of"
+                        " the people"
+                    )
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
                 problems.append(Problem(join("tables", names[real]), message))

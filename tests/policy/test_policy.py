@@ -779,10 +779,11 @@ def test_check_warns_of_passwords_that_everybody_can_read(tmp_path: Path) -> Non
     assert not any(p.path == "analysts" for p in problems(Policy.load(path), DATABASE))
 
 
-def test_check_warns_of_views_as_rows_of_people() -> None:
+def test_views_are_no_rows_of_people() -> None:
     view = SchemaTable("seen", {"day": column("day", DATE)}, view=True)
     text = with_tables("  seen: {columns: {day: {}}}", HEAD.replace("patient.id", "row"))
-    assert "no row identity" in found(text, schema(view), "warning")["tables.seen"]
+    assert "not a view" in found(text, schema(view), "error")["tables.seen"]
+    assert "tables.seen" not in found(text, schema(view), "warning"), "what is wrong is said once"
 
 
 def test_errors_come_first() -> None:
