@@ -31,6 +31,7 @@ from dpsql.opened import compared, load_policy, open_here
 from dpsql.postgresql.binaries import find_binaries
 from dpsql.proxy import Proxy, Session
 from tests.doubles import NoNoise
+from tests.engines.postgres_server import Server
 from tests.ledger.test_postgres_ledger import durable_server
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
@@ -515,9 +516,14 @@ def test_an_answer_that_came_late_is_thrown_away(
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with durable_server() as server:
-        yield str(server.process.url(server.database()))
+def server() -> Iterator[Server]:
+    with durable_server() as started:
+        yield started
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    return str(server.process.url(server.database()))
 
 
 @pytest.fixture(params=["file", "server"])

@@ -96,7 +96,7 @@ SELECT ASCII(card) AS c, COUNT(*) FROM member WHERE id = 7777 GROUP BY c
 SELECT LENGTH(card) AS l, COUNT(*) FROM member WHERE id = 7777 GROUP BY l
 --- refused: all keys that there are
 SELECT *, COUNT(*) FROM member GROUP BY ALL
---- refused: GROUP BY ALL hides the keys
+--- charged: a text that one person alone has is no group of GROUP BY ALL
 SELECT card, COUNT(*) FROM member GROUP BY ALL
 --- refused: ORDER BY ALL
 SELECT card, COUNT(*) FROM member GROUP BY card ORDER BY ALL
