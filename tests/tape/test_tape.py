@@ -192,6 +192,7 @@ def test_a_tape_is_read_as_it_was_written(
     assert main(["compare", str(tmp_path / name), str(tmp_path / "less.jsonl")]) == 1
 
 
+@pytest.mark.campaign  # it collects every test
 def test_corpora_and_collected_statements_are_read(tape: Tape, tmp_path: Path) -> None:
     import duckdb
 
