@@ -21,7 +21,16 @@ def numbered(tests: Sequence[Value | None], numbers: Mapping[Signature, int | No
     >>> tests = [Value.condition(exp.column(name), nullable=False, constant=False) for name in "pq"]
     >>> numbered(tests, {0b11: 0, 0b01: 1, 0b10: 2, 0b00: None}).sql()
     'CASE WHEN p THEN CASE WHEN q THEN 0 ELSE 1 END WHEN q THEN 2 END'
+    >>> numbered(tests, {0b11: None, 0b00: None}).sql()
+    'CAST(NULL AS INT)'
     """
+    # By itself NULL is a text to PostgreSQL, which is compared with no number.
+    if all(one is None for one in numbers.values()):
+        return exp.cast(exp.Null(), exp.DType.INT)
+    return _tree(tests, numbers)
+
+
+def _tree(tests: Sequence[Value | None], numbers: Mapping[Signature, int | None]) -> exp.Expr:
     left = sorted(numbers, reverse=True)
     if len(left) == 1:
         only = numbers[left[0]]
@@ -34,8 +43,8 @@ def numbered(tests: Sequence[Value | None], numbers: Mapping[Signature, int | No
     inside = {atom: numbers[atom] for atom in left if _has(atom, place)}
     outside = {atom: numbers[atom] for atom in left if not _has(atom, place)}
     if len(inside) <= len(outside):
-        return _case(test.sql.copy(), numbered(tests, inside), numbered(tests, outside))
-    return _case(_is_not(test), numbered(tests, outside), numbered(tests, inside))
+        return _case(test.sql.copy(), _tree(tests, inside), _tree(tests, outside))
+    return _case(_is_not(test), _tree(tests, outside), _tree(tests, inside))
 
 
 def telling(atom: Signature, others: Sequence[Signature], places: Sequence[int]) -> list[int]:

@@ -1100,6 +1100,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/statement/test_lacking_parts.py::test_an_empty_row_is_a_syntax_error",
     ),
     bug(
+        "the number of no combination has no type",
+        "rewriter.measure.atoms:numbered",
+        "return exp.cast(exp.Null(), exp.DType.INT)",
+        "return exp.Null()",
+        "tests/measure/test_conditions_of_no_row.py",
+    ),
+    bug(
         "sets of groups hold no condition",
         "rewriter.statement.words_apart:",
         '    "ROLLUP": "rollu_",\n    "CUBE": "cub_",\n    "GROUPING SETS": "grouping_sets",\n',
