@@ -54,10 +54,7 @@ def problems(
         *_tables(policy, schema, found),
         *hints(policy, schema, found, referring),
     ]
-    wrong = {one.path for one in every if one.severity == "error"}
-    # What is wrong is said once: what a place may lack besides, when it is mended.
-    told = [one for one in every if one.severity == "error" or one.path not in wrong]
-    return sorted(told, key=lambda problem: _ORDER.index(problem.severity))
+    return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
 
 
 def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterator[Problem]:
@@ -210,12 +207,14 @@ def _world_readable(policy: Policy) -> bool:
 
 
 def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
+    wrong = {problem.path for problem in found.problems}
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
         source, name = schema.tables[real], found.names[real]
         path = join("tables", name)
-        yield from _rows(found.catalog, table, policy, name, path)
+        if path not in wrong:
+            yield from _rows(found.catalog, table, policy, name, path)
         yield from _keys(policy.tables[name], source, table, join(path, "key"))
         referring = {one for key in source.references for one in key.columns}
         referring |= {one for one, said in spoken(policy.tables[name], table) if said.owner is not None}
