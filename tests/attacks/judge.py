@@ -75,7 +75,7 @@ def _without_numbers(part: object) -> object:
 
 
 def _is_of_ends(part: object) -> bool:
-    return isinstance(part, str) and "left out; together they " in part
+    return isinstance(part, str) and "left out; " in part
 
 
 def _is_staged(part: object) -> bool:
