@@ -117,7 +117,7 @@ def test_rows_of_one_person_lie_in_one_block_and_are_one_person_s(
         ("string", ["'a'", "'a'"]),
         ("date", ["'2024-01-01'", "'2024-1-1'"]),
         ("timestamp_ntz", ["'2024-01-01'", "'2024-01-01 00:00:00.000'"]),
-        ("timestamp", ["'2024-01-01 00:00+00:00'", "'2024-01-01 02:00+02:00'"]),
+        ("timestamp", ["'2024-01-01 00:00:00+00:00'", "'2024-01-01 02:00:00+02:00'"]),
     ],
 )
 def test_keys_of_one_person_lie_in_one_block_on_spark(type_: str, keys: Sequence[str]) -> None:
