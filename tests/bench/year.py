@@ -57,7 +57,7 @@ def off(answer: Sequence[Sequence[object]], truth: Sequence[Sequence[object]]) -
     found = [
         abs(float(row[-1]) - float(known[row[:-1]])) / max(1.0, abs(float(known[row[:-1]])))  # type: ignore[arg-type]
         for row in map(tuple, answer)
-        if row[:-1] in known and row[-1] is not None
+        if known.get(row[:-1]) is not None and row[-1] is not None  # nobody's mean is no number
     ]
     return statistics.median(found) if found else None
 
