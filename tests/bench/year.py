@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from rich.console import Console
@@ -103,8 +104,17 @@ class Year:
 
 
 def run(
-    people: int, days: int, refreshes: int, viewers: int, epsilon: str, console: Console, *, hourly: bool = False
+    people: int,
+    days: int,
+    refreshes: int,
+    viewers: int,
+    epsilon: str,
+    console: Console,
+    *,
+    hourly: bool = False,
+    keep: Callable[[Year], None] = lambda _: None,
 ) -> Year:
+    """The year, or so many days of it; ``keep`` is given what is known so far, every few days."""
     year, now, began = Year(), [datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)], time.monotonic()
     server = start()
     try:
@@ -135,6 +145,7 @@ def run(
                         console.print(
                             f"{now[0]:%Y-%m-%d}: {dict(year.counts[month])}, {spent}, {took}", highlight=False
                         )
+                        keep(year)
     finally:
         server.process.close()
     return year
@@ -282,14 +293,35 @@ def main() -> None:
     hourly = options.refresh == "hour"
     if hourly:
         options.refreshes, options.viewers = 24, 1
+
+    def keep(year: Year) -> None:
+        if options.json:
+            options.json.write_text(json.dumps(_told(year), indent=1))
+
     year = run(
-        options.people, options.days, options.refreshes, options.viewers, options.epsilon, console, hourly=hourly
+        options.people,
+        options.days,
+        options.refreshes,
+        options.viewers,
+        options.epsilon,
+        console,
+        hourly=hourly,
+        keep=keep,
     )
+    keep(year)
+    told = _told(year)
+    _print(year, told, console, options)
+    if options.picture:
+        drawn(told, options.picture)
+    sys.exit(1 if year.refusals else 0)
+
+
+def _told(year: Year) -> dict[str, dict[str, Any]]:
     months = list(year.counts)
     each = {month: ZCDP.alone(year.bought_each[month], Fraction(1, 10**6)) for month in months}
-    told = {
+    return {
         "counts": {month: dict(counts) for month, counts in year.counts.items()},
-        "spent": year.spent,
+        "spent": dict(year.spent),
         "each": {month: 0.0 if found is None else float(found[0]) for month, found in each.items()},
         "errors": {month: dict(by_tile) for month, by_tile in year.errors.items()},
         "tiles": {
@@ -297,12 +329,6 @@ def main() -> None:
         },
         "real": {"asked for real": year.real},
     }
-    if options.json:
-        options.json.write_text(json.dumps(told, indent=1))
-    _print(year, told, console, options)
-    if options.picture:
-        drawn(told, options.picture)
-    sys.exit(1 if year.refusals else 0)
 
 
 def _print(year: Year, told: Mapping[str, Mapping[str, object]], console: Console, options: argparse.Namespace) -> None:
