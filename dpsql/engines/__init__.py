@@ -6,7 +6,8 @@ from dpsql.engines.engine import Engine
 from dpsql.engines.engine_kind import PATH, Address, EngineKind, Files, Resources
 from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.fair_line import FairLine, WaitingPlace
-from dpsql.engines.listed_files import KINDS, ListedFiles, WatchedFiles, kind_of
+from dpsql.engines.lake_tables import lake_kind
+from dpsql.engines.listed_files import KINDS, ListedFiles, WatchedFiles, holds_texts, kind_of
 from dpsql.engines.names import PEOPLE, match, match_table, suggestion
 from dpsql.engines.own_kinds import FILES, POSTGRESQL, SQLITE
 from dpsql.engines.registry import ENGINES
@@ -49,7 +50,9 @@ __all__ = [
     "cancelled",
     "enumerated",
     "extent_scan",
+    "holds_texts",
     "kind_of",
+    "lake_kind",
     "match",
     "match_table",
     "owned_rows_scan",

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dpsql.engines.lake_tables import LakeVersion, lake_kind, snapshot
 from dpsql.errors import OperationalError
 from rewriter.declared import Type
 
@@ -31,8 +32,9 @@ Fingerprint = tuple[int, int, int, int, int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """The files of one table, as the owner wrote them: absolute paths, ``*`` and ``**`` allowed. ``types`` are those of
-    columns whose files do not say any, and ``nulls`` the texts that stand for NULL in those."""
+    """The files of one table, as the owner wrote them: absolute paths, ``*`` and ``**`` allowed, or the folder of a
+    table of a data lake, whose log says which files it has. ``types`` are those of columns whose files do not say any,
+    and ``nulls`` the texts that stand for NULL in those."""
 
     patterns: tuple[str, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -45,19 +47,39 @@ class ListedFiles:
             raise _cannot(f"{', '.join(self.patterns)} are not all of one kind", f"name files of {_ENDS}")
         return str(kinds.pop())
 
+    def snapshot(self) -> LakeVersion | None:
+        """The present version of a table of a data lake; None where files are listed. Raises OperationalError."""
+        if not any(map(lake_kind, self.patterns)):
+            return None
+        if len(self.patterns) > 1:
+            raise _cannot(f"{', '.join(self.patterns)} are several tables", "name one, or the files themselves")
+        return snapshot(self.patterns[0])
+
     def paths(self) -> tuple[str, ...]:
         """The exact files that there are now, in the order of their names. Raises :class:`OperationalError`."""
+        if (version := self.snapshot()) is not None:
+            return tuple(_plain(path, path) for path in sorted(version.paths))
         found = dict.fromkeys(path for pattern in self.patterns for path in _expanded(pattern))
         return tuple(sorted(found))
 
 
 def kind_of(name: str) -> str | None:
-    """What a file of this name holds.
+    """What a file of this name holds, or what the files of a table of a data lake do.
 
     >>> kind_of("visits/2024.Parquet"), kind_of("visits/*.csv.gz"), kind_of("visits.xlsx")
     ('parquet', 'csv', None)
     """
-    return next((kind for end, kind in KINDS.items() if name.lower().endswith(end)), None)
+    kind = next((kind for end, kind in KINDS.items() if name.lower().endswith(end)), None)
+    return "parquet" if kind is None and lake_kind(name) is not None else kind
+
+
+def holds_texts(name: str) -> bool:
+    """Whether a file of this name does not say what its columns hold.
+
+    >>> holds_texts("visits/*.csv.gz"), holds_texts("visits/2024.parquet")
+    (True, False)
+    """
+    return kind_of(name) in ("csv", "tsv")
 
 
 _ENDS = ", ".join(KINDS)
@@ -87,7 +109,9 @@ def _plain(path: str, pattern: str) -> str:
     if not os.path.exists(path):
         raise _cannot(f"there is no file {pattern}", "check the path: it starts at the folder of the policy")
     if not os.path.isfile(path):
-        hint = f"name its files, such as {os.path.join(pattern, '*.parquet')}"
+        hint = (
+            f"name its files, such as {os.path.join(pattern, '*.parquet')}, or the folder of a Delta or Iceberg table"
+        )
         raise _cannot(f"{pattern} is no file", hint)
     if _GLOB.search(path):
         raise _cannot(f"the name {path} has a character of * ? [ ] {{ }}", "give the file another name")

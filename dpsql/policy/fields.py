@@ -19,7 +19,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from dpsql.calendar_unit import UNITS
-from dpsql.engines import ENGINES, SQLITE, Address, kind_of
+from dpsql.engines import ENGINES, SQLITE, Address, kind_of, lake_kind
 from dpsql.errors import OperationalError
 from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
@@ -376,12 +376,13 @@ def files(value: object, info: ValidationInfo) -> tuple[str, ...]:
     items = [text(item) for item in (value if isinstance(value, list | tuple) else [value])]
     if not items:
         raise wrong("an empty list: name files, such as visits/*.parquet")
+    folder = (info.context or {}).get("folder") or Path()
     for item in items:
         if "://" in item:
             raise wrong(f"{item[:80]!r} is not on this machine: mount it or copy it, or read it with Spark")
-        if kind_of(item) is None:
-            raise wrong(f"{item[:80]!r} is neither Parquet nor CSV: write a name that ends in .parquet, .csv or .tsv")
-    folder = (info.context or {}).get("folder") or Path()
+        if kind_of(item) is None and lake_kind(os.path.abspath(folder / Path(item).expanduser())) is None:
+            ends = "write a name that ends in .parquet, .csv or .tsv, or the folder of a Delta or Iceberg table"
+            raise wrong(f"{item[:80]!r} is neither Parquet nor CSV: {ends}")
     return tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
 
 

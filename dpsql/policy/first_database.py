@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpsql.engines import ENGINES, FILES, KINDS, Address, ListedFiles, kind_of
+from dpsql.engines import ENGINES, FILES, KINDS, Address, ListedFiles, kind_of, lake_kind
 from dpsql.errors import OperationalError
 from dpsql.policy.fields import Place
 from dpsql.policy.secrets import without_secret
@@ -73,6 +73,9 @@ def _tables_of_files(path: Path, start: Path) -> FirstDatabase:
 
 
 def _patterns(folder: Path) -> Iterator[tuple[str, Path]]:
+    if lake_kind(os.fspath(folder)) is not None:
+        yield folder.absolute().name, folder
+        return
     inner = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith((".", "_")))
     files = sorted(one for one in folder.iterdir() if one.is_file() and kind_of(one.name) is not None)
     partitioned = any("=" in one.name for one in inner)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated, kind_of
+from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated, holds_texts
 from dpsql.policy.first_database import address_of
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
@@ -410,7 +410,7 @@ class _Draft:
 
     def _holds_texts(self, table: SchemaTable) -> bool:
         """Whether the table's files say nothing of what its columns hold."""
-        return table.name in self.files and kind_of(self.files[table.name]) != "parquet"
+        return table.name in self.files and holds_texts(self.files[table.name])
 
     def _leads(self, table: str) -> bool:
         """Whether the rows of a table lead to the unit, declared or not."""

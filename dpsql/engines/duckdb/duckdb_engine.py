@@ -28,7 +28,7 @@ from dpsql.engines.duckdb.file_views import readable_rows, write_views
 from dpsql.engines.exact_table import read_table, read_tables, with_ranks
 from dpsql.engines.failures import files_change, files_differ
 from dpsql.engines.known_groups import KnownGroups, can_be_known, inhabited_table, known_groups
-from dpsql.engines.listed_files import ListedFiles, WatchedFiles, glances
+from dpsql.engines.listed_files import ListedFiles, WatchedFiles, glances, holds_texts
 from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
@@ -225,7 +225,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             write_views(path, found, {name: value for name, value in LOCKED.items() if name != _ACCESS})
             engine = cls._opened(path, watched, folder, threads, memory_limit, anew)
             for name, (listed, _) in found.items():
-                if listed.kind() != "parquet":
+                if any(map(holds_texts, listed.patterns)):
                     readable_rows(engine._now.connection, name)
         except BaseException:
             folder.cleanup()

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 from sqlglot import exp
 
+from dpsql.engines.lake_tables import LakeFiles, LakeVersion
 from dpsql.engines.listed_files import ListedFiles
 from dpsql.engines.names import match, suggestion
 from dpsql.errors import OperationalError
@@ -54,6 +55,9 @@ def readable_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def _view(connection: duckdb.DuckDBPyConnection, name: str, listed: ListedFiles, files: Sequence[str]) -> exp.Select:
+    if (version := listed.snapshot()) is not None:
+        _check_declared(name, listed)
+        return _view_of_lake(version)
     kind = listed.kind()
     columns = [_columns(connection, kind, path, name) for path in files]
     for path, found in zip(files, columns, strict=True):
@@ -64,23 +68,55 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str, listed: ListedFiles,
                 hint="name files that have the same columns, of the same types, or make two tables of them",
             )
     if kind == "parquet":
-        if listed.types:
-            raise OperationalError(
-                f"the files of {name} declare the types of their columns",
-                sqlstate="42804",
-                hint=f"take type: away from {', '.join(listed.types)}",
-            )
-        if listed.nulls:
-            raise OperationalError(
-                f"the files of {name} say themselves what is NULL",
-                sqlstate="42804",
-                hint="take nulls: away: it is for CSV files",
-            )
+        _check_declared(name, listed)
         return exp.select("*").from_(exp.Table(this=call("read_parquet", _list(files))), copy=False)
     names = list(columns[0])
     types = {_known(name, column, names): type_ for column, type_ in listed.types.items()}
     items = [_field(one, types.get(one, TEXT), listed.nulls) for one in names]
     return exp.select(*items).from_(exp.Table(this=_csv(kind, files, names)), copy=False)
+
+
+def _check_declared(name: str, listed: ListedFiles) -> None:
+    """Files that say what their columns hold are not told it by the owner."""
+    if listed.types:
+        raise OperationalError(
+            f"the files of {name} declare the types of their columns",
+            sqlstate="42804",
+            hint=f"take type: away from {', '.join(listed.types)}",
+        )
+    if listed.nulls:
+        raise OperationalError(
+            f"the files of {name} say themselves what is NULL",
+            sqlstate="42804",
+            hint="take nulls: away: it is for CSV files",
+        )
+
+
+def _view_of_lake(version: LakeVersion) -> exp.Select:
+    """The rows of a version: each part's columns under the table's names, with its types, NULL where it lacks one."""
+    selects = [_of_part(part) for part in version.parts]
+    if len(selects) == 1:
+        return selects[0]
+    every: exp.Query = selects[0]
+    for one in selects[1:]:
+        every = exp.Union(this=every, expression=one, distinct=False)
+    return exp.select("*").from_(
+        exp.Subquery(this=every, alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
+    )
+
+
+def _of_part(part: LakeFiles) -> exp.Select:
+    items = []
+    for column in part.columns:
+        value: exp.Expr = exp.Null() if column.stored is None else exp.column(column.stored, quoted=True)
+        if column.type is not None:
+            value = exp.Cast(this=value, to=exp.DataType.build(column.type, dialect="duckdb"))
+        items.append(exp.alias_(value, column.name, quoted=True))
+    options = [exp.EQ(this=exp.column("hive_partitioning"), expression=exp.Boolean(this=bool(part.partitions)))]
+    if part.partitions:
+        types = [exp.PropertyEQ(this=text(name), expression=text(kind)) for name, kind in part.partitions.items()]
+        options.append(exp.EQ(this=exp.column("hive_types"), expression=exp.Struct(expressions=types)))
+    return exp.select(*items).from_(exp.Table(this=call("read_parquet", _list(part.paths), *options)), copy=False)
 
 
 def _field(name: str, type_: Type, nulls: Sequence[str]) -> exp.Expr:

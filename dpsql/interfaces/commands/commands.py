@@ -91,7 +91,7 @@ def _init(options: argparse.Namespace) -> int:
 
 def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
     """What the owner says of a first policy: on the command line, and at a terminal when asked."""
-    from dpsql.engines import kind_of
+    from dpsql.engines import holds_texts
     from dpsql.policy import (
         EACH_ROW,
         OwnerAnswers,
@@ -133,7 +133,7 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
     if said is None or isinstance(said, str):
         return OwnerAnswers(each_row=said is not None)
     # Parquet says what its columns hold; other files hold texts.
-    untyped = {table for table, file in files.items() if kind_of(file) != "parquet"}
+    untyped = {table for table, file in files.items() if holds_texts(file)}
     return asked_bounds(said, people_tables(schema, said, files), schema, ask, untyped)
 
 
