@@ -10,6 +10,10 @@ share of who asks. The first who asks in a window charges again and draws a fres
 something of the old one, and a charge pays for a threshold of which nothing is told yet. An answer that was given
 before is given again without a charge; it tells nothing new.
 
+A watch by group is one of each declared group, with a threshold and an end of its own. A person's rows may be in other
+groups at other times, however few they are in at one: so the losses of all groups are added up, each is paid out of
+one price, and a group that has ended is paid again alone.
+
 An alarm that lasts would be paid at each refresh. Where who asks says how often they want to be told, a TRUE is given
 again until the next period of that length begins, whatever the data are meanwhile: it reads nothing and draws nothing,
 and rests on the clock and an answer that was given. A FALSE is asked anew at each refresh, as ever.
@@ -24,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
@@ -38,8 +42,9 @@ from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.prepare import Prepared
 from dpsql.refresh import Refresh
+from dpsql.releases import ExactTable, Key
 from dpsql.reply import Answer, AnswerColumn, Budget
-from dpsql.settings import Settings
+from rewriter.declared import Kind
 from rewriter.front_door import WATCHED_FORM, WatchedComparison
 from rewriter.plan import Linear, Plan
 
@@ -53,7 +58,8 @@ class WatchedStatement:
     its comparison alone, which is ``sign`` times at least ``least`` steps where the answer is TRUE. With two ends, the
     first and the last number of steps ``inside`` of them, it is how far inside the aggregate is: the lesser of two
     numbers that a person moves by as much as the aggregate, so it is moved by no more. ``one_way``: one person more
-    never makes the aggregate smaller. How far inside it is may go both ways."""
+    never makes the aggregate smaller. How far inside it is may go both ways. ``items`` are the columns, by group: the
+    places of keys, None for the comparison; where none is, the groups are shown of which it is TRUE."""
 
     shown: Prepared
     prepared: Prepared
@@ -62,6 +68,7 @@ class WatchedStatement:
     least: int
     sensitivity: int
     one_way: bool
+    items: tuple[int | None, ...] = (None,)
     inside: tuple[int, int] | None = None
     of_none: str = ""
 
@@ -88,23 +95,58 @@ class WatchedStatement:
 
 
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
-    """The integers of a comparison. Raises :class:`NotSupportedError` where there is not one integer behind it."""
+    """The integers of a comparison. Raises :class:`NotSupportedError` where there is not one integer behind it, of all
+    rows or of each declared group."""
     options = prepared.program.options
     plan = options[0].by_norm[0] if len(options) == 1 and len(options[0].by_norm) else None
     outputs = () if plan is None else plan.outputs
-    known = plan is not None and not plan.keys and len(plan.statistics) == len(outputs) == 1 and not plan.choices
+    known = plan is not None and len(plan.statistics) == len(outputs) == 1 and not plan.choices and plan.top is None
     estimator = outputs[0].estimator if known else None
     unknown = prepared.program.missing or prepared.earlier is not None
     if plan is None or not isinstance(estimator, Linear) or len(estimator.terms) != 1 or unknown:
-        raise NotSupportedError("this statement cannot be watched", sqlstate="0A000", hint=WATCHED_FORM)
+        raise _unwatched()
+    group = comparison.tree.args.get("group")
+    if len(plan.keys) != (0 if group is None else len(group.expressions)):
+        raise _unwatched()
+    _check_groups(plan)
     ((_, weight),) = estimator.terms
     (block,) = plan.blocks
-    # Of one integer all norms are the same; a person moves it by a whole number of steps.
-    moved = block.sensitivity.l1 if block.sensitivity.l1 is not None else _root_up(block.sensitivity.l2_squared)
+    # A person moves one integer by a whole number of steps, by no more than the vector of them in any norm.
+    l1, squared = block.sensitivity.l1, block.sensitivity.l2_squared
+    moved = min(isqrt(squared), isqrt(squared) if l1 is None else l1)
     least = comparison.threshold(Fraction(weight))
     inside = comparison.inside(Fraction(weight))
     one_way = block.rises and inside is None
-    return WatchedStatement(shown, prepared, plan, comparison.sign, least, moved, one_way, inside, comparison.of_none)
+    return WatchedStatement(
+        shown, prepared, plan, comparison.sign, least, moved, one_way, comparison.items, inside, comparison.of_none
+    )
+
+
+def _unwatched() -> NotSupportedError:
+    return NotSupportedError("this statement cannot be watched", sqlstate="0A000", hint=WATCHED_FORM)
+
+
+def _check_groups(plan: Plan) -> None:
+    unnamed = next((key.text for key in plan.keys if key.type.kind not in _NAMED), None)
+    if plan.keys and (plan.selection is not None or not plan.groups):
+        raise NotSupportedError(
+            f"groups of {', '.join(key.text for key in plan.keys)} are not declared, and cannot be watched one by one",
+            sqlstate="0A000",
+            hint="watch groups by columns whose values the policy lists, or one of them: WHERE region = 'north'",
+        )
+    if unnamed is not None or (plan.cells or 0) > MOST_GROUPS:
+        few = f"of which there are at most {MOST_GROUPS}, and those by texts, whole numbers, dates and booleans"
+        raise NotSupportedError(
+            f"these groups cannot be watched: {few}, can", sqlstate="0A000", hint="watch coarser groups, or one of them"
+        )
+
+
+_STEPS = 10**6
+"""A group's share of ε is a whole number of so many parts."""
+_EACH = "each of {} groups is a watch of its own, paid out of one price: its numbers are compared with more noise"
+MOST_GROUPS = 100
+"""A charge, a threshold and an answer are made durable for each."""
+_NAMED = (Kind.TEXT, Kind.INTEGER, Kind.DATE, Kind.BOOLEAN)
 
 
 _IN = " told in "
@@ -122,9 +164,27 @@ def _stands(state: WatchState, version: str, alarm: str) -> bool:
     return state.answer is not None and (of_these_data or bool(state.answer and alarm and known.endswith(alarm)))
 
 
-def _root_up(square: int) -> int:
-    root = isqrt(square)
-    return root if root * root == square else root + 1
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """One asking of a watch: the ``keys`` of its groups, in order, what each of them costs and is compared by, and how
+    many were ``bought``."""
+
+    asked: Asked
+    name: str
+    watched: WatchedStatement
+    groups: tuple[Key, ...]
+    mechanism: AboveThreshold
+    price: PrivacyLoss
+    bought: int = 0
+
+    def key(self, group: Key) -> str:
+        """What is watched under a name: another comparison, price, bound, interval or number of groups is another
+        watch."""
+        settings = self.asked.settings
+        every = () if settings.watch_every is None else (str(settings.watch_every),)
+        of_groups = (len(self.groups), group) if self.watched.plan.keys else ()
+        facts = (self.name, *self.watched.question, settings.epsilon, *every, *of_groups)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 class Watching:
@@ -136,49 +196,79 @@ class Watching:
         self._sampler = sampler
 
     def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
-        """TRUE or FALSE. Raises :class:`dpsql.errors.Error`."""
-        opened, plan, patience, settings = self._opened, watched.plan, asked.patience, asked.settings
-        states, key = opened.ledger.watches, self._key(name, watched, settings)
-        with affordable():
-            mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
-        reading, before = self._answering.reader.reading([plan]), len(asked.receipt.ids)
-        with opened.purchases.claimed({key}, patience):
+        """TRUE or FALSE, of all rows or of each group. Raises :class:`dpsql.errors.Error`."""
+        opened, plan, patience = self._opened, watched.plan, asked.patience
+        one = self._asking(asked, name, watched)
+        keys = {one.key(group): group for group in one.groups}
+        reading = self._answering.reader.reading([plan])
+        with opened.purchases.claimed(keys.keys(), patience):
             while True:
                 patience.check()
                 rows = opened.rows([plan])
-                version, state = f"{opened.version(plan)} {plan.identity}", states.read(key)
-                alarm = self._alarm(settings.watch_every)
-                if state is not None and _stands(state, version, alarm):
+                version, alarm = f"{opened.version(plan)} {plan.identity}", self._alarm(asked.settings.watch_every)
+                states = {key: opened.ledger.watches.read(key) for key in keys}
+                stand = {key for key, state in states.items() if state is not None and _stands(state, version, alarm)}
+                due = {key: state for key, state in states.items() if key not in stand}
+                if not due:
                     break
                 with opened.turn(patience, asked.analyst, rows) as turn:
-                    state = self._paid(asked, watched, key, state, mechanism)
-                    if state is None:
+                    begun = self._paid(one, due)
+                    if begun is None:
                         continue
-                    ((exact,),) = reading.table(plan, patience, turn).statistics.values()
-                    above = mechanism.above(watched.compared(int(exact)), state.threshold, self._sampler)
-                after = WatchState(state.charge, state.threshold, state.asked + 1, version + alarm, above)
-                if states.change(key, state, after):
-                    state = after
+                    exact = _by_group(reading.table(plan, patience, turn))
+                    late = False
+                    for key, state in begun.items():
+                        compared = watched.compared(exact[keys[key]])
+                        above = one.mechanism.above(compared, state.threshold, self._sampler)
+                        after = WatchState(state.charge, state.threshold, state.asked + 1, version + alarm, above)
+                        late |= not opened.ledger.watches.change(key, state, after)
+                        states[key] = after
+                if not late:
                     break
-        assert state is not None  # noqa: S101  both ways out of the loop have one
-        return self._reply(asked, watched, name, state, mechanism, len(asked.receipt.ids) - before, budget)
+        return self._reply(one, [state for state in states.values() if state is not None], budget)
 
-    def _paid(
-        self, asked: Asked, watched: WatchedStatement, key: str, state: WatchState | None, mechanism: AboveThreshold
-    ) -> WatchState | None:
-        """The state of a watch that may answer: paid in the windows that are open, and not ended. None where another
-        proxy has begun one meanwhile."""
+    def _asking(self, asked: Asked, name: str, watched: WatchedStatement) -> _Asking:
+        groups = tuple(self._answering.reuse.groups(watched.plan))
+        if not groups:
+            raise NotSupportedError("there is no group to watch", sqlstate="0A000", hint=WATCHED_FORM)
+        with affordable():
+            share = self._share(asked.settings.epsilon, watched.one_way, len(groups))
+            mechanism = AboveThreshold.of(max(watched.sensitivity, 1), share)
+        return _Asking(asked, name, watched, groups, mechanism, self._price(share, watched.one_way))
+
+    def _share(self, epsilon: Fraction, one_way: bool, groups: int) -> Fraction:
+        """The most ε of one group, in steps, of which so many cost no more than one of all."""
+        whole = self._price(epsilon, one_way)
+        if groups == 1:
+            return epsilon
+        low, high = 0, _STEPS
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = (self._price(epsilon * middle / _STEPS, one_way) * groups).fits_within(whole)
+            low, high = (middle, high) if fits else (low, middle)
+        return epsilon * low / _STEPS
+
+    def _paid(self, one: _Asking, due: Mapping[str, WatchState | None]) -> Mapping[str, WatchState] | None:
+        """The states of groups: paid in the windows that are open, and not ended. None where another proxy has begun
+        one meanwhile."""
         ledger, mine = self._opened.ledger, False
-        loss = self._price(asked, watched)
-        while state is None or state.answer or not ledger.pays_now([state.charge], asked.analyst):
+        states = dict(due)
+        asked, watched = one.asked, one.watched
+        while unpaid := [key for key, state in states.items() if not self._is_paid(state, asked.analyst)]:
             tables, sql = watched.prepared.program.private_tables, watched.shown.sql
-            charge = ledger.charge(asked.analyst, loss, sql, tables, asked.receipt)
-            begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))
-            if not ledger.watches.change(key, state, begun):
-                return None
+            charge = ledger.charge(asked.analyst, one.price * len(unpaid), sql, tables, asked.receipt)
+            one.bought += len(unpaid)
+            for key in unpaid:
+                begun = WatchState(charge, one.mechanism.noisy(watched.least, self._sampler))
+                if not ledger.watches.change(key, states[key], begun):
+                    return None
+                states[key] = begun
             asked.receipt.again |= mine
-            state, mine = begun, True
-        return state
+            mine = True
+        return {key: state for key, state in states.items() if state is not None}
+
+    def _is_paid(self, state: WatchState | None, analyst: str) -> bool:
+        return state is not None and not state.answer and self._opened.ledger.pays_now([state.charge], analyst)
 
     def _alarm(self, every: Refresh | None) -> str:
         """The name of the present period in which a TRUE is given again; none where it stands for its refresh alone."""
@@ -187,39 +277,30 @@ class Watching:
     def _told(self, every: Refresh) -> Refresh:
         return replace(every, zone=self._opened.policy.clock.zone)
 
-    def _price(self, asked: Asked, watched: WatchedStatement) -> PrivacyLoss:
-        accounting = self._opened.accountant.accounting
-        return AboveThreshold.price(accounting, asked.settings.epsilon, one_way=watched.one_way)
+    def _price(self, epsilon: Fraction, one_way: bool) -> PrivacyLoss:
+        return AboveThreshold.price(self._opened.accountant.accounting, epsilon, one_way=one_way)
 
-    def _key(self, name: str, watched: WatchedStatement, settings: Settings) -> str:
-        """What is watched under a name: another comparison, price, bound or interval is another watch."""
-        every = () if settings.watch_every is None else (str(settings.watch_every),)
-        facts = (name, *watched.question, settings.epsilon, *every)
-        return hashlib.sha256(repr(facts).encode()).hexdigest()
-
-    def _reply(
-        self,
-        asked: Asked,
-        watched: WatchedStatement,
-        name: str,
-        state: WatchState,
-        mechanism: AboveThreshold,
-        times: int,
-        budget: Callable[[], Budget],
-    ) -> Answer:
-        ((column, kind),) = watched.shown.columns
+    def _reply(self, one: _Asking, states: Sequence[WatchState], budget: Callable[[], Budget]) -> Answer:
+        asked, watched = one.asked, one.watched
         (statistic,) = watched.plan.statistics
-        width = float(mechanism.half_width(0.05) * statistic.granularity)
+        width = float(one.mechanism.half_width(0.05) * statistic.granularity)
+        answers = [(group, bool(state.answer)) for group, state in zip(one.groups, states, strict=True)]
+        rows = tuple(
+            tuple(answer if item is None else group[item] for item in watched.items)
+            for group, answer in answers
+            if answer or None in watched.items
+        )
         return Answer(
-            (AnswerColumn(column, kind),),
-            ((bool(state.answer),),),
-            ((None,),),
-            price=self._price(asked, watched) * times,
-            epsilon=asked.settings.epsilon * times,
+            tuple(AnswerColumn(column, kind) for column, kind in watched.shown.columns),
+            rows,
+            tuple((None,) * len(row) for row in rows),
+            price=one.price * one.bought,
+            epsilon=asked.settings.epsilon * one.bought / len(one.groups),
             budget=budget,
             notices=(
                 *((PAID_AGAIN,) if asked.receipt.again else ()),
-                f"watch {name}: {self._until(asked, state)}",
+                f"watch {one.name}: {self._until(asked, states)}",
+                *((_EACH.format(len(states)),) if len(states) > 1 else ()),
                 f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
                 *((watched.of_none,) if watched.of_none else ()),
                 *watched.prepared.program.notes,
@@ -227,18 +308,21 @@ class Watching:
             ),
         )
 
-    def _until(self, asked: Asked, state: WatchState) -> str:
+    def _until(self, asked: Asked, states: Sequence[WatchState]) -> str:
         """When who asks pays again."""
         ledger, again = self._opened.ledger, "who asks after the next refresh pays again"
-        if state.answer and (every := asked.settings.watch_every) is not None:
+        true = sum(bool(state.answer) for state in states)
+        it = "it is TRUE" if len(states) == 1 else f"it is TRUE of {true} of {len(states)} groups"
+        these = "" if len(states) == 1 else " for these"
+        if true and (every := asked.settings.watch_every) is not None:
             told = self._told(every)
             until = told.shown(told.end(self._opened.clock.read()))
             return (
-                f"it is TRUE, and is said to be so until {until}: who asks after that and the next refresh pays again"
+                f"{it}, and is said to be so until {until}: who asks after that and the next refresh pays again{these}"
             )
-        if state.answer:
-            return f"it is TRUE, and ends: {again}"
-        if not ledger.pays_now([state.charge], asked.analyst):
+        if true:
+            return f"{it}, and ends{' there' if these else ''}: {again}{these}"
+        if not ledger.pays_now([state.charge for state in states], asked.analyst):
             return f"it was paid in a window of the budget that is over: {again}"
         standings = (*ledger.standings(), *ledger.standings(asked.analyst))
         ends = [(one.renews, one.accountant.per) for one in standings if one.renews and one.accountant.per]
@@ -246,3 +330,9 @@ class Watching:
             return "as long as it is FALSE, asking again is free"
         when, per = min(ends, key=lambda end: end[0])
         return f"as long as it is FALSE, asking again is free until {per.shown(when)}, when a window of the budget ends"
+
+
+def _by_group(exact: ExactTable) -> Mapping[Key, int]:
+    """Secret: the one integer of each group."""
+    (integers,) = exact.statistics.values()
+    return dict(zip(exact.keys, map(int, integers), strict=True))

@@ -384,6 +384,153 @@ def test_only_what_goes_one_way_costs_less(tmp_path: Path, asked: str, one_way: 
         assert paid == (Fraction(1, 32) if one_way else pytest.approx(0.5 * math.tanh(0.25), rel=1e-12))
 
 
+# -- by group ---------------------------------------------------------------------------------------------------------
+
+WARDS = [(ward, beds) for ward, beds in zip("abcde", (10, 50, 100, 0, 340), strict=True)]
+BY_WARD = "SELECT ward, COUNT(*) > 90 AS full FROM stay GROUP BY ward"
+
+
+@pytest.fixture
+def wards(tmp_path: Path) -> Path:
+    """Stays of 100 people on five wards, of which nobody is on one."""
+    with duckdb.connect(str(tmp_path / "wards.duckdb")) as connection:
+        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO patient SELECT range FROM range(100)")
+        connection.execute(
+            "CREATE TABLE stay (patient_id INTEGER, ward VARCHAR NOT NULL, urgent BOOLEAN NOT NULL, days INTEGER)"
+        )
+        for ward, beds in WARDS:
+            connection.execute(
+                f"INSERT INTO stay SELECT i % 100, '{ward}', i % 2 = 0, i % 10 FROM range({beds}) AS t(i)"
+            )
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        """
+database: duckdb:wards.duckdb
+ledger: sqlite:wards.ledger
+privacy_unit: patient.id
+budget: {epsilon: 100, delta: 1e-6}
+statement: {epsilon: 0.5}
+refresh: 1 hour
+tables:
+  patient: {columns: {id: {}}}
+  stay:
+    unit: patient_id -> patient.id
+    max_rows: 10
+    columns:
+      patient_id: {}
+      ward: {values: [a, b, c, d, e]}
+      urgent: {values: [true, false]}
+      days: {range: [0, 10]}
+"""
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        (BY_WARD, [("a", False), ("b", False), ("c", True), ("d", False), ("e", True)]),
+        ("SELECT COUNT(*) > 90 AS full, ward FROM stay GROUP BY 2", [(False, "a"), (False, "b"), (True, "c"), (False, "d"), (True, "e")]),
+        ("SELECT ward AS w, COUNT(*) < 20 FROM stay GROUP BY w", [("a", True), ("b", False), ("c", False), ("d", True), ("e", False)]),
+        ("SELECT s.ward FROM stay s GROUP BY s.ward HAVING COUNT(*) > 90", [("c",), ("e",)]),
+        ("SELECT ward FROM stay GROUP BY stay.ward HAVING COUNT(*) NOT BETWEEN 5 AND 110", [("d",), ("e",)]),
+        ("SELECT urgent, AVG(days) > 4.5 FROM stay GROUP BY urgent", [(False, True), (True, False)]),
+        ("SELECT urgent, ward FROM stay GROUP BY ward, urgent HAVING COUNT(*) >= 50", [(False, "c"), (True, "c"), (False, "e"), (True, "e")]),
+        ("SELECT ward, urgent, SUM(days) > 200 FROM stay WHERE ward IN ('c', 'e') GROUP BY 1, urgent", [("c", False, True), ("c", True, False), ("e", False, True), ("e", True, True)]),
+    ],
+)  # fmt: skip
+def test_each_declared_group_is_watched(
+    wards: Path, hands: list[datetime.datetime], sql: str, rows: list[tuple[object, ...]]
+) -> None:
+    """All declared groups, in the order of their keys; the same comparison of each alone says the same."""
+    with closing(opened(wards, hands, NoNoise())) as proxy:
+        assert list(watch(proxy).execute(sql).rows) == rows
+        counts = {
+            ward: watch(proxy, "alone").execute(f"SELECT COUNT(*) > 90 FROM stay WHERE ward = '{ward}'").rows
+            for ward, _ in WARDS
+        }
+    assert counts == {ward: ((beds > 90,),) for ward, beds in WARDS}
+
+
+def test_a_group_that_is_true_ends_alone(wards: Path, hands: list[datetime.datetime]) -> None:
+    """FALSE of a group is free for years; a TRUE stands for its refresh and is paid again by its own share."""
+    with closing(opened(wards, hands, NoNoise())) as proxy:
+        session = watch(proxy)
+        first = session.execute(BY_WARD)
+        assert first.price.rho > 0
+        assert "it is TRUE of 2 of 5 groups, and ends there" in first.notices[0]
+        assert not session.execute(BY_WARD).price
+        again = []
+        for _ in range(20):
+            hands[0] += datetime.timedelta(hours=1)
+            found = session.execute(BY_WARD)
+            again.append((found.price.rho / first.price.rho, found.rows == first.rows))
+        assert again == [(Fraction(2, 5), True)] * 20
+        quiet = watch(proxy, "quiet")
+        assert quiet.execute(BY_WARD.replace("90", "900")).price.rho == first.price.rho
+        for _ in range(20):
+            hands[0] += datetime.timedelta(hours=37)
+            assert not quiet.execute(BY_WARD.replace("90", "900")).price
+
+
+@pytest.mark.parametrize("accounting", ["pure", "zcdp", "rdp", "approx"])
+def test_groups_cost_together_what_all_rows_do(
+    wards: Path, hands: list[datetime.datetime], accounting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noise of each group is one whose loss, so many times, is what is paid: a person may be in all of them."""
+    delta = "" if accounting == "pure" else "delta: 1e-6, "
+    wards.write_text(
+        wards.read_text().replace("delta: 1e-6}", f"{delta}accounting: {accounting}}}").replace(", , ", ", ")
+    )
+    made: list[tuple[int, Fraction]] = []
+    of = AboveThreshold.of
+
+    def seen(sensitivity: int, epsilon: Fraction) -> AboveThreshold:
+        made.append((sensitivity, epsilon))
+        return of(sensitivity, epsilon)
+
+    monkeypatch.setattr(AboveThreshold, "of", seen)
+    with closing(opened(wards, hands)) as proxy:
+        accounts = proxy.ledger.standings()[0].accountant.accounting
+        alone = watch(proxy).execute("SELECT COUNT(*) > 900 FROM stay")
+        grouped = watch(proxy).execute(BY_WARD.replace("90", "900"))
+    (_, whole), (_, share) = made
+    assert whole == Fraction(1, 2)
+    paid = AboveThreshold.price(accounts, share, one_way=True) * 5
+    assert grouped.price == paid
+    assert paid.fits_within(alone.price)
+    slightly_more = AboveThreshold.price(accounts, share + Fraction(1, 10**6), one_way=True) * 5
+    assert not slightly_more.fits_within(alone.price)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT days, COUNT(*) > 5 FROM stay GROUP BY days", None),
+        ("SELECT patient_id % 7, COUNT(*) > 5 FROM stay GROUP BY 1", "are not declared"),
+        ("SELECT ward, COUNT(*) > 5, COUNT(*) < 9 FROM stay GROUP BY ward", "cannot be watched"),
+        ("SELECT ward, COUNT(*) FROM stay GROUP BY ward", "cannot be watched"),
+        ("SELECT ward, COUNT(*) > 5 FROM stay GROUP BY ward HAVING COUNT(*) > 5", "cannot be watched"),
+        ("SELECT ward, COUNT(*) > 5 FROM stay GROUP BY ROLLUP (ward)", "cannot be watched"),
+        ("SELECT ward, COUNT(*) > 5 FROM stay GROUP BY ward ORDER BY 2", "cannot be watched"),
+        ("SELECT ward || 'x' AS urgent, COUNT(*) > 5 FROM stay GROUP BY ward, urgent", "cannot be watched"),
+        ("SELECT ward, urgent, days, COUNT(*) > 5 FROM stay GROUP BY 1, 2, 3", "at most 100"),
+    ],
+)
+def test_what_is_no_watch_by_group_is_refused_and_costs_nothing(
+    wards: Path, hands: list[datetime.datetime], sql: str, said: str | None
+) -> None:
+    with closing(opened(wards, hands)) as proxy:
+        if said is None:
+            watch(proxy).execute(sql)  # whole numbers of a declared range are eleven groups
+            return
+        with pytest.raises(Error, match=said) as caught:
+            watch(proxy).execute(sql)
+        assert caught.value.sqlstate == "0A000"
+        assert not proxy.ledger.charges()
+
+
 @pytest.mark.parametrize(
     ("condition", "value"),
     [

@@ -255,15 +255,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a threshold is drawn anew for each answer",
         "dpsql.watched:Watching.answer",
-        "mechanism.above(watched.compared(int(exact)), state.threshold, self._sampler)",
-        "mechanism.above(watched.compared(int(exact)), mechanism.noisy(watched.least, self._sampler), self._sampler)",
+        "one.mechanism.above(compared, state.threshold, self._sampler)",
+        "one.mechanism.above(compared, one.mechanism.noisy(watched.least, self._sampler), self._sampler)",
         f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
     ),
     bug(
         "a watch goes on after TRUE",
-        "dpsql.watched:Watching._paid",
-        "while state is None or state.answer or",
-        "while state is None or",
+        "dpsql.watched:Watching._is_paid",
+        "state is not None and not state.answer and",
+        "state is not None and",
         f"{WATCHES}::test_the_first_true_ends_it",
     ),
     bug(
@@ -276,15 +276,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a threshold is drawn and not kept",
         "dpsql.watched:Watching._paid",
-        "            if not ledger.watches.change(key, state, begun):\n                return None\n",
+        "                if not ledger.watches.change(key, states[key], begun):\n                    return None\n",
         "",
         f"{WATCHES}::test_false_is_free_for_years",
     ),
     bug(
         "an answer is given though another one was first",
         "dpsql.watched:Watching.answer",
-        "                if states.change(key, state, after):\n",
-        "                states.change(key, state, after)\n                if True:\n",
+        "late |= not opened.ledger.watches.change(key, state, after)",
+        "opened.ledger.watches.change(key, state, after)",
         f"{WATCHES}::test_an_answer_that_came_late_is_thrown_away",
     ),
     bug(
@@ -351,6 +351,35 @@ BUGS: tuple[Bug, ...] = (
         f"{WATCHES}::test_a_window_that_touches_more_is_another_watch",
     ),
     bug(
+        "a watch by group is paid as if a person were in one group for ever",
+        "dpsql.watched:Watching._share",
+        "if groups == 1:",
+        "if True:",
+        f"{WATCHES}::test_groups_cost_together_what_all_rows_do",
+    ),
+    bug(
+        "a watch by group pays for one group alone",
+        "dpsql.watched:Watching._paid",
+        "one.price * len(unpaid)",
+        "one.price",
+        f"{WATCHES}::test_groups_cost_together_what_all_rows_do",
+        "tests/properties/test_streams.py::test_each_window_pays_for_what_is_hidden_in_it",
+    ),
+    bug(
+        "the groups of a watch share a threshold",
+        "dpsql.watched:_Asking.key",
+        "(len(self.groups), group)",
+        "(len(self.groups),)",
+        f"{WATCHES}::test_each_declared_group_is_watched",
+    ),
+    bug(
+        "groups that nobody declared are watched",
+        "dpsql.watched:_check_groups",
+        "plan.selection is not None or not plan.groups",
+        "False",
+        f"{WATCHES}::test_what_is_no_watch_by_group_is_refused_and_costs_nothing",
+    ),
+    bug(
         "the answer about one window is given for another",
         "dpsql.watched:Watching.answer",
         'f"{opened.version(plan)} {plan.identity}"',
@@ -359,18 +388,18 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a watch of an earlier window answers about new rows at no price",
-        "dpsql.watched:Watching._paid",
-        "while state is None or state.answer or not ledger.pays_now([state.charge], asked.analyst):",
-        "while state is None or state.answer:",
+        "dpsql.watched:Watching._is_paid",
+        " and self._opened.ledger.pays_now([state.charge], analyst)",
+        "",
         f"{BUDGET_WINDOWS}::test_watches_of_many_days_are_paid_on_the_day_on_which_they_answer",
         "tests/properties/test_streams.py::test_each_window_pays_for_what_is_hidden_in_it",
     ),
     bug(
         "a threshold is paid again in the next window, and goes on",
         "dpsql.watched:Watching._paid",
-        "begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler))",
-        "begun = WatchState(charge, mechanism.noisy(watched.least, self._sampler) if state is None or state.answer else"
-        " state.threshold)",
+        "begun = WatchState(charge, one.mechanism.noisy(watched.least, self._sampler))",
+        "begun = WatchState(charge, one.mechanism.noisy(watched.least, self._sampler) if states[key] is None or"
+        " states[key].answer else states[key].threshold)",
         f"{BUDGET_WINDOWS}::test_no_threshold_answers_in_two_windows",
     ),
     bug(
@@ -852,9 +881,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a watch whose noise is too wide is an error of ours",
-        "dpsql.watched:Watching.answer",
-        "        with affordable():\n            mechanism",
-        "        if True:\n            mechanism",
+        "dpsql.watched:Watching._asking",
+        "        with affordable():\n            share",
+        "        if True:\n            share",
         "tests/answer/test_watches.py::test_noise_that_is_too_wide_is_refused_before_the_charge",
     ),
     bug(

@@ -99,10 +99,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a watch that is far from its number pays nothing in a later window",
         "dpsql.watched:Watching.answer",
-        "state = self._paid(asked, watched, key, state, mechanism)",
+        "begun = self._paid(one, due)",
         "counts = opened.engine.run(plan, None, None, turn).statistics.values()\n"
         "                    far = 16 * int(next(iter(counts))[0]) < watched.least\n"
-        "                    state = state if state is not None and far else self._paid(asked, watched, key, state, mechanism)",
+        "                    begun = due if far and None not in due.values() else self._paid(one, due)",
         WINDOWS,
     ),
     bug(

@@ -11,6 +11,7 @@ import datetime
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import psycopg
 import pytest
 
 import dpsql.answer
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import ZCDP, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.calibrate import Calibration
 from dpsql.mechanisms import AboveThreshold
@@ -33,12 +34,31 @@ DAYS, BEGINS = 32, 28
 WEEK = CalendarUnit("week")
 BUDGET = "{epsilon: 60, delta: 1e-6, per: week, lifetime: {epsilon: 300, delta: 1e-5}}"
 SHARES = "analysts: {ana: {budget: {epsilon: 50, per: week}}, bob: {}}\n"
-WATCHED = "SELECT COUNT(*) > 100000 AS alert FROM visit WHERE at >= now() - INTERVAL '40 days'"
+WATCHED = {
+    "many": ("COUNT(*) > 100000 AS alert FROM visit WHERE {}", True),
+    "dear": ("AVG(cost) > 150 AS alert FROM visit WHERE {}", False),
+    "odd": ("COUNT(*) NOT BETWEEN 0 AND 100000 AS alert FROM visit WHERE {}", False),
+    "here": ("region, COUNT(*) > 100000 FROM visit JOIN patient ON patient_id = id WHERE {} GROUP BY region", True),
+    "there": ("department FROM visit WHERE {} GROUP BY department HAVING SUM(cost) > 1000000", True),
+}
+"""Watches by name: what is asked of the last 40 days, and whether one person more moves its numbers one way alone."""
 
 Released = tuple[Calibration, ExactTable]
 
-WATCH = PrivacyLoss(rho=Fraction(1, 2) ** 2 / 8)
-"""What a watch at ε = 1/2 costs in a window: nobody makes a COUNT smaller."""
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An integer that was compared with a threshold, and what its watch pays for: how far a person moves it, for which ε."""
+
+    integer: int
+    threshold: int
+    name: str
+    sensitivity: int
+    epsilon: Fraction
+
+    @property
+    def paid(self) -> PrivacyLoss:
+        return AboveThreshold.price(ZCDP, self.epsilon, one_way=WATCHED[self.name][1])
 
 
 def drills(asked: Mapping[str, str]) -> Sequence[str]:
@@ -70,13 +90,14 @@ class Stream:
         self.released: list[Released] = []
         self.notices: list[str] = []
         self.free = 0
-        self.watched: list[int] = []
+        self.watched: list[Compared] = []
+        self.watching = ""
         self.lost: dict[datetime.datetime, PrivacyLoss] = {}
         """By what was hidden in each window."""
         self.asker = ""
         self.lost_by: dict[tuple[str, datetime.datetime], PrivacyLoss] = {}
         """The same by who asked for it."""
-        self.thresholds: dict[datetime.datetime, set[int]] = {}
+        self.thresholds: dict[datetime.datetime, dict[int, Compared]] = {}
         """With which numbers were compared in each window."""
 
     def hide(self, calibration: Calibration, exact: ExactTable) -> None:
@@ -86,9 +107,13 @@ class Stream:
         own = (self.asker, window)
         self.lost_by[own] = self.lost_by.get(own, PrivacyLoss()) + calibration.loss
 
-    def compare(self, integer: int, threshold: int) -> None:
-        self.watched.append(integer)
-        self.thresholds.setdefault(WEEK.begin(self.now), set()).add(threshold)
+    def compare(self, integer: int, threshold: int, sensitivity: int, epsilon: Fraction) -> None:
+        compared = Compared(integer, threshold, self.watching, sensitivity, epsilon)
+        self.watched.append(compared)
+        self.thresholds.setdefault(WEEK.begin(self.now), {})[threshold] = compared
+
+    def paid_for_watches(self, window: datetime.datetime) -> PrivacyLoss:
+        return sum((one.paid for one in self.thresholds[window].values()), PrivacyLoss())
 
     def day(self, number: int) -> None:
         day = FIRST + datetime.timedelta(days=number)
@@ -97,7 +122,6 @@ class Stream:
         if number < BEGINS:
             return
         ana, bob, watch = (self.proxy.session(analyst) for analyst in ("ana", "bob", "ana"))
-        watch.execute("SET dpsql.watch = 'w'")
         asked = tiles(self.now.date())
         for session, sqls in ((ana, [*asked.values(), *list(asked.values())[:3]]), (bob, drills(asked))):
             self.asker = "ana" if session is ana else "bob"
@@ -105,8 +129,11 @@ class Stream:
                 answer = session.execute(sql)
                 self.notices += answer.notices
                 self.free += not answer.price
-        watch.execute(WATCHED)
-        watch.execute(WATCHED)
+        for name, (sql, _) in WATCHED.items():
+            self.watching = name
+            watch.execute(f"SET dpsql.watch = '{name}'")
+            for _ in range(2):
+                watch.execute("SELECT " + sql.format("at >= now() - INTERVAL '40 days'"))
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +145,22 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stream, 
 def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stream, Stream]]:
     growing: list[Stream] = []
     drawn: list[int] = []
-    perturb, above, noisy = dpsql.answer.perturb, AboveThreshold.above, AboveThreshold.noisy
+    made: dict[AboveThreshold, tuple[int, Fraction]] = {}
+    perturb, of, noisy = dpsql.answer.perturb, AboveThreshold.of, AboveThreshold.noisy
 
     def seen(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
         growing[-1].hide(calibration, exact)
         return perturb(exact, calibration, sampler)
 
+    def calibrated(sensitivity: int, epsilon: Fraction) -> AboveThreshold:
+        found = of(sensitivity, epsilon)
+        made[found] = (sensitivity, epsilon)
+        return found
+
     def asked(self: AboveThreshold, integer: int, noisy: int, sampler: Sampler) -> bool:
-        growing[-1].compare(integer, noisy)
-        return above(self, integer, noisy, sampler)
+        """Always FALSE, by what the numbers are and without a chance that they are not: a TRUE is paid again."""
+        growing[-1].compare(integer, noisy, *made[self])
+        return False
 
     def apart(self: AboveThreshold, threshold: int, sampler: Sampler) -> int:
         """No two thresholds are alike, so that they are told apart."""
@@ -135,6 +169,7 @@ def _streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 
     monkeypatch.setattr(dpsql.answer, "perturb", seen)
     monkeypatch.setattr(AboveThreshold, "above", asked)
+    monkeypatch.setattr(AboveThreshold, "of", calibrated)
     monkeypatch.setattr(AboveThreshold, "noisy", apart)
     with ExitStack() as held:
         server = shared_server()
@@ -173,11 +208,31 @@ def test_neighbouring_streams_move_no_more_than_the_ledger_says(streams: tuple[S
         assert "derived from what was released before, at no price" in stream.notices
     assert here.free == there.free > 2 * (DAYS - BEGINS)
     assert_kept_when_closed(here)
-    # A watch for all days, which is paid for each bound, as its times begin to touch two months, and in each week.
-    assert len(here.watched) == len(there.watched) == DAYS - BEGINS
-    assert max(abs(one - other) for one, other in zip(here.watched, there.watched, strict=True)) <= 78
-    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + WATCH * 3
+    watched = sum((here.paid_for_watches(window) for window in here.thresholds), PrivacyLoss())
+    assert sum((one.loss for one in here.proxy.ledger.charges(limit=10**6)), PrivacyLoss()) == paid + watched
     assert all(one.spent.fits_within(one.accountant.limit) for one in here.proxy.ledger.standings())
+
+
+def test_a_person_moves_what_is_watched_as_was_paid_for(streams: tuple[Stream, Stream]) -> None:
+    """No number further than its noise is for, and one way alone where that was paid for; all groups of a watch are
+    paid for together, since a person may be in each of them in the course of time."""
+    here, there = streams
+    assert len(here.watched) == len(there.watched)
+    moved: dict[str, list[int]] = {name: [] for name in WATCHED}
+    for mine, yours in zip(here.watched, there.watched, strict=True):
+        assert (mine.name, mine.sensitivity, mine.epsilon) == (yours.name, yours.sensitivity, yours.epsilon)
+        assert abs(mine.integer - yours.integer) <= mine.sensitivity
+        moved[mine.name].append(mine.integer - yours.integer)
+    for name, (_, one_way) in WATCHED.items():
+        assert any(moved[name]), f"the person does not count in {name}"
+        assert not one_way or min(moved[name]) >= 0 or max(moved[name]) <= 0
+    # One for all days, which is paid for each bound, as its times begin to touch two months, and in each week.
+    counts = {name: sum(one.name == name for one in here.watched) for name in WATCHED}
+    assert counts["many"] == counts["dear"] == counts["odd"] == DAYS - BEGINS
+    assert counts["here"] > 3 * counts["many"] < counts["there"], "one of each group"
+    thresholds = [one for found in here.thresholds.values() for one in found.values()]
+    assert sum(one.name == "many" for one in thresholds) == 3
+    assert len({one.epsilon for one in thresholds}) == 3, "a share of the price for each of so many groups"
 
 
 def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream]) -> None:
@@ -189,9 +244,11 @@ def test_each_window_pays_for_what_is_hidden_in_it(streams: tuple[Stream, Stream
             charged[WEEK.begin(one.time)] = charged.get(WEEK.begin(one.time), PrivacyLoss()) + one.loss
         assert len(charged) == len(stream.lost) == len(stream.thresholds) == 2
         for window, lost in stream.lost.items():
-            assert charged[window] == lost + WATCH * len(stream.thresholds[window])
+            assert charged[window] == lost + stream.paid_for_watches(window)
             assert charged[window].fits_within(week.accountant.limit)
-        assert not set.intersection(*stream.thresholds.values()), "what answered in one window tells of its threshold"
+        assert not set.intersection(*map(set, stream.thresholds.values())), (
+            "what answered in one window tells of its threshold"
+        )
 
 
 def test_each_window_of_a_share_pays_for_what_its_analyst_asked(streams: tuple[Stream, Stream]) -> None:
@@ -202,7 +259,7 @@ def test_each_window_of_a_share_pays_for_what_its_analyst_asked(streams: tuple[S
             charged[own] = charged.get(own, PrivacyLoss()) + one.loss
         assert {analyst for analyst, _ in charged} == {"ana", "bob"}
         for (analyst, window), lost in stream.lost_by.items():
-            watched = WATCH * len(stream.thresholds[window]) if analyst == "ana" else PrivacyLoss()
+            watched = stream.paid_for_watches(window) if analyst == "ana" else PrivacyLoss()
             assert charged[analyst, window] == lost + watched
         (share,) = stream.proxy.ledger.standings("ana")
         assert share.spent == charged["ana", WEEK.begin(stream.now)]
