@@ -7,7 +7,8 @@ is lost or the ``data_version`` changes, the bound is paid for again.
 
 Why less accurate histograms serve, too: a bound is good enough if it is as accurate as an eighth of the usual part of
 the owner's default price makes it. So a bound that was learned together with others serves later statements. A large
-price does not pay again for a bound that is good enough, and a tiny price spoils nothing.
+price does not pay again for a bound that is good enough, and a tiny price spoils nothing. Statements that ask for means
+alone have a bound of their own, of the same histogram.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
 from rewriter.declared import Learned, Missing, Sensitivity
-from rewriter.front_door import exponents, histogram_plans
-from rewriter.plan import Plan
+from rewriter.front_door import Program, exponents, histogram_plans
+from rewriter.plan import Plan, Ratio
 
 _SHARED = 8
 """A bound serves where it is as accurate as this part of a statement's share makes it."""
@@ -142,7 +143,7 @@ class Bounds:
         """
         if not draft.program.missing:
             return Settled(draft)
-        found = self._find(draft.program.missing, epsilon, stages)
+        found = self._find(draft, epsilon, stages)
         lacking = [missing for missing in draft.program.missing if missing not in found]
         if not lacking:
             return _with(draft, list(found.values()))
@@ -154,8 +155,9 @@ class Bounds:
         rest = most() + (price - purchase.loss)
         return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
 
-    def _find(self, missing: Sequence[Missing], epsilon: Fraction, stages: int) -> dict[Missing, Bound]:
+    def _find(self, draft: Prepared, epsilon: Fraction, stages: int) -> dict[Missing, Bound]:
         """Those bounds that were released before, and are good enough for a statement of this ε."""
+        missing, means_of = draft.program.missing, _means_of(draft.program)
         price = self._price(min(epsilon, self._opened.policy.statement.epsilon), stages)
         wanted = price / max(_SHARED, len(missing))
         found: dict[Missing, Bound] = {}
@@ -166,12 +168,13 @@ class Bounds:
             ]
             known = [table for table in tables if table is not None]
             if len(known) == len(tables):
-                found[one] = self._bound(one, known)
+                found[one] = self._bound(one, known, means_of)
         return found
 
     def learned(self, settled: Settled, histograms: Mapping[Missing, Sequence[NoisyTable]]) -> Settled:
         """The query with the bounds that follow from the bought histograms. A function of released numbers."""
-        bought = [self._bound(missing, tables) for missing, tables in histograms.items()]
+        means_of = _means_of(settled.prepared.program)
+        bought = [self._bound(missing, tables, means_of) for missing, tables in histograms.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
         bounds = [found[missing] for missing in settled.prepared.program.missing]
         return replace(_with(settled.prepared, bounds), purchase=settled.purchase)
@@ -192,13 +195,22 @@ class Bounds:
         whole = self._opened.accountant.price(epsilon, Fraction(0)) * (self.share or Fraction(0))
         return whole if stages == 1 else rounded_down(whole / stages)
 
-    def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
-        """A function of released numbers and the policy, so that it is the same for everybody."""
+    def _bound(self, missing: Missing, tables: Sequence[NoisyTable], means_of: int) -> Bound:
+        """A function of released numbers, the policy, and whether only means are asked for, of so many groups: so it is
+        the same for everybody."""
         accounting = self._opened.accountant.accounting
         relative = accounting.deviation / float(self._opened.policy.statement.epsilon)
         bins = exponents(missing, self._opened.catalog)
         unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
-        return Bound(learned(missing, tables, bins, relative), _released_at(tables, accounting), unseen)
+        return Bound(learned(missing, tables, bins, relative, means_of), _released_at(tables, accounting), unseen)
+
+
+def _means_of(program: Program) -> int:
+    """Of how many groups a statement asks for means, and for nothing else; 0 where it does not, or nobody knows."""
+    plans = program.plans
+    if not all(isinstance(output.estimator, Ratio) for plan in plans for output in plan.outputs):
+        return 0
+    return max((plan.cells or 0 for plan in plans if plan.outputs), default=0)
 
 
 def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
-from dpsql.inference.estimates.learned_bounds import clip
+from dpsql.inference.estimates.learned_bounds import clip, clip_of_means
 from dpsql.mechanisms import NOISES, Laplace
 from dpsql.prepare.prepared import Prepared
 from dpsql.proxy import Proxy
@@ -553,6 +556,57 @@ def choices(size: Callable[[Random], float], kind: str) -> tuple[float, list[flo
     found = [clip([count + draw() for count in counts], exponents, noise, relative) for _ in range(200)]
     assert None not in found
     return best, [2.0 ** (exponent or 0) for exponent in found], error
+
+
+@pytest.mark.parametrize("people", [500, 3000, 20_000])
+def test_a_mean_has_a_bound_of_its_own_of_the_same_histogram(people: int) -> None:
+    """Rows of a heavy tail; people with more rows have larger values. The error that the bound makes is near the best."""
+    generator = np.random.default_rng(people)
+    rows = np.maximum(1, generator.lognormal(math.log(8), 1.0, people).round())
+    values = np.clip(generator.normal(0.5, 0.15, people) + 0.04 * np.log(rows / 8), 0, 1)
+    exponents, relative = range(16), 1.0
+    counts = [int(np.sum((rows > 2.0 ** (e - 1)) & (rows <= 2.0**e))) for e in exponents]
+
+    def error(exponent: int) -> float:
+        kept = np.minimum(rows, 2.0**exponent)
+        bias = np.sum(kept * values) / np.sum(kept) - np.sum(rows * values) / np.sum(rows)
+        return math.hypot(2 * float(bias), relative * 2.0**exponent / float(np.sum(kept)))
+
+    noise = Laplace(Fraction(5))
+    mean, total = clip_of_means(counts, exponents, noise, relative), clip(counts, exponents, noise, relative)
+    assert mean is not None is not total
+    best = min(map(error, exponents))
+    assert error(mean) < 2.5 * best
+    assert mean < total
+
+
+def test_statements_of_means_alone_buy_no_histogram_of_their_own(tmp_path: Path) -> None:
+    """A few people have forty rows and the others one: some of these are cut off from a mean, and not from a
+    count. Whatever else a statement asks for has the bound of totals."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, weight DOUBLE, change INTEGER, name VARCHAR)"
+        )
+        connection.execute("INSERT INTO patient SELECT i, 'F', 60, 1, 'n' FROM range(20000) t(i)")
+        connection.execute("CREATE TABLE visit (patient_id INTEGER, day DATE, cost DECIMAL(8,2))")
+        connection.execute(
+            "INSERT INTO visit SELECT i, DATE '2025-01-01', i % 90 FROM range(20000) a(i), range(40) b(j)"
+            " WHERE j = 0 OR i < 250"
+        )
+    at = "{epsilon: 0.1, max_epsilon: 2, bounds: 0.6}"
+    declared = write(tmp_path, statement=at).read_text().replace("cost: {}", "cost: {range: [0, 90]}")
+    (tmp_path / "policy.yaml").write_text(declared)
+    with closing(Proxy.open(tmp_path / "policy.yaml")) as proxy:
+        session = proxy.session()
+        bounds = {}
+        for sql in (COUNT, "SELECT AVG(cost) FROM visit", "SELECT AVG(cost), COUNT(*) FROM visit"):
+            notices = " ".join(session.execute(sql).notices)
+            found = re.search(r"each person counts with at most (\d+) rows? of visit", notices)
+            assert found is not None
+            bounds[sql] = int(found[1])
+        count, mean, both = bounds.values()
+        assert count == both > mean
+        assert len(proxy.ledger.charges()) == 4, "one of them is the histogram's"
 
 
 def test_noise_alone_is_taken_for_people_once_in_ten_thousand() -> None:
