@@ -1,6 +1,6 @@
 """Secret and released tables, and the store of those that were paid for."""
 
-from dpsql.releases.arrow_types import arrow_type, let_copy, try_arrow
+from dpsql.releases.arrow_types import arrow_type, let_copy, try_arrow, without_frames
 from dpsql.releases.gaps import as_days, unbroken
 from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
@@ -61,4 +61,5 @@ __all__ = [
     "up",
     "weighted",
     "wide_units_of",
+    "without_frames",
 ]

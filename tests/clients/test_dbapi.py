@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pandas
 import polars
 import pyarrow
@@ -168,6 +169,56 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     program = f"import sys, dpsql; print([name for name in '{heavy}'.split() if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["--version"], []], ids=str)
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    heavy = "duckdb sqlglot opendp pyarrow numpy scipy pydantic yaml rich pandas polars sqlite3 psycopg rewriter.plan"
+    program = f"""
+import atexit, sys
+atexit.register(lambda: print([name for name in {heavy.split()} if name in sys.modules], file=sys.stderr))
+from dpsql.interfaces.commands import main
+sys.argv = ["dpsql", *{arguments}]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "dpsql" in done.stdout
+
+
+def test_a_command_loads_no_data_frames_and_a_program_of_its_users_does(tmp_path: Path) -> None:
+    """Arrow looks for pandas with the first array that it makes, and never again."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE patient AS SELECT range AS id FROM range(50); ALTER TABLE patient ADD PRIMARY KEY (id)"
+        )
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "database: duckdb:clinic.duckdb\nledger: sqlite:clinic.ledger\nprivacy_unit: patient.id\n"
+        "budget: {epsilon: 10, delta: 1e-6}\ntables: {patient: {columns: {id: {}}}}\n"
+    )
+    asked = "SELECT COUNT(*) AS n FROM patient"
+    command = f"""
+import atexit, sys
+atexit.register(lambda: print("pandas" in sys.modules, file=sys.stderr))
+from dpsql.interfaces.commands import main
+sys.argv = ["dpsql", "query", {str(policy)!r}, {asked!r}, "--format", "csv"]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("n\n")
+    assert done.stderr.splitlines()[-1] == "False"
+    program = f"""
+import dpsql
+from dpsql.interfaces.commands import main
+assert main(["explain", {str(policy)!r}, {asked!r}]) == 0
+with dpsql.connect({str(policy)!r}) as connection:
+    cursor = connection.cursor()
+    cursor.execute({asked!r})
+    print(len(cursor.df()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("1\n")
 
 
 def test_constructors_make_the_values_of_the_standard() -> None:

@@ -10,10 +10,20 @@ from pathlib import Path
 from dpsql import __version__
 
 
+class _Database(argparse._StoreAction):
+    """A database. Its help names the engines that there are, which are loaded when it is shown."""
+
+    def __getattribute__(self, name: str) -> object:
+        if name != "help":
+            return super().__getattribute__(name)
+        from dpsql.engines import ENGINES
+
+        places = ", ".join(map(str, ENGINES.addresses))
+        return f"one of {places}, or just the path of a file, or of a folder of files"
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command and option there is."""
-    from dpsql.engines import ENGINES
-
     top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -22,10 +32,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    places = ", ".join(map(str, ENGINES.addresses))
-    init.add_argument(
-        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
-    )
+    init.add_argument("database", metavar="DATABASE", action=_Database)
     init.add_argument(
         "--unit",
         metavar="TABLE.COLUMN",

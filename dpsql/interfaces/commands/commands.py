@@ -40,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known.print_help()
         return DONE
     options = known.parse_args(arguments)
+    if arguments is None and options.command in _WITHOUT_FRAMES:
+        from dpsql.releases import without_frames
+
+        without_frames()
     try:
         return _COMMANDS[options.command](options)
     except BrokenPipeError:
@@ -510,6 +514,10 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "forget": _forget,
     "guide": _guide,
 }
+
+
+_WITHOUT_FRAMES = frozenset({"check", "query", "explain", "serve", "budget"})
+"""Commands that start a process of their own in which nobody asks for a data frame."""
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:

@@ -8,12 +8,12 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpsql.accounting import PrivacyLoss
 from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describe
 from dpsql.interfaces.python.python_lists import ITEMS, Row, with_lists
 
 if TYPE_CHECKING:
+    from dpsql.accounting import PrivacyLoss
     from dpsql.reply import Answer, Budget, Explanation, Margin
 
 Parameters = Sequence[object] | Mapping[str, object]
