@@ -126,7 +126,9 @@ def plan(
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
-        work = with_prefixes(work, query.cumulative, steps, contribution, norm, ended=bool(query.presences))
+        # Of keys without an order, no more than a group of NULL is left out.
+        ended = bool(query.presences) and any(one.ordered for one in _columns(query.keys, public))
+        work = with_prefixes(work, query.cumulative, steps, contribution, norm, ended=ended)
     one_group = constant or cells == 1
     if work.steps:
         of_people(query.bound, "a regression by steps")

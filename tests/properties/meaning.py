@@ -206,7 +206,8 @@ def _differences(
     for key, cells in theirs.items():
         if key not in ours:
             rows = cells[len(asked.measures)] if len(cells) > len(asked.measures) else few
-            if isinstance(rows, int) and (rows <= few or (few and place.load != "within")):
+            # Of people with more rows than their bound, each weighs less, and some groups less than a half of one.
+            if isinstance(rows, int) and (rows <= few or place.load != "within"):
                 continue
             null = any(part is None for part in key[: len(asked.grouping)])
             if not chosen:

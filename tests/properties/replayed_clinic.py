@@ -25,6 +25,8 @@ CHANGING: Sequence[Asked] = (
     Asked("SELECT COUNT(*) > 20 AS many FROM patient", ("SET dpsql.watch = 'w'",)),
     Asked("SELECT COUNT(*) > 20 AS many FROM patient", ("SET dpsql.watch = 'w'",)),
     Asked("SELECT COUNT(*) > 1000 FROM visit WHERE reason = 'acute'", ("SET dpsql.watch = 'v'",)),
+    Asked("SELECT region, COUNT(*) > 10 AS many FROM patient GROUP BY region", ("SET dpsql.watch = 'g'",)),
+    Asked("SELECT reason FROM visit GROUP BY 1 HAVING SUM(cost) > 1000", ("SET dpsql.watch = 'h'",)),
     Asked("SELECT AVG(weight_kg) FROM patient WHERE weight_kg > (SELECT AVG(weight_kg) FROM patient)"),
     Asked("SELECT COUNT(*) FROM visit WHERE cost > (SELECT MAX(n) FROM (SELECT reason, COUNT(*) n FROM visit GROUP BY 1) t)"),
     Asked("SELECT region, COUNT(*) FROM patient GROUP BY 1 HAVING COUNT(*) > (SELECT COUNT(*) / 8 FROM patient)"),
@@ -52,12 +54,14 @@ _DAY = {"pure": 150, "approx": 150, "zcdp": 8000, "rdp": 8000}
 
 WINDOWS: Sequence[Asked] = (
     Asked("SELECT COUNT(*) > 1000 FROM visit", _MANY),
+    Asked("SELECT region, COUNT(*) > 10 FROM patient GROUP BY region", _MANY),
     Asked(_BESIDE),
     Asked("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit WHERE day <= CURRENT_DATE GROUP BY 1"),
     Asked("SELECT SUM(score) FROM prescription"),
     Asked("SELECT AVG(height_cm) FROM patient", _MOST),
     Asked("SELECT AVG(weight_kg) FROM patient", _MOST),
     Asked("SELECT COUNT(*) > 1000 FROM visit", _MANY, days=1),
+    Asked("SELECT region, COUNT(*) > 10 FROM patient GROUP BY region", _MANY),
     Asked("SELECT AVG(weight_kg) FROM patient", _MOST),
     Asked(_BESIDE),
     Asked("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit WHERE day <= CURRENT_DATE GROUP BY 1"),
@@ -66,7 +70,7 @@ WINDOWS: Sequence[Asked] = (
 )
 """Two days and one more: a watch, stages, a series, and a bound that is learned, each in several windows of a budget, of
 which one is spent."""
-SPENT = 5
+SPENT = 6
 """The statement that a day has no budget for, and the next has."""
 
 
