@@ -119,7 +119,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(400_000, 10, 50)
 
 
 def pytest_unconfigure() -> None:
