@@ -116,13 +116,19 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if needs_mbi and importlib.util.find_spec("mbi") is None else None
 
 
+def pytest_collection() -> None:
+    gc.disable()  # All that is collected stays.
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(400_000, 10, 50)
 
 
 def pytest_unconfigure() -> None:
+    gc.enable()
     gc.unfreeze()  # Libraries complain of what is left at the end.
 
 
