@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -116,10 +116,19 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if needs_mbi and importlib.util.find_spec("mbi") is None else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    gc.disable()  # All that is collected stays.
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(400_000, 10, 50)
 
 
 def pytest_unconfigure() -> None:

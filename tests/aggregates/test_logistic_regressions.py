@@ -401,7 +401,7 @@ def test_an_answer_is_as_far_off_as_was_foretold_of_usual_regressors(tmp_path: P
         for call in (linear, logistic):
             sql = f"SELECT {call} FROM person"
             (foretold,) = session.explain(sql).expected_items
-            answers = np.array([listed(session.execute(sql).rows[0][0]) for _ in range(60)])
+            answers = np.array([listed(session.execute(sql).rows[0][0]) for _ in range(40)])
             far = 1.96 * answers.std(axis=0)
             quotients = [measured / (one or math.inf) for one, measured in zip(foretold, far, strict=True)]
             assert len(quotients) == 3

@@ -121,7 +121,7 @@ def windows(every: int) -> list[str]:
 
 def test_a_window_across_people_multiplies_nobody(tmp_path: Path) -> None:
     with two_sessions(two_policies(tmp_path)) as (here, there):
-        assert_sound(here, there, windows(7), 0.8)
+        assert_sound(here, there, windows(11), 0.8)
 
 
 @pytest.mark.campaign

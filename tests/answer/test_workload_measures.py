@@ -173,7 +173,7 @@ def test_without_noise_the_answers_are_those_of_the_database(folder: Path, state
                 assert shown[key] == pytest.approx(tuple(map(float, numbers)), rel=1e-3), (sql, key)
 
 
-@pytest.mark.parametrize("purchases", [6, pytest.param(12, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("purchases", [3, pytest.param(12, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("statements", EVERY)
 def test_error_bars_hold_what_they_say(folder: Path, statements: tuple[str, ...], purchases: int) -> None:
     """The bound is three standard deviations of so many numbers, however many purchases they are of."""

@@ -189,18 +189,20 @@ def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Clinic, Cl
         folder = tmp_path / str(number)
         folder.mkdir()
         both.append(hourly(folder, without=without, budget=", per: day, lifetime: {epsilon: 300, delta: 1e-5}"))
-    for hour in (12, 18, 24, 32):
-        for clinic in both:
-            asked.append(clinic)
-            clinic.now = datetime.datetime(2026, 3, 10, 0, 30, tzinfo=datetime.UTC) + datetime.timedelta(hours=hour)
-            until = f"{clinic.now:%Y-%m-%d %H}:00"
-            where = f"made >= TIMESTAMP '{until}' - INTERVAL '30 days' AND made < TIMESTAMP '{until}'"
-            clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {where}")
-            clinic.ask(f"SELECT sex, SUM(cost) FROM visit JOIN patient ON id = patient_id WHERE {where} GROUP BY 1")
-            clinic.ask(
-                f"SELECT EXTRACT(HOUR FROM made) AS h, COUNT(*) AS n FROM visit WHERE {where} GROUP BY 1 LIMIT 3"
-            )
-    return both[0], both[1]
+    here, there = both
+    with here.staying_open(), there.staying_open():
+        for hour in (12, 18, 24, 32):
+            for clinic in both:
+                asked.append(clinic)
+                clinic.now = datetime.datetime(2026, 3, 10, 0, 30, tzinfo=datetime.UTC) + datetime.timedelta(hours=hour)
+                until = f"{clinic.now:%Y-%m-%d %H}:00"
+                where = f"made >= TIMESTAMP '{until}' - INTERVAL '30 days' AND made < TIMESTAMP '{until}'"
+                clinic.ask(f"SELECT COUNT(*) FROM visit WHERE {where}")
+                clinic.ask(f"SELECT sex, SUM(cost) FROM visit JOIN patient ON id = patient_id WHERE {where} GROUP BY 1")
+                clinic.ask(
+                    f"SELECT EXTRACT(HOUR FROM made) AS h, COUNT(*) AS n FROM visit WHERE {where} GROUP BY 1 LIMIT 3"
+                )
+    return here, there
 
 
 def test_a_person_moves_hourly_windows_by_what_each_day_is_charged(streams: tuple[Clinic, Clinic]) -> None:

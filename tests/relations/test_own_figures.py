@@ -132,6 +132,7 @@ def test_no_order_of_rows_decides_the_bits_of_a_sum(tmp_path: Path, engine: str)
     assert found[0] == found[1] == found[2] == [((0,),)] * len(ORDERS)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("engine", ["duckdb", "postgres"])
 @pytest.mark.parametrize(
     "values", [["1.7e308", "1.7e308"], ["5e-324", "5e-324", "0"], ["'Infinity'", "1.7e308", "-1.7e308"]]

@@ -90,6 +90,7 @@ FORMS = (
 )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
 def test_a_window_across_people_is_the_engines_own(both: tuple[Session, object], form: str) -> None:
     session, raw = both
