@@ -72,6 +72,7 @@ from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alon
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
+from rewriter.split.recursive_rows import plain_recursion
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
@@ -117,6 +118,7 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
+    tree = plain_recursion(tree, dialect)
     asked_first, everything = tree, catalog
     tree, bound = canonical(tree.copy(), catalog)
     catalog = catalog.reading(
@@ -298,8 +300,6 @@ class _Splitter:
         with_ = node.args.get("with_")
         if with_ is None:
             return names, []
-        if with_.args.get("recursive"):
-            raise Refused("WITH RECURSIVE is not answered", hint="write the levels out")
         only(with_, frozenset({"expressions"}), "WITH")
         known = dict(names)
         kept: list[exp.Expr] = []
