@@ -11,6 +11,7 @@ from rewriter.statement.and_branches import (
 )
 from rewriter.statement.coarser_statements import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
+from rewriter.statement.describe_words import SUMMARY
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
@@ -53,6 +54,7 @@ __all__ = [
     "COMPONENTS",
     "MAX_BYTES",
     "REGRESSIONS",
+    "SUMMARY",
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
