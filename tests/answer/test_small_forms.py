@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -100,6 +101,87 @@ NOT_COUNTING = [
     ("a AS (SELECT id FROM b), b AS (SELECT 1 AS id) SELECT id FROM a", "0A000"),
 ]  # fmt: skip
 
+BY_REGION = "(SELECT region, COUNT(*) AS n, SUM(cost) AS s FROM visit WHERE region < 4 GROUP BY region HAVING COUNT(*) > 9) AS t"
+BY_DAY = "(SELECT day, COUNT(*) AS n FROM visit WHERE day < '2024-01-09' GROUP BY day) AS t"
+WORDS = [
+    # the sign of a quantity may stand apart from it
+    *(
+        f"SELECT DATE '2024-03-31' + INTERVAL '{written}', COUNT(*) FROM visit WHERE day < DATE '2024-02-29' + INTERVAL '{written}'"
+        for written in ("1 month - 1 day", "- 1 month + 2 days", "1 mon -1 day - 02:30:00", "+ 3 days", "1 day - 1.5 hours")
+    ),
+    "SELECT COUNT(*) FROM visit WHERE day > DATE '2024-03-01' + '- 1 month - 1 day'::interval",
+    "SELECT TO_HEX(COUNT(*)), TO_HEX(SUM(cost)), TO_HEX(COUNT(*) - 901), TO_HEX(-1), TO_HEX((COUNT(*) - 901)::int) FROM visit",
+    "SELECT region, TO_HEX(n), TO_HEX(region), TO_HEX(NULLIF(region, 2)) FROM " + BY_REGION,
+    "SELECT ROW_TO_JSON(t) FROM " + BY_REGION,
+    "SELECT JSON_AGG(t) FROM " + BY_REGION + " WHERE n > 100000",
+    "SELECT JSON_AGG(t ORDER BY t.region DESC) AS docs FROM " + BY_REGION,
+    "SELECT TO_JSON(t) AS n, t.region FROM " + BY_REGION,
+    "SELECT ROW_TO_JSON(t) FROM " + BY_DAY,
+    "WITH t AS (SELECT region AS k, COUNT(*) AS n FROM visit GROUP BY 1 HAVING COUNT(*) > 9) SELECT JSONB_AGG(x ORDER BY k) FROM t AS x",
+    "SELECT (SELECT JSON_AGG(t ORDER BY region) FROM " + BY_REGION + ") AS docs, (SELECT COUNT(*) FROM visit) AS n",
+    "SELECT JSON_AGG(x ORDER BY a) FROM " + BY_REGION.replace("AS t", "AS x(a, b)"),
+    "SELECT JSON_AGG(t ORDER BY t) FROM (SELECT region AS t, COUNT(*) AS n FROM visit WHERE region < 3 GROUP BY 1) AS t",
+    "SELECT ROW_TO_JSON(r) FROM (SELECT id, name, NULL AS nothing FROM region) AS r",
+]  # fmt: skip
+NO_WORDS = [
+    ("SELECT DATE '2024-03-31' + INTERVAL '1 month - - 1 day', COUNT(*) FROM visit", "22007"),
+    ("SELECT TO_HEX(AVG(cost)) FROM visit", "42883"),
+    ("SELECT TO_HEX('12'), COUNT(*) FROM visit", "42883"),
+    ("SELECT TO_HEX(cost) FROM visit", "42883"),
+    ("SELECT TO_HEX(cost), COUNT(*) FROM visit GROUP BY 1", "42883"),
+    ("SELECT ROW_TO_JSON(t) FROM (SELECT day, cost FROM visit) AS t", "42883"),
+    ("SELECT ROW_TO_JSON(t), COUNT(*) FROM (SELECT day, cost FROM visit) AS t GROUP BY 1", "42883"),
+    ("SELECT JSON_AGG(t) FROM (SELECT day, cost FROM visit) AS t", "0A000"),
+    ("SELECT JSON_AGG(t) FROM (SELECT * FROM visit) AS t", "0A000"),
+    ("SELECT ROW_TO_JSON(visit) FROM visit", "42883"),
+    ("SELECT JSON_AGG(t) FROM " + BY_REGION + ", region", "42703"),
+]
+
+FIRST = [
+    "DISTINCT ON (region) region, day, COUNT(*) AS n, SUM(cost) AS s FROM visit WHERE region < 4 GROUP BY region, day HAVING COUNT(*) > 0 ORDER BY region, s DESC, day",
+    "DISTINCT ON (1) visit.region, day FROM visit WHERE region < 4 GROUP BY region, day HAVING COUNT(*) > 0 ORDER BY visit.region DESC, SUM(cost), day",
+    "DISTINCT ON (EXTRACT(MONTH FROM day)) day, COUNT(*) FROM visit GROUP BY day HAVING COUNT(*) > 0 ORDER BY EXTRACT(MONTH FROM day), SUM(cost) DESC, 1",
+    "DISTINCT ON (r.name) r.name, v.region, COUNT(*) FROM visit v JOIN region r ON r.id = v.region GROUP BY r.name, v.region HAVING COUNT(*) > 0 ORDER BY name, v.region",
+    "DISTINCT ON (m, region) DATE_TRUNC('month', day)::date AS m, region, day, SUM(cost) FROM visit WHERE region < 4 GROUP BY 1, 2, 3 HAVING COUNT(*) > 0 ORDER BY region, m, 4 DESC, day LIMIT 5",
+    "DISTINCT ON (region) region, day, RANK() OVER (ORDER BY SUM(cost), day) AS k FROM visit WHERE region < 4 GROUP BY region, day HAVING COUNT(*) > 0 ORDER BY region, k",
+    "DISTINCT ON (COUNT(*) > 5) COUNT(*) FROM visit",
+    "DISTINCT ON (region) region, SUM(n) OVER () FROM (SELECT region, day, COUNT(*) AS n FROM visit WHERE region < 4 GROUP BY 1, 2 HAVING COUNT(*) > 0) t ORDER BY region, day",
+    "DISTINCT ON (region, n) region, n, MAX(day) FROM (SELECT region, day, COUNT(*) AS n FROM visit WHERE region < 4 GROUP BY 1, 2 HAVING COUNT(*) > 0) t GROUP BY region, n ORDER BY n, region",
+]  # fmt: skip
+OF_A_PERSON = [
+    "SELECT region, COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, region, COUNT(*) AS n FROM visit WHERE cost < 60 "
+    "GROUP BY person_id, region ORDER BY person_id, n DESC, region) AS t GROUP BY region HAVING COUNT(*) > 0",
+    "SELECT SUM(s), COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, region, SUM(cost) AS s FROM visit "
+    "GROUP BY person_id, region ORDER BY person_id, MIN(day), region) AS t",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, day, SUM(cost) AS s FROM visit WHERE region = 2 "
+    "GROUP BY person_id, day HAVING COUNT(*) > 0 ORDER BY person_id, s DESC, day) AS t WHERE day < '2024-02-10'",
+]
+DAYS = "SELECT n FROM (SELECT day, COUNT(*) AS n FROM visit WHERE day < '2024-01-20' GROUP BY day) AS t"
+SOME = "SELECT region FROM (SELECT region, cost, COUNT(*) AS n FROM visit WHERE cost < 5 GROUP BY 1, 2 HAVING COUNT(*) > 0) AS t"
+MULTISETS = [
+    f"{DAYS} EXCEPT ALL SELECT 10",
+    f"{DAYS} INTERSECT ALL SELECT * FROM (VALUES (10), (10), (11)) AS v(n)",
+    f"{SOME} EXCEPT ALL SELECT id FROM region",
+    f"{SOME} INTERSECT ALL SELECT id FROM region",
+    f"SELECT id FROM region EXCEPT ALL {SOME}",
+    f"{SOME} EXCEPT ALL SELECT 1 EXCEPT ALL SELECT 1 INTERSECT ALL SELECT 1",
+    f"{SOME} INTERSECT ALL {SOME} ORDER BY 1 LIMIT 3",
+    f"SELECT region + 1 AS r FROM ({SOME} EXCEPT ALL SELECT id FROM region) AS u",
+]
+NOT_OF_GROUPS = [
+    ("SELECT DISTINCT ON (region) region, day, COUNT(*) FROM visit GROUP BY region, day ORDER BY day, region", "42P10"),
+    ("SELECT DISTINCT ON (region, day) region, day, COUNT(*) FROM visit GROUP BY region, day ORDER BY region, 3", "42P10"),
+    ("SELECT DISTINCT ON (region) region, cost FROM visit ORDER BY region, cost", "0A000"),
+    ("SELECT DISTINCT ON (region) region, cost, COUNT(*) FROM visit GROUP BY region ORDER BY region", "42803"),
+    ("SELECT DISTINCT ON (cost) region, COUNT(*) FROM visit GROUP BY region ORDER BY cost", "42803"),
+    ("SELECT DISTINCT ON (region) region, person_id, COUNT(*) FROM visit GROUP BY region, person_id ORDER BY region", "0A000"),
+    (f"SELECT region, COUNT(*) FROM ({SOME} EXCEPT ALL SELECT id FROM region) AS u GROUP BY region", "0A000"),
+    ("SELECT cost FROM visit EXCEPT ALL SELECT cost FROM visit WHERE region = 1", "0A000"),
+    ("SELECT cost FROM visit INTERSECT ALL SELECT id FROM region", "0A000"),
+    (f"SELECT cost FROM visit EXCEPT ALL {DAYS}", "0A000"),
+    ("SELECT COUNT(*) FROM (SELECT cost FROM visit EXCEPT ALL SELECT cost FROM visit WHERE region = 1) AS t", "0A000"),
+]  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def server() -> Server:
@@ -142,6 +224,8 @@ def plain(rows: object) -> list[tuple[object, ...]]:
 def _value(value: object) -> object:
     if isinstance(value, float | Decimal):
         return round(float(value), 6)
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        return json.loads(value)
     return value.astimezone(datetime.UTC) if isinstance(value, datetime.datetime) and value.tzinfo else value
 
 
@@ -157,3 +241,43 @@ def test_other_recursion_is_refused(proxy: Proxy, query: str, state: str | None)
         proxy.session().execute(f"WITH RECURSIVE {query}")
     assert refused.value.sqlstate == (state or "0A000")
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("sql", WORDS)
+def test_words_mean_what_they_mean_to_postgres(proxy: Proxy, truth: psycopg.Connection, sql: str) -> None:
+    session = proxy.session()
+    cursor = truth.execute(sql)  # type: ignore[arg-type]
+    assert plain(session.execute(sql).rows) == plain(cursor.fetchall())
+    assert [column.name for column in session.describe(sql)] == [column.name for column in cursor.description or ()]
+
+
+@pytest.mark.parametrize(("sql", "state"), NO_WORDS)
+def test_the_same_words_over_people_are_refused(proxy: Proxy, sql: str, state: str) -> None:
+    with pytest.raises(Error) as refused:
+        proxy.session().execute(sql)
+    assert (refused.value.sqlstate, bool(refused.value.hint)) == (state, True)
+
+
+@pytest.mark.parametrize("query", FIRST)
+def test_the_first_of_groups_is_that_of_postgres(proxy: Proxy, truth: psycopg.Connection, query: str) -> None:
+    sql, session = f"SELECT {query}", proxy.session()
+    cursor = truth.execute(sql)  # type: ignore[arg-type]
+    assert plain(session.execute(sql).rows) == plain(cursor.fetchall())
+    assert [column.name for column in session.describe(sql)] == [column.name for column in cursor.description or ()]
+
+
+@pytest.mark.parametrize("sql", OF_A_PERSON)
+def test_the_first_group_of_each_person_is_one_row(proxy: Proxy, truth: psycopg.Connection, sql: str) -> None:
+    assert plain(proxy.session().execute(sql).rows) == plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sql", MULTISETS)
+def test_rows_are_taken_away_as_often_as_they_are_there(proxy: Proxy, truth: psycopg.Connection, sql: str) -> None:
+    assert plain(proxy.session().execute(sql).rows) == plain(truth.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("sql", "state"), NOT_OF_GROUPS)
+def test_rows_of_people_are_no_groups(proxy: Proxy, sql: str, state: str) -> None:
+    with pytest.raises(Error) as refused:
+        proxy.session().execute(sql)
+    assert (refused.value.sqlstate, bool(refused.value.hint)) == (state, True)
