@@ -56,8 +56,9 @@ def _argument(node: exp.Expr) -> exp.Column | None:
         found = node.expressions[0]
     if isinstance(found, exp.Order):
         found = found.this
-    bare = isinstance(found, exp.Column) and isinstance(found.this, exp.Identifier) and not found.args.get("table")
-    return found if bare else None
+    if not isinstance(found, exp.Column) or not isinstance(found.this, exp.Identifier) or found.args.get("table"):
+        return None
+    return found
 
 
 def _columns(select: exp.Select, row: exp.Column) -> list[str] | None:
@@ -101,7 +102,7 @@ def _cte(table: exp.Table) -> exp.CTE | None:
         if isinstance(node, exp.With):
             ctes = node.expressions[: next(place for place, one in enumerate(node.expressions) if one is inside)]
         for cte in reversed(ctes):
-            if folded(cte.args["alias"].this) == name:
+            if isinstance(cte, exp.CTE) and folded(cte.args["alias"].this) == name:
                 return cte
         inside, node = node, node.parent
     return None

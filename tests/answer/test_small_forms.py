@@ -63,6 +63,8 @@ COUNTING = [
     "d(n, s) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, s FROM d WHERE n < 3 AND s = 'a') SELECT n, s FROM d",
     'd("N") AS (SELECT -3 UNION ALL SELECT "N" + 1 FROM d WHERE "N" < 1 OR FALSE) SELECT "N" FROM d',
     "d(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM d WHERE n < 3), e AS (SELECT n * 2 AS m FROM d) SELECT a.m, b.n FROM e a, d b",
+    "visit(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM visit WHERE n < 3) SELECT COUNT(*), SUM(n) FROM visit",
+    "d(n) AS (SELECT n FROM (WITH RECURSIVE e(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e WHERE n < 4) SELECT n FROM e) AS s) SELECT n FROM d",
     "d(n) AS (SELECT 5 UNION ALL SELECT 9 FROM d WHERE n = 5) SELECT n FROM d",
     # beside released numbers, and as a spine
     "d(n) AS (SELECT DATE '2023-12-30' UNION ALL SELECT n + 1 FROM d WHERE n < '2024-01-10') "
@@ -97,7 +99,11 @@ NOT_COUNTING = [
     ("d(n) AS (SELECT 1 UNION ALL SELECT SUM(n) FROM d) SELECT n FROM d", "0A000"),
     ("d(n) AS (SELECT 1 UNION ALL SELECT a.n + 1 FROM d a, d b) SELECT n FROM d", "0A000"),
     ("d(n) AS (SELECT 1 EXCEPT SELECT n FROM d) SELECT n FROM d", "0A000"),
-    ("a AS (SELECT id FROM region), region AS (SELECT 1 AS id) SELECT id FROM a", None),
+    ("a AS (SELECT id FROM region), region AS (SELECT 1 AS id) SELECT id FROM a", "0A000"),
+    ("d(n, n) AS (SELECT 1, 2 UNION ALL SELECT n, 2 FROM d WHERE n < 1) SELECT 1", "42703"),
+    ("d(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM public.d WHERE n < 12) SELECT n FROM d", "42P01"),
+    ("d(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM d WHERE n < 12 LIMIT 3) SELECT n FROM d", "0A000"),
+    ("d(n) AS (SELECT 1 UNION ALL (SELECT n + 1 FROM d WHERE n < 12 ORDER BY n)) SELECT n FROM d", "0A000"),
     ("a AS (SELECT id FROM b), b AS (SELECT 1 AS id) SELECT id FROM a", "0A000"),
 ]  # fmt: skip
 
@@ -236,11 +242,27 @@ def test_recursion_over_constants_has_the_rows_of_postgres(proxy: Proxy, truth: 
 
 
 @pytest.mark.parametrize(("query", "state"), NOT_COUNTING)
-def test_other_recursion_is_refused(proxy: Proxy, query: str, state: str | None) -> None:
+def test_other_recursion_is_refused(proxy: Proxy, query: str, state: str) -> None:
     with pytest.raises(Error) as refused:
         proxy.session().execute(f"WITH RECURSIVE {query}")
-    assert refused.value.sqlstate == (state or "0A000")
+    assert refused.value.sqlstate == state
     assert refused.value.hint
+
+
+def test_instants_are_counted_by_the_clocks_of_the_session(proxy: Proxy, truth: psycopg.Connection) -> None:
+    sql = """WITH RECURSIVE d(t) AS (SELECT TIMESTAMPTZ '2024-03-29 12:00' UNION ALL
+        SELECT t + INTERVAL '1 day' FROM d WHERE t < '2024-04-02') SELECT t FROM d"""
+    session = proxy.session()
+    for zone in ("Europe/Berlin", "America/New_York", "UTC"):
+        session.execute(f"SET timezone = '{zone}'")
+        truth.execute(f"SET timezone TO '{zone}'")  # type: ignore[arg-type]
+        assert plain(session.execute(sql).rows) == plain(truth.execute(sql).fetchall()), zone
+
+
+def test_recursion_up_to_today_is_that_of_one_instant(proxy: Proxy) -> None:
+    sql = """WITH RECURSIVE d(t) AS (SELECT CURRENT_DATE - 30 UNION ALL SELECT t + 1 FROM d WHERE t < CURRENT_DATE)
+        SELECT COUNT(*), MAX(t) - MIN(t) FROM d"""
+    assert proxy.session().execute(sql).rows == ((31, 30),)
 
 
 @pytest.mark.parametrize("sql", WORDS)
