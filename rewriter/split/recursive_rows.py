@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.declared import BIGINT, INTEGER, TEXT, Kind, Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import constant_point
+from rewriter.expressions import constant_point, position_of
 from rewriter.refused import NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.split.series_rows import moment
 from rewriter.statement import folded, only, output_name, unaliased
@@ -232,13 +232,19 @@ class _Constants:
         return self._computed(node)
 
     def _computed(self, node: exp.Expr) -> Point:
+        if node.find(exp.Query, exp.AggFunc) is not None:
+            raise _refused()
         copy = node.copy()
         self.budget.pay(parts=sum(1 for _ in copy.walk()))
         for column in list(copy.find_all(exp.Column)):
             column.replace(_literal(self._column(column)))
         point = constant_point(copy, self.dialect)
         if point is None or not _is_exact(point):
-            raise _refused()
+            raise Refused(
+                "a value of a recursive query is not computed exactly here",
+                hint=f"whole numbers, decimals, dates and times are: n + 1, (d + INTERVAL '1 month')::date; {_FORM}",
+                position=position_of(node),
+            )
         return point
 
     def _column(self, node: exp.Column) -> Point:
