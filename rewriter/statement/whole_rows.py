@@ -24,8 +24,8 @@ def named_rows(tree: exp.Query) -> exp.Query:
 
     >>> import sqlglot
     >>> sql = "WITH t AS (SELECT 1 AS a, 2 AS b) SELECT ROW_TO_JSON(x) FROM t AS x"
-    >>> named_rows(sqlglot.parse_one(sql, read="postgres")).sql().partition(") ")[2]
-    "SELECT JSON_BUILD_OBJECT('a', x.a, 'b', x.b) AS row_to_json FROM t AS x"
+    >>> print(named_rows(sqlglot.parse_one(sql, read="postgres")).sql().partition(") ")[2])
+    SELECT JSON_BUILD_OBJECT('a', x."a", 'b', x."b") AS row_to_json FROM t AS x
     """
     if not any(_argument(node) is not None for node in tree.walk()):
         return tree
