@@ -82,8 +82,8 @@ def _intervals_of_times(
         ends = [AnswerColumn(end, column.type) for end in ("low", "high")]
         typed = ColumnarRows(interval_ends(bars[at], rows.columns[at]), 1)
         ((low, high),) = in_zone(ends, typed, prepared.zone)
-        known = low is not None and high is not None
-        yield f"{column.name} ± ?" if not known else f"{column.name} is between {cell(low)} and {cell(high)} (95 %)"
+        least, most = ("?" if end is None else cell(end) for end in (low, high))
+        yield f"{column.name} is between {least} and {most} (95 %)"
 
 
 def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[tuple[float, ...], ...]:
