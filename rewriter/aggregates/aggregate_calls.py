@@ -150,6 +150,15 @@ _INSTEAD: Mapping[type[exp.Expr], str] = {
     exp.Kurtosis: _IN_BLOCKS.format("KURTOSIS"),
     exp.Skewness: _IN_BLOCKS.format("SKEWNESS"),
 }
+_LOGARITHMS = "the mean of logarithms is answered, of numbers above 0: EXP(AVG(LN(x)))"
+_INSTEAD_OF_NAMES = {
+    "MAD": "half the distance of the quartiles is it where values lie evenly around their middle: "
+    "(PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY x) - PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)) / 2",
+    "ENTROPY": "of a column with declared values it is answered in blocks of people: dpsql.over_blocks(ENTROPY(x))",
+    "GEOMEAN": _LOGARITHMS,
+    "GEOMETRIC_MEAN": _LOGARITHMS,
+}
+"""What is answered in the place of aggregates that the parser knows no node of."""
 
 
 def function_of(node: exp.Expr) -> AggregateFunction | None:
@@ -184,7 +193,7 @@ def _aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, shared: Supp
         hint = f"write {function.word}({fraction}) WITHIN GROUP (ORDER BY x)"
         raise Refused(f"{function.word} lacks WITHIN GROUP", hint=hint, sqlstate="42809")
     if function is None or not (function.ordered if ordered else function.plain):
-        hint = _ORDERED if ordered else _INSTEAD.get(type(node), _HINT)
+        hint = _ORDERED if ordered else _INSTEAD.get(type(node)) or _INSTEAD_OF_NAMES.get(_word(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
     if not ordered:
         function.check(node)

@@ -348,18 +348,18 @@ def _span(spelt: str) -> Span:
     if not rest:
         raise refuse("the interval is empty", _HINT, _INVALID_DATE)
     while rest:
-        clock = re.match(r"([+-]?)(\d{1,7}):([0-5]?\d)(?::([0-5]?\d)(?:\.(\d{1,6}))?)?$", rest, re.ASCII)
+        clock = re.match(r"([+-]?)\s*(\d{1,7}):([0-5]?\d)(?::([0-5]?\d)(?:\.(\d{1,6}))?)?$", rest, re.ASCII)
         if clock:
             sign, hours, minutes, seconds, fraction = clock.groups("0")
             total = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
             micros = total * 1_000_000 + int(fraction.ljust(6, "0"))
             span[2] += -micros if sign == "-" else micros
             break
-        part = re.match(r"([+-]?\d{1,18}(?:\.\d{1,9})?)\s*([a-z]+)(?:\s+|$)", rest, re.ASCII)
+        part = re.match(r"([+-]?\s*\d{1,18}(?:\.\d{1,9})?)\s*([a-z]+)(?:\s+|$)", rest, re.ASCII)
         unit = _UNITS.get(part.group(2)) or _UNITS.get(part.group(2).removesuffix("s")) if part else None
         if part is None or unit is None:
             raise refuse(f"{spelt!r} is not an interval of whole units", _HINT, _INVALID_DATE)
-        for index, size in enumerate(_sized(Fraction(part.group(1)), unit)):
+        for index, size in enumerate(_sized(Fraction("".join(part.group(1).split())), unit)):
             span[index] += size
         rest = rest[part.end() :]
     return span[0], span[1], span[2]

@@ -266,6 +266,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
     _named("age", 2, rule(ages.age, "this", "expressions"), "EXTRACT(DAY FROM AGE(p, d)); AGE(d, p) > '40 days'"),
     _named("isfinite", 1, None, "ISFINITE(d)"),
+    _function("to_hex", exp.Hex, None, "TO_HEX(i); TO_HEX(b)"),
     # lists and JSON
     _function("unnest", exp.Explode, None, "UNNEST(ARRAY[i])"),
     _function("generate_series", exp.ExplodingGenerateSeries, None, "GENERATE_SERIES(1, 1)"),

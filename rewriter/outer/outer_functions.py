@@ -186,6 +186,11 @@ def _signed(node: exp.Expr | None) -> int | None:
     return None if number is None else sign * number
 
 
+def _check_hexadecimal(node: exp.Expr) -> None:
+    if isinstance(node.this, exp.Literal) and node.this.is_string:
+        raise Refused("TO_HEX is of a whole number", hint="write TO_HEX(COUNT(*))", sqlstate="42883")
+
+
 # Spellings
 
 
@@ -240,6 +245,19 @@ def _to_json(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     """NULL is no JSON in PostgreSQL."""
     (value,) = node.expressions
     return when(value.copy().is_(exp.Null()).not_(), call("TO_JSON", value))
+
+
+def _hexadecimal(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """The digits of a whole number in so many bits as its type has: those of a negative number begin with f. The
+    engine has no ``&`` of doubles and decimals, so that they are refused; other whole numbers are none of PostgreSQL's.
+    """
+    of_type = call("TYPEOF", node.this.copy())
+    short = exp.In(this=of_type, expressions=list(map(exp.Literal.string, ("INTEGER", "SMALLINT"))))
+    long = exp.EQ(this=of_type.copy(), expression=exp.Literal.string("BIGINT"))
+    ones = exp.Literal.number((1 << 32) - 1)
+    bits = exp.Case(ifs=[exp.If(this=long, true=number(-1)), exp.If(this=short, true=ones)])
+    masked = exp.BitwiseAnd(this=exp.Paren(this=node.this), expression=exp.cast(bits, "bigint"))
+    return call("PRINTF", exp.Literal.string("%x"), masked)
 
 
 def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -337,6 +355,7 @@ PARTICULAR: Mapping[str, Construct] = {
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
     "to_char": Construct(frozenset({"this", "format"}), _check_printed, spelling=_printed),
     "to_date": Construct(check=_check_format),
+    "to_hex": Construct(check=_check_hexadecimal, spelling=_hexadecimal, repeated=frozenset({"this"})),
     "unnest": Construct(frozenset({"this"}), traits=Trait.ROWS),
     "generate_series": Construct(frozenset(_SERIES), _check_series, spelling=_series, traits=Trait.ROWS),
     "array_length": Construct(spelling=_size, repeated=frozenset({"this"})),

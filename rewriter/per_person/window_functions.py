@@ -18,7 +18,17 @@ from rewriter.aggregates import compile_aggregate, function_of
 from rewriter.columns import BEHIND, variable_behind, within
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, number
-from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, text_size, widen
+from rewriter.expressions import (
+    IntegerRange,
+    Value,
+    Values,
+    common_type,
+    compile_expression,
+    hull,
+    text_size,
+    widen,
+    word_of,
+)
 from rewriter.per_person.window_frames import WHOLE, WindowFrame
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
@@ -109,7 +119,8 @@ def compile_call(node: exp.Expr, over: Over, scope: BlockScope, bound: Contribut
         raise Refused("values of a RANGE frame with a distance are not answered", hint="use ROWS BETWEEN … AND …")
     if compile_ is None:
         places, picks = "ROW_NUMBER, RANK, DENSE_RANK, NTILE", "LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE"
-        word = function.sql_name() if isinstance(function, exp.Func) else type(function).__name__.upper()
+        plain = function.sql_name() if isinstance(function, exp.Func) else type(function).__name__.upper()
+        word = (word_of(function) or plain).upper()
         raise Refused(
             f"{word} is not answered in a window over people",
             hint=f"there are {places}, {picks}, COUNT, SUM, AVG, MIN, MAX",

@@ -26,7 +26,7 @@ from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups
 from rewriter.query.unread_columns import drop_unread
 from rewriter.query.windows_of_people import ask_first
-from rewriter.statement import bare_regressions, plain_blocks, plain_names
+from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names
 
 
 def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
@@ -34,7 +34,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
 
     A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
     """
-    tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
+    tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(tree)))), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False
     selects = list(tree.find_all(exp.Select))

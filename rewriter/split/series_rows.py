@@ -118,9 +118,9 @@ def _few(count: int) -> int:
 
 def _local(point: Fraction, kind: Type, zone: str) -> datetime.datetime:
     """A time as clocks of the session's zone show it."""
-    moment = _moment(point)
-    there = local(moment, zone) if kind.kind is Kind.TIMESTAMPTZ else moment
-    return moment if there is None else there
+    plain = moment(point)
+    there = local(plain, zone) if kind.kind is Kind.TIMESTAMPTZ else plain
+    return plain if there is None else there
 
 
 def _times(
@@ -155,7 +155,8 @@ def _later(there: datetime.datetime, months: int, days: int, micros: int) -> dat
     raise _refused("keep the series within the years 1 to 9999")
 
 
-def _moment(point: Fraction) -> datetime.datetime:
+def moment(point: Fraction) -> datetime.datetime:
+    """The time at a place of the number line, in the years 1 to 9999."""
     days, rest = divmod(point, 1)
     return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=int(rest * _DAY))
 

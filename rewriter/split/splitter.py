@@ -58,6 +58,7 @@ from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
 from rewriter.split.counted_sets import check_sets, counted_sets
 from rewriter.split.cumulative_windows import with_running_sums
+from rewriter.split.described_tables import plain_table_names
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
 from rewriter.split.largest_groups import with_rankings
@@ -72,6 +73,7 @@ from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alon
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
+from rewriter.split.recursive_rows import plain_recursion
 from rewriter.split.series_rows import plain_series
 from rewriter.split.set_operations import SetOperations
 from rewriter.split.spines import with_people_aggregated
@@ -117,6 +119,7 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
+    tree, told = plain_table_names(plain_recursion(tree, dialect), catalog)
     asked_first, everything = tree, catalog
     tree, bound = canonical(tree.copy(), catalog)
     catalog = catalog.reading(
@@ -134,7 +137,7 @@ def split(
         query: exp.Query, *, several: bool = False, lengths: int = 0, apart: bool = True
     ) -> tuple[_Splitter, Resolved]:
         splitter = _Splitter(catalog, dialect, with_others, surely, several=several, apart=apart)
-        splitter.notes |= dict.fromkeys(notes)
+        splitter.notes |= dict.fromkeys((*told, *notes))
         again = partial(read, query, several=several, lengths=lengths, apart=False)
         try:
             resolved = splitter.query(query, {})
@@ -298,8 +301,6 @@ class _Splitter:
         with_ = node.args.get("with_")
         if with_ is None:
             return names, []
-        if with_.args.get("recursive"):
-            raise Refused("WITH RECURSIVE is not answered", hint="write the levels out")
         only(with_, frozenset({"expressions"}), "WITH")
         known = dict(names)
         kept: list[exp.Expr] = []

@@ -11,6 +11,8 @@ from rewriter.statement.and_branches import (
 )
 from rewriter.statement.coarser_statements import CoarserGroups, coarser_groups
 from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
+from rewriter.statement.describe_words import SUMMARY
+from rewriter.statement.first_groups import groups_first
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
@@ -48,11 +50,13 @@ from rewriter.statement.spell_regressions import COMPONENTS, REGRESSIONS, bare_r
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 from rewriter.statement.time_buckets import plain_buckets
+from rewriter.statement.whole_rows import named_rows
 
 __all__ = [
     "COMPONENTS",
     "MAX_BYTES",
     "REGRESSIONS",
+    "SUMMARY",
     "WATCHED_FORM",
     "CoarserGroups",
     "Explain",
@@ -77,6 +81,7 @@ __all__ = [
     "from_items",
     "function_name",
     "grouped_item",
+    "groups_first",
     "has_aggregate",
     "is_aggregate",
     "is_equality",
@@ -86,6 +91,7 @@ __all__ = [
     "known",
     "lexemes",
     "listed_items",
+    "named_rows",
     "no_qualify",
     "nodes_of",
     "null_safe",

@@ -22,8 +22,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
+from rewriter.statement.describe_words import described
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
+from rewriter.statement.private_words import check_no_private_words
 from rewriter.statement.select_shape import has_aggregate, walk
 from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.syntax_hints import mistyped, not_tokens, syntax_hint
@@ -106,15 +108,10 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
         return _select(text, tokens, parameters)
     if word == "EXPLAIN":
         return _explain(text, tokens[0], parameters)
+    if (description := described(tokens)) is not None:
+        return Select(description)
     if word in _COMMANDS:
         return _COMMANDS[word](tokens)
-    if word in _DESCRIBES:
-        raise Refused(
-            f"{tokens[0].text} is not answered: what there is, is in a relation",
-            hint="SELECT * FROM dpsql.columns lists tables and columns, with their types and declared ranges",
-            sqlstate=NOT_ALLOWED,
-            position=tokens[0].start + 1,
-        )
     if tokens[0].token_type is TokenType.VAR or word not in _WRITES:
         raise Refused(
             f"a statement cannot begin with {tokens[0].text[:40]!r}",
@@ -132,8 +129,6 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
 
 _FIRST_WORDS = ("SELECT", "WITH", "VALUES", "EXPLAIN", "SET", "SHOW")
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
-_DESCRIBES = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "\\"})
-"""Words, and psql's sign, that ask what tables and columns there are."""
 _WRITES = frozenset(
     """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
     PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
@@ -256,6 +251,7 @@ class PlacesAsWritten(Postgres):
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     if (told := told_apart(text, tokens)) != text:
         text, tokens = told, _tokenize(told)
+    check_no_private_words(tokens)
     check_words(tokens)
     _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.expressions import in_place_of
 from rewriter.refused import Refused
 from rewriter.statement.identifiers import folded
 from rewriter.statement.select_shape import has_aggregate, is_aggregate
@@ -32,7 +33,7 @@ def plain_blocks(tree: exp.Query) -> exp.Query:
     >>> plain_blocks(sqlglot.parse_one(sql, read="postgres")).expressions[0].alias
     'over_blocks'
     """
-    if not any(_is_call(node) for node in tree.find_all(exp.Anonymous)):
+    if not any(_is_call(node) or _is_figure(node) for node in tree.find_all(exp.Anonymous)):
         return tree
     copy: exp.Query = tree.copy()
     for call in [node for node in copy.find_all(exp.Anonymous) if _is_call(node)]:
@@ -40,7 +41,19 @@ def plain_blocks(tree: exp.Query) -> exp.Query:
         test = around.expression.this if isinstance(around, exp.Filter) else None
         whole: exp.Expr = around if test is None else around.parent or around
         _put(whole, _aggregate(call, test, _text(call, test)))
+    _as_aggregates(copy)
     return copy
+
+
+def _as_aggregates(root: exp.Expr) -> None:
+    """Calls of figures as aggregates, in place: whoever checks aggregates over people has a word about them."""
+    for call in list(filter(_is_figure, root.find_all(exp.Anonymous))):
+        plain = exp.CombinedAggFunc(this=call.name, expressions=[one.copy() for one in call.expressions])
+        call.replace(in_place_of(plain, call))
+
+
+def _is_figure(node: exp.Expr) -> bool:
+    return node.name.lower() in BLOCK_FIGURES
 
 
 def _text(call: exp.Expr, test: exp.Expr | None) -> str:
@@ -107,8 +120,7 @@ def _combine(node: exp.Expr | None) -> str:
 def _filtered(inner: exp.Expr, test: exp.Expr | None) -> exp.Expr:
     """The expression with the condition as a FILTER of each of its aggregates, if there is one."""
     root = exp.Paren(this=inner)
-    for call in [one for one in root.find_all(exp.Anonymous) if one.name.lower() in BLOCK_FIGURES]:
-        call.replace(exp.AnonymousAggFunc(this=call.name, expressions=[one.copy() for one in call.expressions]))
+    _as_aggregates(root)
     stack: list[exp.Expr] = [] if test is None else [root]
     while stack and test is not None:
         node = stack.pop()

@@ -58,7 +58,8 @@ def plain_json(node: exp.Expr) -> exp.Expr | None:
     return _listed_as_json(node, call)
 
 
-def _argument(node: exp.Expr) -> exp.Expr | None:
+def listed_argument(node: exp.Expr) -> exp.Expr | None:
+    """What JSON_AGG lists; None of any other call."""
     if isinstance(node, exp.JSONArrayAgg):
         return node.this if isinstance(node.this, exp.Expr) else None
     is_named = isinstance(node, exp.Anonymous) and node.name.upper() in ("JSONB_AGG", "JSON_AGG")
@@ -66,7 +67,7 @@ def _argument(node: exp.Expr) -> exp.Expr | None:
 
 
 def _listed_as_json(whole: exp.Expr, call: exp.Expr) -> exp.Expr | None:
-    argument = _argument(call)
+    argument = listed_argument(call)
     if argument is None:
         return None
     listed = in_place_of(exp.ArrayAgg(this=argument.copy()), call)

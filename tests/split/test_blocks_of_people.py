@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -373,3 +374,27 @@ def test_error_bars_cover_what_they_say(tmp_path: Path) -> None:
     spread = statistics.pstdev(float(answer.rows[0][0]) for answer in found)  # type: ignore[arg-type]
     # Six of 30 draws' standard errors on either side, with the little that partitions add.
     assert 0.44 * (1 - 6 / 60**0.5) < spread < 1.2 * (1 + 6 / 60**0.5)
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [
+        ("SELECT {}(wage) FROM person", "KURTOSIS wage"),
+        ("SELECT {}(wage) FROM person", "SKEWNESS wage"),
+        ("SELECT sex, {}(wage) FROM person GROUP BY sex", "MAD wage"),
+        ("SELECT {}(wage) FILTER (WHERE sex = 'F') FROM person", "mad wage"),
+        ("SELECT {}(sex) FROM person HAVING COUNT(*) > 3", "ENTROPY sex"),
+        ("SELECT LN({}(wage)) FROM person", "GEOMETRIC_MEAN wage"),
+        ("SELECT AVG(g) FROM (SELECT pid, {}(cost) AS g FROM visit GROUP BY pid) AS t", "geomean cost"),
+    ],
+)
+def test_a_figure_that_is_not_answered_names_one_that_is(exact: Session, sql: str, column: str) -> None:
+    figure, name = column.split()
+    with pytest.raises(Error) as problem:
+        exact.execute(sql.format(figure))
+    assert figure.upper() in problem.value.message
+    instead = re.sub(r"\bx\b", name, problem.value.hint.partition(": ")[2])
+    table = "visit" if name == "cost" else "person"
+    where = "WHERE cost > 0" if name == "cost" else ""
+    [[value]] = exact.execute(f"SELECT {instead} FROM {table} {where}").rows
+    assert value is not None

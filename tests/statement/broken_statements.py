@@ -696,11 +696,39 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT * FROM dpsql.columns",
     ),
     (
-        "DESCRIBE patient",
+        "DESCRIBE",
         1,
         "42501: DESCRIBE is not answered: what there is, is in a relation | SELECT * FROM dpsql.columns lists"
         " tables and columns, with their types and declared ranges",
         "SELECT * FROM dpsql.columns",
+    ),
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, privacy_unit_column = id) sex, COUNT(*) FROM patient GROUP BY sex",
+        13,
+        "42601: WITH DIFFERENTIAL_PRIVACY is not written here: every answer is differentially private | SELECT COUNT(*) FROM …;"
+        " SET dpsql.epsilon = 1 sets the price, and the owner declares ranges and bounds",
+        "SELECT sex, COUNT(*) FROM patient GROUP BY sex",
+    ),
+    (
+        "SELECT WITH ANONYMIZATION OPTIONS(epsilon = 1) ANON_COUNT(*) FROM patient",
+        13,
+        "42601: WITH ANONYMIZATION is not written here: every answer is differentially private | SELECT COUNT(*) FROM …;"
+        " SET dpsql.epsilon = 1 sets the price, and the owner declares ranges and bounds",
+        "SELECT COUNT(*) FROM patient",
+    ),
+    (
+        "SELECT sex, ANON_COUNT(*) FROM patient GROUP BY sex",
+        13,
+        "42601: ANON_COUNT is not written here: COUNT(*) over people is differentially private | SELECT COUNT(*) FROM …;"
+        " SET dpsql.epsilon = 1 sets the price, and the owner declares ranges and bounds",
+        "SELECT sex, COUNT(*) FROM patient GROUP BY sex",
+    ),
+    (
+        "SELECT anon_sum(height_cm CLAMPED BETWEEN 0 AND 200) FROM patient",
+        8,
+        "42601: ANON_SUM is not written here: SUM(x) over people is differentially private | SELECT SUM(x) FROM …;"
+        " SET dpsql.epsilon = 1 sets the price, and the owner declares ranges and bounds",
+        "SELECT SUM(height_cm) FROM patient",
     ),
     (
         "SELECT COUNT(*) FROM patient; DROP TABLE patient",

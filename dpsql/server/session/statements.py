@@ -193,8 +193,10 @@ def _query(text: str, lexemes: Sequence[Lexeme]) -> QueryStatement:
     return QueryStatement(text)
 
 
-def _setting(text: str, lexemes: Sequence[Lexeme]) -> Setting:
+def _setting(text: str, lexemes: Sequence[Lexeme]) -> Setting | QueryStatement:
     words = [lexeme.word for lexeme in lexemes]
+    if words == ["SHOW", "TABLES"] or words[:2] == ["SHOW", "COLUMNS"]:
+        return QueryStatement(text)
     local = words[1:2] == ["LOCAL"]
     if (words[0] == "SET" and words[1:2] in (["ROLE"], ["AUTHORIZATION"])) or words[1:3] == [
         "SESSION",
@@ -396,7 +398,7 @@ def _unclear(lexeme: Lexeme) -> Refused:
 
 
 _KINDS: dict[str, Callable[[str, Sequence[Lexeme]], Kind]] = {
-    **dict.fromkeys(("SELECT", "WITH", "VALUES", "(", "TABLE"), _query),
+    **dict.fromkeys(("SELECT", "WITH", "VALUES", "(", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE"), _query),
     **dict.fromkeys(("SET", "SHOW", "RESET", "EXPLAIN"), _setting),
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"), _transaction),
     **dict.fromkeys(("FETCH", "MOVE"), _fetch),
