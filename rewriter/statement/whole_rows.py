@@ -56,8 +56,9 @@ def _argument(node: exp.Expr) -> exp.Column | None:
         found = node.expressions[0]
     if isinstance(found, exp.Order):
         found = found.this
-    bare = isinstance(found, exp.Column) and isinstance(found.this, exp.Identifier) and not found.args.get("table")
-    return found if bare else None
+    if not isinstance(found, exp.Column) or not isinstance(found.this, exp.Identifier) or found.args.get("table"):
+        return None
+    return found
 
 
 def _columns(select: exp.Select, row: exp.Column) -> list[str] | None:
@@ -97,7 +98,7 @@ def _cte(table: exp.Table) -> exp.CTE | None:
     inside: exp.Expr = table
     while node is not None:
         with_ = node.args.get("with_")
-        ctes = [] if with_ is None or inside is with_ else with_.expressions
+        ctes: list[exp.CTE] = [] if with_ is None or inside is with_ else with_.expressions
         if isinstance(node, exp.With):
             ctes = node.expressions[: next(place for place, one in enumerate(node.expressions) if one is inside)]
         for cte in reversed(ctes):
