@@ -243,7 +243,9 @@ class Answering:
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),
             budget=budget,
-            notices=tuple(dict.fromkeys((*again, *before.notices, *self._notices(released), *got, *finished.notes))),
+            notices=tuple(
+                dict.fromkeys((*again, *before.notices, *self._notices(released), *got, *finished.notes, *shown.notes))
+            ),
         )
 
     def _notices(self, released: Released) -> tuple[str, ...]:

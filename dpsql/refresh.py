@@ -10,6 +10,7 @@ import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 
@@ -59,6 +60,7 @@ class Refresh:
         """When the next one begins, in UTC."""
         return min(begin for _, _, begin in self._around(instant) if begin > instant)
 
+    @lru_cache(4096)  # noqa: B019  a refresh is a few fields of a policy, and lives as long
     def _period(self, instant: datetime.datetime) -> tuple[int, bool, datetime.datetime]:
         """The latest that has begun: its number, whether clocks show it for the second time, and when it began."""
         return max((one for one in self._around(instant) if one[2] <= instant), key=lambda one: one[2])

@@ -267,13 +267,13 @@ class QuantileError(RankError):
             usual[one.text] = max(usual.get(one.text, 0), one.usual)
         if len(away) > 2:
             yield (
-                f"each quantile is at most {max(away.values()):,} rows away from the true one in rank (95 %);"
+                f"at most {max(away.values()):,} rows lie between each quantile and the true one (95 %);"
                 f" {max(usual.values()):,} where values lie evenly"
             )
         else:
             yield from (
-                f"{text} is at most {rows:,} rows away from the true one in rank (95 %); {usual[text]:,} where values"
-                " lie evenly"
+                f"at most {rows:,} rows lie between {text} and the true one (95 %); {usual[text]:,} where values lie"
+                " evenly"
                 for text, rows in away.items()
             )
-        yield "the error bar of a quantile holds where values lie about as densely as they do around it"
+        yield "the error bar of a quantile assumes that values are about as dense nearby as they are at the quantile"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dpsql.reply import Answer
 
 MOST_ROWS = 60
-_LABEL = 24
+_LABEL = 26  # an instant with its zone has 25
 
 
 def chart_lines(answer: Answer, width: int = 80) -> list[str]:
@@ -24,6 +24,13 @@ def chart_lines(answer: Answer, width: int = 80) -> list[str]:
     n, with 95 % intervals
     F ███████████████████├───┼────┤ 100 ± 20
     M ███████├────┼───┤              50 ± 20
+
+    Instants are shown whole.
+
+    >>> instants = ("2013-01-01 00:00:00+00:00",), ("2013-02-01 00:00:00+00:00",)
+    >>> rows = [(text, 100) for text, in instants]
+    >>> chart_lines(Answer(columns, rows, [(None, 20.0)] * 2))[2][:26]
+    '2013-02-01 00:00:00+00:00 '
     """
     at = _charted(answer)
     rows = [row for row in range(len(answer.rows)) if at is not None and _number(answer.rows[row][at]) is not None]

@@ -115,8 +115,12 @@ def snapshot(path: str) -> LakeVersion:
     try:
         state = _state(place if os.path.isfile(place) else log)
         return (_delta if lake_kind(place) == DELTA else _iceberg)(place, state)
+    except OperationalError:
+        raise
     except OSError as error:
         problem = error.strerror or type(error).__name__
+    except Exception as error:  # whatever a reader of logs makes of one that is broken
+        problem = type(error).__name__
     raise _unreadable(path, problem)
 
 
@@ -136,27 +140,20 @@ def _state(place: str) -> tuple[tuple[str, int, int], ...]:
 def _delta(folder: str, state: tuple[tuple[str, int, int], ...]) -> LakeVersion:
     try:
         from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError
     except ImportError:
         raise OperationalError(
             f"{folder} is a Delta table, and what reads its log is not installed",
             sqlstate="58000",
             hint=install("delta"),
         ) from None
-    try:
-        table = DeltaTable(folder)
-        protocol, about = table.protocol(), table.metadata()
-        fields = json.loads(table.schema().to_json())["fields"]
-        files = _dictionaries(table.get_add_actions(flatten=False))
-    except DeltaError as error:
-        problem = type(error).__name__
-    else:
-        _check_features(folder, protocol, about.configuration)
-        types = {one["name"]: _delta_type(one["type"]) for one in fields}
-        partitions = {name: _partition_type(folder, name, types[name]) for name in about.partition_columns}
-        found = [_delta_file(folder, one, tuple(partitions)) for one in files]
-        return _grouped(folder, found, lambda path: _columns_by_name(folder, path, types, partitions), partitions)
-    raise _unreadable(folder, problem)
+    table = DeltaTable(folder)
+    about = table.metadata()
+    _check_features(folder, table.protocol(), about.configuration)
+    types = {one["name"]: _delta_type(one["type"]) for one in json.loads(table.schema().to_json())["fields"]}
+    partitions = {name: _partition_type(folder, name, types[name]) for name in about.partition_columns}
+    files = _dictionaries(table.get_add_actions(flatten=False))
+    found = [_delta_file(folder, one, tuple(partitions)) for one in files]
+    return _grouped(folder, found, lambda path: _columns_by_name(folder, path, types, partitions), partitions)
 
 
 def _dictionaries(table: Any) -> list[dict[str, Any]]:
@@ -238,7 +235,6 @@ def _columns_by_name(
 @lru_cache(64)
 def _iceberg(place: str, state: tuple[tuple[str, int, int], ...]) -> LakeVersion:
     try:
-        from pyiceberg.exceptions import NotInstalledError, ValidationError
         from pyiceberg.table import StaticTable
     except ImportError:
         raise OperationalError(
@@ -248,17 +244,12 @@ def _iceberg(place: str, state: tuple[tuple[str, int, int], ...]) -> LakeVersion
         ) from None
     described = place if os.path.isfile(place) else _described(place, [name for name, _, _ in state])
     folder = str(Path(described).parent.parent)
-    try:
-        table = StaticTable.from_metadata(described)
-        tasks = list(table.scan().plan_files()) if table.metadata.current_snapshot_id is not None else []
-    except (ValidationError, ValueError, NotInstalledError) as error:
-        problem = type(error).__name__
-    else:
-        fields = {one.field_id: (one.name, _iceberg_type(one.field_type)) for one in table.schema().fields}
-        sources = {one.source_id for spec in table.specs().values() for one in spec.fields}
-        found = [_iceberg_file(folder, task) for task in tasks]
-        return _grouped(folder, found, lambda path: _columns_by_number(folder, path, fields, sources), {})
-    raise _unreadable(place, problem)
+    table = StaticTable.from_metadata(described)
+    tasks = list(table.scan().plan_files()) if table.metadata.current_snapshot_id is not None else []
+    fields = {one.field_id: (one.name, _iceberg_type(one.field_type)) for one in table.schema().fields}
+    sources = {one.source_id for spec in table.specs().values() for one in spec.fields}
+    found = [_iceberg_file(folder, task) for task in tasks]
+    return _grouped(folder, found, lambda path: _columns_by_number(folder, path, fields, sources), {})
 
 
 def _described(folder: str, names: Sequence[str]) -> str:
@@ -333,14 +324,9 @@ def _columns_by_number(
 
 
 def _stored(path: str) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        return pq.read_schema(path)
-    except pa.ArrowInvalid:
-        problem = "it is no Parquet file"
-    raise _unreadable(path, problem)
+    return pq.read_schema(path)
 
 
 def _column(folder: str, name: str, stored: str | None, kind: str | None) -> LakeColumn:

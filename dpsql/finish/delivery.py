@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsql.finish.error_bars import (
@@ -19,7 +19,7 @@ from dpsql.finish.error_bars import (
 from dpsql.finish.propagate import Intervals
 from dpsql.finish.remembered import Finished
 from dpsql.prepare import Prepared
-from dpsql.releases import ColumnarRows, ValueColumn, items_of
+from dpsql.releases import ColumnarRows, ValueColumn, cell, items_of
 from dpsql.reply import AnswerColumn
 from rewriter.declared import DOUBLE, Kind, Scalar
 from rewriter.front_door import Shown
@@ -28,13 +28,15 @@ from rewriter.front_door import Shown
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own. ``items``
-    has those of measured columns of arrays, by their places: of each row, those of all items.
+    has those of measured columns of arrays, by their places: of each row, those of all items. ``notes`` tell the
+    intervals of times, which have no half-width.
     """
 
     columns: tuple[AnswerColumn, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     margins: ColumnarRows
     items: Mapping[int, tuple[tuple[float, ...], ...]]
+    notes: tuple[str, ...]
 
 
 def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Delivered:
@@ -54,13 +56,34 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     }
     if prepared.program.shown:
         items = {at: found for at, found in items.items() if prepared.program.shown[at] is Shown.VALUE}
+    notes = () if intervals else tuple(_intervals_of_times(prepared, columns, rows, finished.bars))
     if intervals:
         ends = [has_interval(one, column.type) for one, column in zip(prepared.measured, columns, strict=True)]
         items = {at + 2 * sum(ends[:at]): found for at, found in items.items()}
         rows = widened_rows(columns, prepared.measured, rows, finished.bars)
         known = widened_margins(columns, prepared.measured, known)
         columns = widened_columns(columns, prepared.measured)
-    return Delivered(columns, in_zone(columns, rows, prepared.zone), known, items)
+    return Delivered(columns, in_zone(columns, rows, prepared.zone), known, items, notes)
+
+
+def _intervals_of_times(
+    prepared: Prepared, columns: Sequence[AnswerColumn], rows: ColumnarRows, bars: Sequence[Bars | None]
+) -> Iterator[str]:
+    """The interval of each measured time, or of several rows the setting that shows them."""
+    for at, (column, one) in enumerate(zip(columns, prepared.outer.measured, strict=False)):
+        shown = prepared.program.shown[at] if prepared.program.shown else Shown.VALUE
+        if not (column.type.temporal and has_interval(one, column.type) and shown is Shown.VALUE):
+            continue
+        if len(rows) != 1:
+            yield f"SET dpsql.intervals = on shows the 95 % intervals of {column.name}"
+            continue
+        if next(iter(rows.columns[at])) is None:
+            continue
+        ends = [AnswerColumn(end, column.type) for end in ("low", "high")]
+        typed = ColumnarRows(interval_ends(bars[at], rows.columns[at]), 1)
+        ((low, high),) = in_zone(ends, typed, prepared.zone)
+        least, most = ("?" if end is None else cell(end) for end in (low, high))
+        yield f"{column.name} is between {least} and {most} (95 %)"
 
 
 def _of_items(column: ValueColumn, bars: Bars | None) -> tuple[tuple[float, ...], ...]:

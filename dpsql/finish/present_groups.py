@@ -450,7 +450,7 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
         own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
-        yield from (f"{note}; SET dpsql.empty_groups = show has all of them" for note in _rules(shape, own, rows))
+        yield from (f"{note}; SET dpsql.empty_groups = show keeps them all" for note in _rules(shape, own, rows))
         if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
@@ -469,17 +469,21 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
         )
     if KeptGroups.PRESENT in kinds:
         yield (
-            f"groups of {keys} are taken to have rows where the measured number of rows is above {least:,.0f}; if"
-            f" others may have many rows too, all groups{' between the ends' if axes else ''} are"
+            f"a group of {keys} counts only if its measured number of rows is above {least:,.0f}, since it may be empty"
+            f" otherwise; all groups{' between the ends' if axes else ''} count where the others may have many rows"
+            " together"
         )
     if KeptGroups.COUNTED in kinds:
         yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"
     if KeptGroups.SHOWN in kinds and axes:
-        yield f"the first and the last values of {', '.join(axes)} are left out where neighbours show them to be empty"
+        yield (
+            f"the first and the last values of {', '.join(axes)} are left out where noisy sums show nobody, and all"
+            " between them are shown, also empty ones"
+        )
     elif KeptGroups.SHOWN in kinds and cells <= rows:
         yield (
-            f"a group of {keys} with a NULL that no owner listed is left out unless its number of rows shows somebody"
-            " in it"
+            f"every declared group of {keys} is there, even if it is empty; NULL, which is not declared, only if its"
+            " measured number of rows shows somebody in it"
         )
     elif KeptGroups.SHOWN in kinds:
         yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"

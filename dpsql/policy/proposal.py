@@ -183,9 +183,10 @@ def _unit(candidates: list[Candidate], schema: Schema) -> Iterator[str]:
     yield "# Whose privacy is kept: the key of the people, or row if each row is about another person."
     if not candidates:
         yield "privacy_unit:  # DECIDE: no key that others refer to was found. Write table.column, or row"
+        yield "# This file is written anew with its tables by dpsql init --unit TABLE.COLUMN, or --unit row."
         if named := named_like_keys(schema):
-            yield f"# Columns that are named like keys: {', '.join(named)}. A person may have several rows there, then"
-            yield "# give max_rows. With the right one: dpsql init --unit TABLE.COLUMN"
+            yield f"# Columns that are named like keys: {', '.join(named)}. A person may have several rows there: then"
+            yield "# give max_rows."
         return
     best, *others = candidates
     reach = (

@@ -156,8 +156,8 @@ class UnitPaths:
 
     def _advise(self, table: str, hop: Hop) -> None:
         if not hop.enforced:
-            text = f"the database does not declare the foreign key '{hop!s}': rows that dangle are dropped by a join"
-            self.problems.append(Problem(self._path(table), f"{text} that costs time", "warning"))
+            text = f"the database does not declare the foreign key '{hop!s}': rows without a match are left out,"
+            self.problems.append(Problem(self._path(table), f"{text} by a join that takes time", "warning"))
 
     def _only_path(self, table: str) -> tuple[Hop, ...]:
         """The only way that the database's foreign keys lead, each table on it going its own."""

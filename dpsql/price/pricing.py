@@ -543,6 +543,9 @@ def _total_variance(calibration: Calibration) -> float:
     )
 
 
+_NEAR_THE_THRESHOLD = "a group near that size is shown if its noise was high, so that its number is likely too high"
+
+
 def notices(priced: Priced) -> tuple[str, ...]:
     """The notices about a price, and about the limits of the answer."""
     notes: dict[str, None] = dict.fromkeys((*priced.unseen, *priced.notes))
@@ -555,7 +558,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
             who = "1 person" if fewest == "1" else f"{fewest} people"
             notes[f"groups of fewer than about {who} are not shown{more}"] = None
             if calibration.selected.measured:
-                notes["of groups near that size, those are shown whose number came out too high"] = None
+                notes[_NEAR_THE_THRESHOLD] = None
         if calibration.peeled is not None:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):

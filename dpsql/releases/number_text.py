@@ -37,6 +37,8 @@ def cell(value: Cell, margin: float | None = None) -> str:
 
     >>> cell(76.234172, 0.314), cell(2414202, 61234.0), cell(2024), cell(None), cell(0.30000000000000004)
     ('76.23', '2,414,202', '2024', 'NULL', '0.3')
+    >>> cell(-0.3, 26.0), cell(-0.004, 0.12)
+    ('0', '0.00')
     >>> cell(chr(27) + "[2J")
     '\\\\x1b[2J'
     """
@@ -74,7 +76,8 @@ def _number(value: float | Decimal, margin: float | None) -> str:
         return f"{value:,}"
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
     step = Decimal(1).scaleb(-places(margin))
-    return f"{exact.quantize(step, rounding=ROUND_HALF_EVEN):,}"
+    rounded = exact.quantize(step, rounding=ROUND_HALF_EVEN)
+    return f"{rounded or abs(rounded):,}"  # 0 has no sign
 
 
 def bar(margin: float, whole: bool = False) -> str:

@@ -160,9 +160,12 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
         notes.append("MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is")
     aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
-        notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
+        notes.append(
+            "a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly"
+            " anybody"
+        )
     if any(one.fraction in (0, 1) for one in aggregates):
-        notes.append("MIN and MAX are approximate: they lie inside of the data, with some people beyond them")
+        notes.append("MIN and MAX are approximate: some people have values beyond them")
     rounded = (_rounded_to_steps(one.value) for one in aggregates if not one.candidates)
     return [*notes, *dict.fromkeys(note for note in rounded if note)]
 

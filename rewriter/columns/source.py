@@ -407,9 +407,13 @@ def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str
     if qualifier is not None:
         candidates = [source for source in sources if _matches(source.name, qualifier)]
         if not candidates:
+            dotted = f"{qualifier.name}.{node.name}"
+            quoted = any(dotted.lower() == name.lower() for source in sources for name in source.fields)
             raise Refused(
                 f"there is no {qualifier.name!r} in FROM",
-                hint=nearest_name(qualifier.name, (source.name for source in sources)),
+                hint=f'a name with a dot is written in double quotes: "{dotted}"'
+                if quoted
+                else nearest_name(qualifier.name, (source.name for source in sources)),
                 sqlstate=UNKNOWN_COLUMN,
                 position=where,
             )

@@ -138,9 +138,15 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
         return
     missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
     tests = " AND ".join(f"{one} BETWEEN 0 AND 100" for one in lacking[0].wording.arguments)
+    divides = not missing[0] and range_of(lacking[0], filters)[0].sql.find(exp.Div) is not None
+    otherwise = (
+        "a quotient has no range where its divisor may be 0"
+        if divides
+        else "or the owner can declare a range for the columns in it"
+    )
     raise Unbounded(
         f"{lacking[0].text} has no bounds: one person could move it without limit",
-        hint=f"add WHERE {tests}, say; or the owner can declare a range for the columns in it",
+        hint=f"add WHERE {tests}, say; {otherwise}",
         # One that nothing stands for cannot be answered, whatever is known of the others.
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),

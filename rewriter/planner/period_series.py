@@ -32,7 +32,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Facts, Variable, column_of, lattice_of
+from rewriter.columns import BEHIND, ColumnLimits, Facts, Variable, column_of, lattice_of
 from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
 from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
@@ -73,16 +73,16 @@ def series_of(
     inside = replace(query, bound=query.bound.touching(_in_one(query, unit, spans)))
     known: dict[tuple[int, SeriesPeriod], Plan] = {}
 
-    cut = frozenset(
-        one for one in periods if not all(_all_satisfy(test, one, variable) for test in _about(query, variable))
-    )
+    about = [_times_of(test, variable) for test in _about(query, variable)]
+    cut = frozenset(one for one in periods if not all(_holds_in(times, one, variable) for times in about))
+    times_of = [_times_of(one, variable) for one in inside.filters]
     # The rest of what is asked of a period: of which time, and how each table that is read closes.
     said = (by_value(subject), by_value(variable), by_value([catalog.tables.get(one.table) for one in query.until]))
     rests: dict[tuple[int, ...], tuple[Query, SameQuery]] = {}
 
     def of(place: int, period: SeriesPeriod) -> Plan:
         if (place, period) not in known:
-            implied = tuple(number for number, one in enumerate(inside.filters) if _all_satisfy(one, period, variable))
+            implied = tuple(number for number, times in enumerate(times_of) if _holds_in(times, period, variable))
             if implied not in rests:
                 rest = _without(inside, implied)
                 rests[implied] = rest, SameQuery(rest)
@@ -290,14 +290,18 @@ def _beside(
     return Value.condition(sign(this=subject.copy(), expression=other.sql), nullable=True, constant=False)
 
 
-def _all_satisfy(condition: Value, period: SeriesPeriod, variable: Variable) -> bool:
-    """Whether a condition holds at all times of a period."""
+def _times_of(condition: Value, variable: Variable) -> ColumnLimits | None:
+    """The times at which a condition holds, and at no others; None where it is about something else, too."""
     if not all(isinstance(part, _EXACT) for part in conjuncts(condition.sql)):
-        return False
+        return None
     limits = Facts.of([condition]).limits
+    return limits[variable] if set(limits) == {variable} else None
+
+
+def _holds_in(times: ColumnLimits | None, period: SeriesPeriod, variable: Variable) -> bool:
+    """Whether a condition holds at all times of a period."""
     step = lattice_of(variable.column.type)
-    if set(limits) != {variable} or not step:
+    if times is None or not step:
         return False
-    low, high = limits[variable].low, limits[variable].high
     last = measure(period.end) - step
-    return (low is None or low <= measure(period.begin)) and (high is None or last <= high)
+    return (times.low is None or times.low <= measure(period.begin)) and (times.high is None or last <= times.high)

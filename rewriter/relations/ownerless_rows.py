@@ -52,7 +52,7 @@ def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:
     why = ["is NULL"] if lacks else []
     if hop is not None and dangles:
         why.append(f"refers to no row of {hop.parent}")
-    return f"rows of {table.name} whose {name} {' or '.join(why)} are nobody's, and do not count"
+    return f"rows of {table.name} whose {name} {' or '.join(why)} belong to nobody and are not counted"
 
 
 def _says_so(test: exp.Expr, alias: str, name: str) -> bool:

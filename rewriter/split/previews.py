@@ -15,7 +15,7 @@ from rewriter.declared import Kind, Type
 from rewriter.refused import NOT_ALLOWED, Refused
 from rewriter.relations import Relation
 
-PREVIEWED = "rows of people are not shown, only their columns: dpsql.columns says what may be asked of each"
+PREVIEWED = "no row is shown, since each is about one person: dpsql.columns lists what may be asked of each column"
 MADE_UP = "Made up: "
 """The beginning of the notice of an answer whose rows are of nobody."""
 COUNT_THEM = "ask for their number, which is noisy: SELECT COUNT(*) FROM …, or SELECT COUNT(*) > 10 FROM …"

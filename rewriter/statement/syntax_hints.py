@@ -19,9 +19,13 @@ def syntax_hint(text: str, near: str, place: int) -> str:
 
     >>> syntax_hint("SELECT COUNT(*) FORM patient", "patient", 21)
     'did you mean FROM?'
+    >>> syntax_hint("SELECT age // 10", "/", 12)
+    'write a / b, which is whole for whole numbers, or FLOOR(a / b)'
     """
     if near[:1] in ("`", "["):
         return 'a name that needs quotes stands in double ones, as in FROM "patient"'
+    if text[place : place + 2] == "//" or text[max(place - 1, 0) : place + 1] == "//":
+        return "write a / b, which is whole for whole numbers, or FLOOR(a / b)"
     before = found[1].upper() if (found := _WORD_BEFORE.search(text[:place])) else ""
     if before == "TOP":
         return f"write LIMIT {near.split()[0]} at the end" if near else "write LIMIT at the end"

@@ -98,7 +98,7 @@ def _cte(table: exp.Table) -> exp.CTE | None:
     inside: exp.Expr = table
     while node is not None:
         with_ = node.args.get("with_")
-        ctes = [] if with_ is None or inside is with_ else with_.expressions
+        ctes: list[exp.CTE] = [] if with_ is None or inside is with_ else with_.expressions
         if isinstance(node, exp.With):
             ctes = node.expressions[: next(place for place, one in enumerate(node.expressions) if one is inside)]
         for cte in reversed(ctes):

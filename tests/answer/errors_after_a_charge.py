@@ -40,18 +40,18 @@ class Reason(StrEnum):
 
 PLACES: Mapping[Reason, Mapping[str, str]] = {
     Reason.BEFORE: {
-        "dpsql.watched": "watched_statement:1",
+        "dpsql.watched": "watched_statement:2 _check_groups:2 Watching._asking:1",
         "dpsql.engines.sql_engine": "SQLEngine._one_row:1 SQLEngine.ready:1",
         "dpsql.engines.deadlines": "Patience.check:2 Patience.pay:1",
-        "dpsql.engines.listed_files": "ListedFiles.kind:1 _expanded:2 _plain:3",
+        "dpsql.engines.listed_files": "ListedFiles.kind:1 ListedFiles.snapshot:1 _expanded:2 _plain:3",
         "dpsql.engines.duckdb.duckdb_engine": "DuckDBEngine._opened:1 DuckDBEngine._renewed:3 DuckDBEngine.open:2 DuckDBEngine.ready:1 _watched:1",
-        "dpsql.engines.duckdb.file_views": "_columns:1 _first_line:1 _known:1 _view:3 readable_rows:1",
+        "dpsql.engines.duckdb.file_views": "_check_declared:2 _columns:1 _first_line:1 _known:1 _view:1 readable_rows:1",
         "dpsql.engines.postgres.postgres_connection": "check:3",
         "dpsql.engines.postgres.postgres_engine": "PostgresEngine.open:1",
         "dpsql.engines.spark.spark_engine": "SparkEngine.open:2",
         "dpsql.engines.spark.spark_session": "_client:1 connect:1",
         "dpsql.sandbox.sandbox": "Sandbox.load_public:2 _described:1",
-        "dpsql.releases.arrow_types": "try_arrow:1",
+        "dpsql.releases.arrow_types": "try_arrow:1 _refuse:1",
         "dpsql.releases.store": "ReleaseStore.forget:1 ReleaseStore.open:1",
     },
     Reason.PLANNED: {

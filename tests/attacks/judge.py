@@ -60,7 +60,7 @@ def _told(told: object, released: bool) -> object:
     """What has to be told alike: all, but where numbers of rows differ that noise decides, the notice of their choice.
 
     It follows from the number of rows that are shown, and from nothing else. Notices of what was released first, and of
-    groups that are left out by their noisy numbers, hold released numbers, as rows do.
+    groups that are left out by their noisy numbers, and of the intervals of times, hold released numbers, as rows do.
     """
     return tuple(
         tuple(_without_numbers(one) for one in part if not (released and one == NOTE) and not _is_of_ends(one))
@@ -74,8 +74,11 @@ def _without_numbers(part: object) -> object:
     return STAGED if _is_staged(part) else part
 
 
+_OF_RELEASED_NUMBERS = ("left out; ", " is between ", "shows the 95 % intervals of ")
+
+
 def _is_of_ends(part: object) -> bool:
-    return isinstance(part, str) and "left out; " in part
+    return isinstance(part, str) and any(words in part for words in _OF_RELEASED_NUMBERS)
 
 
 def _is_staged(part: object) -> bool:

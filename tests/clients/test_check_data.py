@@ -62,7 +62,7 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     text = told(shop)
     lines = {line.split()[0]: " ".join(line.split()) for line in text.splitlines() if line.split()}
     assert "2,013 rows of 1,000 people: median 2, 90 % 2, 99 % 2, most 10; max_rows is 4" in text
-    assert "1 people have more (0.1 % of the people): 6 rows (0.298 %) are weighed away" in text
+    assert "1 people have more (0.1 % of the people): 6 rows (0.298 %) are cut off" in text
     assert "5 rows (0.248 %) lead to nobody" in text
     # 100 of 1,000 have an undeclared sex; of 750 ages 150 are too low and 86 too high.
     assert lines["sex"] == "sex 0 2 10 % list what is missing"
@@ -71,7 +71,7 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     assert "leave it out" not in lines["id"]
     assert "max_rows_per_group: 2 would make" in text
     # In March customer 1 has ten rows, and all others two.
-    assert after(text, "max_rows_per_group: 2 would make") == "0.397 % of the rows would be weighed away"
+    assert after(text, "max_rows_per_group: 2 would make") == "0.397 % of the rows would be cut off"
 
 
 def after(page: str, words: str) -> str:
@@ -90,11 +90,11 @@ def test_a_bound_that_would_cut_much_says_so_beside_its_gain(shop: Path) -> None
     shop.write_text(policy.replace("amount: {range", "place: {values: [web, shop]}, amount: {range"))
     page = told(shop)
     # 999 customers have six rows at a place, and customer 1 thirty: of 6,039 rows 999 * 4 + 28 are cut.
-    assert after(page, "max_rows_per_group: 2 would make") == "66.6 % of the rows would be weighed away"
+    assert after(page, "max_rows_per_group: 2 would make") == "66.6 % of the rows would be cut off"
     assert after(page, "66.6 % of the rows") == (
         "in such a group a person has 6 (median), and 6 (99 %): max_rows_per_group: 6 keeps 99 % whole"
     )
-    assert after(page, "max_rows: 10, not 20 would make") == "0.331 % of the rows would be weighed away"
+    assert after(page, "max_rows: 10, not 20 would make") == "0.331 % of the rows would be cut off"
 
 
 def test_a_bound_on_groups_is_told_with_what_it_does_to_other_keys(shop: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_bound_on_groups_is_told_with_what_it_does_to_other_keys(shop: Path) -
     at = page.index("max_rows_per_group: 2 would make")
     # 999 customers have two rows in each of four months, and eight at the one place; customer 1 has ten, and forty.
     # Of 8,052 rows, 999 * 6 + 38 are beyond two at the place.
-    assert "by place, 74.9 % would be weighed away" in page[at:]
+    assert "by place, 74.9 % would be cut off" in page[at:]
     assert "leave it out where somebody asks by place: a bound on groups is one for all keys" in page[at:]
 
 

@@ -168,4 +168,5 @@ def test_a_column_named_like_a_key_is_told_where_no_key_says_whom_to_protect(
     assert main(["init", str(tmp_path / "health.duckdb"), "--yes", "-o", str(tmp_path / "policy.yaml")]) == 0
     text = (tmp_path / "policy.yaml").read_text()
     assert "# Columns that are named like keys: doctor.id, doctor.patientID, doctor.person_nr." in text
+    assert "init --unit TABLE.COLUMN, or --unit row" in text
     assert "\nprivacy_unit:  # DECIDE" in text, "nothing is proposed that only a name speaks for"

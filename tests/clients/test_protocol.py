@@ -573,7 +573,7 @@ def test_a_table_that_is_opened_so_many_rows_at_a_time_has_its_columns(client: C
     assert kinds(opened) == "12TCZ"
     (columns,) = [one.columns for one in opened if one.kind == "T"]
     assert [(name, oid) for name, oid, _ in columns] == [("id", 23), ("sex", 25)]
-    assert next(one for one in opened if one.kind == "N").fields["M"].startswith("rows of people are not shown")
+    assert next(one for one in opened if one.kind == "N").fields["M"].startswith("no row is shown")
     assert client.spent() == before
     for refused in (client.send(parse(OPENED), bind(), execute(), SYNC), client.send(query(OPENED))):
         assert next(one for one in refused if one.kind == "E").fields["C"] == "42501"

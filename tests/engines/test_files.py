@@ -190,6 +190,19 @@ def test_no_row_decides_what_a_table_looks_like(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_the_first_column_of_a_csv_file_may_have_no_name(tmp_path: Path) -> None:
+    """R and pandas write row names under an empty name, which DuckDB reads as column0. No other may be empty."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text('"","s","y"\n"1","7",5\n"2","7",2\n')
+    engine = DuckDBEngine.over({"rows": ListedFiles((str(rows),))})
+    assert list(engine.schema().table("rows").columns) == ["column0", "s", "y"]
+    engine.close()
+    for header in ("s,,y", "", ",column0", ',"",y'):
+        rows.write_text(f"{header}\n1,2,3\n")
+        with pytest.raises(OperationalError, match="cannot be read"):
+            DuckDBEngine.over({"rows": ListedFiles((str(rows),))})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -96,6 +96,34 @@ def test_on_every_interface(ana: Session, sql: str, exact: tuple[str, ...]) -> N
     )
 
 
+@pytest.mark.parametrize("sql", ["SELECT MAX(day) AS last FROM visit", "SELECT MEDIAN(day) AS last FROM visit"])
+def test_the_interval_of_a_time_is_told(policy_without_ends: Proxy, sql: str) -> None:
+    """A time has no half-width: a notice has the ends, which are those that SET dpsql.intervals = on shows."""
+    ana = policy_without_ends.session("ana")
+    told = [one for one in ana.execute(sql).notices if one.startswith("last is between")]
+    grouped = ana.execute(sql.replace("FROM", ", reason FROM") + " GROUP BY reason").notices
+    ana.execute("SET dpsql.intervals = on")
+    wide = ana.execute(sql)
+    ((value, low, high),) = wide.rows
+    assert told == [f"last is between {low} and {high} (95 %)"]
+    assert str(low) <= str(value) <= str(high)
+    assert not any("is between" in one for one in wide.notices)
+    assert "SET dpsql.intervals = on shows the 95 % intervals of last" in grouped
+
+
+@pytest.fixture(scope="module")
+def policy_without_ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """The clinic, whose MIN and MAX are picked from the data."""
+    folder = tmp_path_factory.mktemp("picked")
+    build(folder)
+    policy = folder / POLICY
+    text = policy.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 100000,")
+    policy.write_text("\n".join(line for line in text.splitlines() if not line.startswith("minmax:")))
+    opened = Proxy.open(policy)
+    yield opened
+    opened.close()
+
+
 def of_the_wire(value: object) -> object:
     """An array as a driver reads it."""
     return items_of(value) if isinstance(value, str) and value.startswith("{") else value

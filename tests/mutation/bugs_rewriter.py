@@ -128,9 +128,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a condition that a period satisfies in part is left out",
-        "rewriter.planner.period_series:_all_satisfy",
-        "(low is None or low <= measure(period.begin)) and (high is None or last <= high)",
-        "(low is None or low <= last) and (high is None or measure(period.begin) <= high)",
+        "rewriter.planner.period_series:_holds_in",
+        "(times.low is None or times.low <= measure(period.begin)) and (times.high is None or last <= times.high)",
+        "(times.low is None or times.low <= last) and (times.high is None or measure(period.begin) <= times.high)",
         f"{SERIES}::test_part_of_a_day_is_no_day",
     ),
     bug(

@@ -19,9 +19,9 @@ tables:
   patient: {columns: {id: {}}}
   visit: {unit: pid -> patient.id, max_rows: 5, columns: {pid: {}, ward: {values: [A, B]}}}
 """
-NULL = "rows of visit whose pid is NULL are nobody's, and do not count"
-EITHER = "rows of visit whose pid is NULL or refers to no row of patient are nobody's, and do not count"
-DANGLING = "rows of visit whose pid refers to no row of patient are nobody's, and do not count"
+NULL = "rows of visit whose pid is NULL belong to nobody and are not counted"
+EITHER = "rows of visit whose pid is NULL or refers to no row of patient belong to nobody and are not counted"
+DANGLING = "rows of visit whose pid refers to no row of patient belong to nobody and are not counted"
 COUNT = "SELECT COUNT(*) FROM visit"
 
 
@@ -64,7 +64,7 @@ def test_it_is_told_which_rows_have_no_person(tmp_path: Path, column: str, asked
     (tmp_path / "policy.yaml").write_text(POLICY)
     proxy = open_without_noise(tmp_path / "policy.yaml")
     answer = proxy.session().execute(asked)
-    told = [one for one in answer.notices if "nobody's" in one]
+    told = [one for one in answer.notices if "belong to nobody" in one]
     assert told == ([said] if said else [])
     if not said:
         assert {row[-1] for row in answer.rows} == truth

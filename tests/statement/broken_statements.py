@@ -297,6 +297,25 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY weight_kg) FROM patient",
     ),
     (
+        "SELECT AVG(weight_kg / (weight_kg - 100)) FROM patient",
+        None,
+        "0A000: AVG(weight_kg / (weight_kg - 100)) has no bounds: one person could move it without limit | add WHERE "
+        "weight_kg / (weight_kg - 100) BETWEEN 0 AND 100, say; a quotient has no range where its divisor may be 0",
+        "SELECT AVG(weight_kg / (weight_kg - 100)) FROM patient WHERE weight_kg / (weight_kg - 100) BETWEEN 0 AND 100",
+    ),
+    (
+        "SELECT id // 10, COUNT(*) FROM patient GROUP BY 1",
+        12,
+        "42601: syntax error near '/' | write a / b, which is whole for whole numbers, or FLOOR(a / b)",
+        "SELECT id / 10, COUNT(*) FROM patient GROUP BY 1",
+    ),
+    (
+        'SELECT AVG(body.mass) FROM (SELECT weight_kg AS "body.mass" FROM patient) AS t',
+        17,
+        "42703: there is no 'body' in FROM | a name with a dot is written in double quotes: \"body.mass\"",
+        'SELECT AVG("body.mass") FROM (SELECT weight_kg AS "body.mass" FROM patient) AS t',
+    ),
+    (
         "SELECT SUM(id) FROM patient",
         None,
         "0A000: SUM(id) has no bounds: one person could move it without limit | add WHERE id BETWEEN 0 AND "

@@ -149,15 +149,21 @@ def _columns(connection: duckdb.DuckDBPyConnection, kind: str, path: str, table:
     raise OperationalError(
         f"{path}, a file of {table}, cannot be read: {problem}",
         sqlstate="58030",
-        hint=f"does DuckDB {duckdb.__version__} read it? The first line of a CSV file names its columns, each once",
+        hint=f"does DuckDB {duckdb.__version__} read it? The first line of a CSV file names its columns, each once; the"
+        " first name may be empty",
     )
 
 
 def _first_line(path: str, separator: str) -> list[str]:
-    """The names of the columns. Raises ValueError where one has none, or two have the same."""
+    """The names of the columns. Raises ValueError where one has none, or two have the same.
+
+    Only the first may be empty, as R and pandas write it above row names. It is column0 then, as in DuckDB.
+    """
     opened = gzip.open if path.lower().endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         names = next(csv.reader(file, delimiter=separator, strict=True), [])
+    if names[1:] and not names[0]:
+        names[0] = "column0"
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         raise ValueError
     return names

@@ -134,7 +134,7 @@ class _Checked:
             yield Text(f"  without max_rows, COUNT and SUM are refused: max_rows: {max(1, spread[2])} keeps 99 % whole")
         elif beyond:
             part = f"{_share(beyond, people)} of the people"
-            yield Text(f"  {beyond:,} people have more ({part}): {cut:,} rows ({_share(cut, rows)}) are weighed away")
+            yield Text(f"  {beyond:,} people have more ({part}): {cut:,} rows ({_share(cut, rows)}) are cut off")
         elif table.path and spread[3] and 2 * spread[3] <= most and table.spans is None:
             yield Text(f"  nobody has more than {spread[3]:,}: max_rows: {spread[3]} would be less noise")
         yield from map(Text, self._profiled(table, beyond, people, cut, rows - dangling))
@@ -210,7 +210,7 @@ class _Checked:
         found = self._engine.figures(scan, self._seconds)
         _, _, _, _, median, _, nearly_all, _, _, cut = (int(one or 0) for one in found)
         rows = self._rows.get(table.name, 0)
-        yield f"    {_share(cut, rows) if cut else 'none'} of the rows would be weighed away"
+        yield f"    {_share(cut, rows) if cut else 'none'} of the rows would be cut off"
         if bound["groups"] and cut > _MUCH * rows:
             whole = f"    in such a group a person has {median:,} (median), and {nearly_all:,} (99 %)"
             fits = nearly_all < (table.max_rows or 1 << 40)
@@ -230,7 +230,7 @@ class _Checked:
             spans = (grouped.column, grouped.span)
             scan = partial(owned_rows_scan, table=table.name, people=unit, way=way, most=most, spans=spans)
             cut = int(self._engine.figures(scan, self._seconds)[-1] or 0)
-            yield f"    by {grouped.column}, {_share(cut, rows) if cut else 'none'} would be weighed away"
+            yield f"    by {grouped.column}, {_share(cut, rows) if cut else 'none'} would be cut off"
             losing += [grouped.column] if cut > _MUCH * rows else []
         if losing:
             yield f"    leave it out where somebody asks by {', '.join(losing)}: a bound on groups is one for all keys"

@@ -6,7 +6,7 @@ SELECT batch_id, MAX(result) FROM sample GROUP BY batch_id;
 --   k0: batch_id (integer)
 -- selection: weight w in 1/1048576, at most 200 groups
 -- a0: MAX(result) (double) = picked, number 0 of q0
--- note: MIN and MAX are approximate: they lie inside of the data, with some people beyond them
+-- note: MIN and MAX are approximate: some people have values beyond them
 WITH partial AS (
   SELECT
     u,

@@ -5,7 +5,7 @@ SELECT MEDIAN(height_cm) FROM patient;
 -- release 0
 -- groups: one group
 -- a0: MEDIAN(height_cm) (double) = picked, number 0 of q0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- q0: MEDIAN(height_cm): quantiles 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 2048; steps of 1

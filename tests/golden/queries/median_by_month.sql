@@ -10,7 +10,7 @@ SELECT date_trunc('month', day) AS month, COUNT(*), MEDIAN(cost) FILTER (WHERE r
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- a1: MEDIAN(cost) FILTER(WHERE reason = 'acute') (double) = picked, number 0 of q0
 -- note: each person counts with at most 40 rows (max_rows of visit)
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (
   SELECT

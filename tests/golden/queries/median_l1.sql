@@ -10,7 +10,7 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 -- a0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
 -- a1: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows (max_rows of visit)
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
   SELECT

@@ -9,7 +9,7 @@ SELECT sex, MEDIAN(height_cm), COUNT(*) FROM patient GROUP BY ROLLUP (sex);
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: MEDIAN(height_cm) (double) = picked, number 0 of q0
 -- a1: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
@@ -110,7 +110,7 @@ ORDER BY
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: MEDIAN(height_cm) (double) = picked, number 0 of q0
 -- a1: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 WITH released AS (
   SELECT
     (

@@ -7,7 +7,7 @@ SELECT diagnosis, MEDIAN(weight_kg) FROM patient GROUP BY diagnosis;
 --   k0: diagnosis (text)
 -- selection: weight w in 1/1, at most 1 groups
 -- a0: MEDIAN(weight_kg) (double) = picked, number 0 of q0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 WITH released AS (
   SELECT
     k0,

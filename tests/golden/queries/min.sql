@@ -5,7 +5,7 @@ SELECT MIN(height_cm) FROM patient;
 -- release 0
 -- groups: one group
 -- a0: MIN(height_cm) (integer) = picked, number 0 of q0
--- note: MIN and MAX are approximate: they lie inside of the data, with some people beyond them
+-- note: MIN and MAX are approximate: some people have values beyond them
 -- q0: MIN(height_cm): quantiles 0 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 2048; steps of 1

@@ -9,7 +9,7 @@ SELECT drug, MEDIAN(dose) FROM prescription GROUP BY drug;
 -- selection: weight w in 1/1048576, at most 100 groups
 -- a0: MEDIAN(dose) (double) = picked, number 0 of q0
 -- note: each person counts with at most 100 rows (max_rows of prescription)
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 WITH partial AS (
   SELECT
     u,

@@ -23,7 +23,7 @@ FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
 -- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 WITH partial AS (
   SELECT
     u,
@@ -386,7 +386,7 @@ FROM found;
 -- note: each person counts with at most 100 rows (max_rows of prescription)
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 SELECT
   s0,
   s1

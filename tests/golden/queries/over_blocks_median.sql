@@ -7,7 +7,7 @@ SELECT sex, dpsql.over_blocks(AVG(weight_kg) / AVG(height_cm), low => 0, high =>
 -- groups: public, at most 2
 --   k0: sex (text)
 -- a0: dpsql.over_blocks(AVG(weight_kg) / AVG(height_cm), low => 0, high => 2, combine => 'median') FILTER(WHERE smoker) (double) = picked, number 0 of q0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH keys AS (
   SELECT DISTINCT

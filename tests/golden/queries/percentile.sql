@@ -8,7 +8,7 @@ SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm), MEDIAN(height_cm
 -- a0: PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm) (double) = picked, number 1 of q0
 -- a1: MEDIAN(height_cm) (double) = picked, number 2 of q0
 -- a2: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY height_cm DESC) (integer) = picked, number 0 of q0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- q0: PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm): quantiles 1/10, 1/4, 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 8192; steps of 1

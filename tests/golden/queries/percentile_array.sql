@@ -5,7 +5,7 @@ SELECT PERCENTILE_CONT(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY height_cm) FROM
 -- groups: one group
 -- a0: PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY height_cm) (double) = picked, number 1 of q0
 -- a1: PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm) (double) = picked, number 0 of q0
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- q0: PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY height_cm): quantiles 1/4, 3/4 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 2048; steps of 1

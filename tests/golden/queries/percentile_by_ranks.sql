@@ -10,7 +10,7 @@ SELECT MIN(CASE WHEN n < 0.25 * m THEN 9999 ELSE cost END) AS q, AVG(cost) FROM 
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows (max_rows of visit)
 -- note: cost is clipped into [0, 5000]
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 WITH partial AS (
   SELECT
     u,

@@ -5,7 +5,7 @@ WITH r AS (SELECT cost, SUM(1) OVER (PARTITION BY 1 ORDER BY cost ROWS UNBOUNDED
 -- groups: one group
 -- a0: PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY cost) (decimal(8,2)) = picked, number 0 of q0
 -- note: each person counts with at most 40 rows (max_rows of visit)
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- q0: PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY cost): quantiles 1/4 of 0 … 500000
 -- one unit weighs: l1 163840, l2 163840; a row 4096
 -- near is less than 335544320; steps of 1/100

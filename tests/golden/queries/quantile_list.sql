@@ -9,7 +9,7 @@ FROM patient GROUP BY sex;
 -- a0: PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY height_cm) FILTER(WHERE birth_year > 1950) (double) = picked, number 1 of q0
 -- a1: PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY height_cm) FILTER(WHERE birth_year > 1950) (double) = picked, number 0 of q0
 -- a2: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY height_cm) (integer) = picked, number 0 of q1
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
 -- note: rows whose sex is not one of the 2 declared values are in no group
 WITH keys AS (
   SELECT DISTINCT

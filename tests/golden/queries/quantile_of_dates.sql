@@ -7,8 +7,8 @@ SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day), MAX(day) FROM visit;
 -- a0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
 -- a1: MAX(day) (date) = picked, number 0 of q1
 -- note: each person counts with at most 40 rows (max_rows of visit)
--- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
--- note: MIN and MAX are approximate: they lie inside of the data, with some people beyond them
+-- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
+-- note: MIN and MAX are approximate: some people have values beyond them
 -- q0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day): quantiles 9/10 of 737425 … 739616
 -- one unit weighs: l1 163840, l2 163840; a row 4096
 -- near is less than 335544320; steps of 1
