@@ -116,9 +116,9 @@ EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT COUNT(*) FROM member WHERE id = 7
 EXPLAIN SELECT * FROM member
 --- free: a plan is that of the text
 EXPLAIN SELECT card, COUNT(*) FROM member WHERE id = 7777 GROUP BY card
---- refused: what a table holds, summarised
+--- free: what a table holds, summarised: what is declared alone
 SUMMARIZE member
---- refused: columns with their statistics
+--- free: columns with what is declared of them
 DESCRIBE member
 --- refused; wire free: a statement that is prepared, and not run
 PREPARE p AS SELECT card FROM member WHERE id = $1
