@@ -112,8 +112,8 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     ((_, weight),) = estimator.terms
     (block,) = plan.blocks
     # A person moves one integer by a whole number of steps, by no more than the vector of them in any norm.
-    l1, squared = block.sensitivity.l1, block.sensitivity.l2_squared
-    moved = min(isqrt(squared), isqrt(squared) if l1 is None else l1)
+    l1, l2 = block.sensitivity.l1, isqrt(block.sensitivity.l2_squared)
+    moved = l2 if l1 is None else min(l1, l2)
     least = comparison.threshold(Fraction(weight))
     inside = comparison.inside(Fraction(weight))
     one_way = block.rises and inside is None
@@ -166,8 +166,8 @@ def _stands(state: WatchState, version: str, alarm: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Asking:
-    """One asking of a watch: the ``keys`` of its groups, in order, what each of them costs and is compared by, and how
-    many were ``bought``."""
+    """One asking of a watch: its groups, in order, what each of them costs and is compared by, and how many were
+    ``bought``."""
 
     asked: Asked
     name: str
@@ -238,9 +238,9 @@ class Watching:
 
     def _share(self, epsilon: Fraction, one_way: bool, groups: int) -> Fraction:
         """The most ε of one group, in steps, of which so many cost no more than one of all."""
-        whole = self._price(epsilon, one_way)
         if groups == 1:
             return epsilon
+        whole = self._price(epsilon, one_way)
         low, high = 0, _STEPS
         while high - low > 1:
             middle = (low + high) // 2

@@ -111,10 +111,9 @@ def snapshot(path: str) -> LakeVersion:
     Raises :class:`OperationalError`, whose text is for the owner.
     """
     place = os.path.realpath(path)
-    log = os.path.join(place, "_delta_log") if lake_kind(place) == DELTA else os.path.join(place, "metadata")
+    log, read = ("_delta_log", _delta) if lake_kind(place) == DELTA else ("metadata", _iceberg)
     try:
-        state = _state(place if os.path.isfile(place) else log)
-        return (_delta if lake_kind(place) == DELTA else _iceberg)(place, state)
+        return read(place, _state(place if os.path.isfile(place) else os.path.join(place, log)))
     except OperationalError:
         raise
     except OSError as error:
@@ -141,11 +140,7 @@ def _delta(folder: str, state: tuple[tuple[str, int, int], ...]) -> LakeVersion:
     try:
         from deltalake import DeltaTable
     except ImportError:
-        raise OperationalError(
-            f"{folder} is a Delta table, and what reads its log is not installed",
-            sqlstate="58000",
-            hint=install("delta"),
-        ) from None
+        raise _without_reader(folder, DELTA) from None
     table = DeltaTable(folder)
     about = table.metadata()
     _check_features(folder, table.protocol(), about.configuration)
@@ -237,11 +232,7 @@ def _iceberg(place: str, state: tuple[tuple[str, int, int], ...]) -> LakeVersion
     try:
         from pyiceberg.table import StaticTable
     except ImportError:
-        raise OperationalError(
-            f"{place} is an Iceberg table, and what reads its metadata is not installed",
-            sqlstate="58000",
-            hint=install("iceberg"),
-        ) from None
+        raise _without_reader(place, ICEBERG) from None
     described = place if os.path.isfile(place) else _described(place, [name for name, _, _ in state])
     folder = str(Path(described).parent.parent)
     table = StaticTable.from_metadata(described)
@@ -360,6 +351,12 @@ def _inside(folder: str, path: str) -> str:
             hint="copy the table as a whole (a deep clone), to where it was written",
         )
     return found
+
+
+def _without_reader(place: str, kind: str) -> OperationalError:
+    """Of a kind whose extra, which has its name, is not installed."""
+    text = f"{place} is a table of {kind.title()}, and what reads its log is not installed"
+    return OperationalError(text, sqlstate="58000", hint=install(kind))
 
 
 def _unreadable(place: str, problem: str) -> OperationalError:

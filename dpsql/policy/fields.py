@@ -19,7 +19,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from dpsql.calendar_unit import UNITS
-from dpsql.engines import ENGINES, SQLITE, Address, kind_of, lake_kind
+from dpsql.engines import ENGINES, SQLITE, Address, kind_of
 from dpsql.errors import OperationalError
 from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
@@ -380,10 +380,12 @@ def files(value: object, info: ValidationInfo) -> tuple[str, ...]:
     for item in items:
         if "://" in item:
             raise wrong(f"{item[:80]!r} is not on this machine: mount it or copy it, or read it with Spark")
-        if kind_of(item) is None and lake_kind(os.path.abspath(folder / Path(item).expanduser())) is None:
+    paths = tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
+    for item, path in zip(items, paths, strict=True):
+        if kind_of(path) is None:
             ends = "write a name that ends in .parquet, .csv or .tsv, or the folder of a Delta or Iceberg table"
             raise wrong(f"{item[:80]!r} is neither Parquet nor CSV: {ends}")
-    return tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
+    return paths
 
 
 def parquet_file(value: object, info: ValidationInfo) -> Path:

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
 
 import pyarrow as pa
 
@@ -38,11 +37,7 @@ class _NoPandas:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name == "pandas":
-            _refuse(name)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ModuleNotFoundError(f"nobody asks for {name} here", name=name)
+            raise ModuleNotFoundError(f"nobody asks for {name} here", name=name)
 
 
 @contextmanager

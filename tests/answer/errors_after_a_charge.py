@@ -51,7 +51,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.spark.spark_engine": "SparkEngine.open:2",
         "dpsql.engines.spark.spark_session": "_client:1 connect:1",
         "dpsql.sandbox.sandbox": "Sandbox.load_public:2 _described:1",
-        "dpsql.releases.arrow_types": "try_arrow:1 _refuse:1",
+        "dpsql.releases.arrow_types": "try_arrow:1 _NoPandas.find_spec:1",
         "dpsql.releases.store": "ReleaseStore.forget:1 ReleaseStore.open:1",
     },
     Reason.PLANNED: {
