@@ -190,7 +190,8 @@ class Proxy:
         comparison = watched_comparison(statement.tree)
         present = self._opened.present()
         parsed = Parsed.kept(comparison.tree)
-        aggregate = self._prepared(parsed, sql, False, zone, Empty.AUTO, present)
+        # Each declared group is compared: which of them act as rows is not asked.
+        aggregate = self._prepared(parsed, sql, False, zone, Empty.SHOW, present)
         return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(

@@ -152,7 +152,7 @@ _INSTEAD: Mapping[type[exp.Expr], str] = {
 }
 _LOGARITHMS = "the mean of logarithms is answered, of numbers above 0: EXP(AVG(LN(x)))"
 _INSTEAD_OF_NAMES = {
-    "MAD": "half the distance of the quartiles is it where values lie evenly around their middle: "
+    "MAD": "where values lie evenly around their middle, it is half the distance between the quartiles: "
     "(PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY x) - PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)) / 2",
     "ENTROPY": "of a column with declared values it is answered in blocks of people: dpsql.over_blocks(ENTROPY(x))",
     "GEOMEAN": _LOGARITHMS,

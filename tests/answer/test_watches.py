@@ -453,6 +453,17 @@ def test_each_declared_group_is_watched(
     assert counts == {ward: ((beds > 90,),) for ward, beds in WARDS}
 
 
+@pytest.mark.parametrize("asked", ["COUNT(*) > 0", "SUM(days) > 0", "AVG(days) > 0"])
+def test_a_group_of_null_that_no_owner_listed_is_watched_too(
+    wards: Path, hands: list[datetime.datetime], asked: str
+) -> None:
+    with duckdb.connect(str(wards.parent / "wards.duckdb")) as connection:
+        connection.execute("ALTER TABLE stay ALTER urgent DROP NOT NULL")
+    with closing(opened(wards, hands, NoNoise())) as proxy:
+        rows = watch(proxy).execute(f"SELECT urgent, {asked} FROM stay GROUP BY urgent").rows
+    assert rows == ((False, True), (True, True), (None, False))
+
+
 def test_a_group_that_is_true_ends_alone(wards: Path, hands: list[datetime.datetime]) -> None:
     """FALSE of a group is free for years; a TRUE stands for its refresh and is paid again by its own share."""
     with closing(opened(wards, hands, NoNoise())) as proxy:
