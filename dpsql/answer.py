@@ -18,7 +18,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience, Turn
 from dpsql.finish import Finished, Finisher, delivered, present_notes
-from dpsql.ledger import Due, Paid, Receipt
+from dpsql.ledger import Paid, Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
@@ -136,7 +136,7 @@ class Answering:
         reading = self.reader.reading(one.read for one in fresh if one is not None)
         if priced.loss and paid is None:
             turn = held.enter_context(opened.turn(patience, asked.analyst, rows))
-            dues = [Due(priced.loss, asked.prepared.sql, tables)]
+            dues = priced.dues(asked.prepared.sql, tables)
             paid = Paid.charged(opened.ledger, asked.analyst, dues, asked.receipt)
         read = partial(reading.table, patience=patience, turn=turn, paid=paid)
         measured: dict[str, NoisyTable] = {}
@@ -152,6 +152,7 @@ class Answering:
         settled = self.offered(asked.prepared, asked.settings)
         if settled.purchase is None:
             return settled
+        opened.check_rows("a bound that is learned", "declare max_rows, and the range of each column that is summed")
         with opened.claimed((one.plan for one in settled.purchase.all), patience):
             # Another statement may have bought them meanwhile.
             settled = self.offered(asked.prepared, asked.settings)
@@ -173,6 +174,7 @@ class Answering:
         """Buy what is lacking of the policy's profiles, for the owner: all of it is charged, durably and at once,
         before the first row is read. Returns what was charged. Raises :class:`dpsql.errors.Error`."""
         opened = self.opened
+        opened.check_rows("a profile", "leave profile out of the policy")
         with opened.claimed((one.plan for some in self.profiles.lacking() for one in some.calibrations), patience):
             # Another process may have bought them meanwhile.
             lacking = self.profiles.lacking()

@@ -17,8 +17,8 @@ from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
 from dpsql.closing import Closing
 from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy, value_scan
-from dpsql.errors import BudgetExceeded, Error, OperationalError
-from dpsql.ledger import Ledger, NoLedger, Writer
+from dpsql.errors import BudgetExceeded, Error, NotSupportedError, OperationalError
+from dpsql.ledger import EVER, Ledger, NoLedger, Span, Writer, whole_periods
 from dpsql.living_catalog import DatedCatalog, LivingCatalog
 from dpsql.memory import Memories
 from dpsql.policy import (
@@ -165,6 +165,27 @@ class Opened:
                 return ()
         return tuple(found)
 
+    def span(self, plan: Plan) -> Span:
+        """The times of the rows of people that a plan depends on, in whole periods, where the budget is one of the rows
+        of each; all times where nothing proves that they are fewer.
+
+        Rows of tables without a time are of no period: what is asked of them alone is charged to all of them.
+        """
+        dated = [one for one in plan.times if self.policy.is_dated(one.table)]
+        filter_ = self.accountant
+        if not filter_.of_rows or filter_.per is None or not dated:
+            return EVER
+        begins, ends = [one.begin for one in dated], [one.end for one in dated]
+        first = min((one for one in begins if one is not None), default=None) if None not in begins else None
+        last = max((one for one in ends if one is not None), default=None) if None not in ends else None
+        return whole_periods(first, last, filter_.per)
+
+    def check_rows(self, what: str, hint: str) -> None:
+        """Raise 0A000 for what is not bought where the budget is one of the rows of each period."""
+        if self.accountant.of_rows:
+            text = f"{what} is of rows of all times, and each {self.accountant.per} of rows has a budget of its own"
+            raise NotSupportedError(text, sqlstate="0A000", hint=hint)
+
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
         return self.purchases.claimed({f"{plan.identity} {self.version(plan)}" for plan in plans}, patience)
@@ -245,7 +266,10 @@ def accountants(policy: Policy) -> tuple[_Filters, dict[str, _Filters]]:
     whole = budget.delta if budget.lifetime is None or budget.lifetime.delta is None else budget.lifetime.delta
 
     def filters(epsilon: Fraction, per: str | None, lifetime: Fraction | None) -> _Filters:
-        renewed = Accountant(accounting, epsilon, budget.delta, per=CalendarUnit(per, zone) if per else None)
+        # Rows have the times that they have, and periods are of these: of UTC where they are instants.
+        of_rows = budget.unit is not None and per == budget.per
+        window = CalendarUnit(per, "UTC" if of_rows else zone) if per else None
+        renewed = Accountant(accounting, epsilon, budget.delta, per=window, of_rows=of_rows)
         return (renewed,) if lifetime is None else (renewed, Accountant(accounting, lifetime, whole))
 
     shares = {
@@ -265,6 +289,7 @@ def open_ledger(
     """
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
+    unit += f" of each {policy.budget.per}" if policy.budget.unit else ""
     place, read = with_secret(str(policy.ledger), LEDGER), None if clock is None else clock.read
     return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
 

@@ -44,7 +44,8 @@ def renewal(per: CalendarUnit | None, when: datetime) -> str:
 def budget_name(budget: Budget) -> str:
     """Whose budget it is, and of which window."""
     whose = "this analyst's" if budget.own else "the total"
-    return f"{whose} budget" if budget.per is None else f"{whose} budget of this {budget.per}"
+    rows = "'s rows" if budget.of_rows else ""
+    return f"{whose} budget" if budget.per is None else f"{whose} budget of this {budget.per}{rows}"
 
 
 def loss(price: PrivacyLoss) -> str:

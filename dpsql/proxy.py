@@ -428,6 +428,7 @@ class Session:
         return self._budget(loss)
 
     def _workload(self, wanted: Sequence[str] | DeclaredWorkload, epsilon: Fraction | None) -> WorkloadPlan:
+        self._opened.check_rows("a workload", "ask its statements one by one")
         if isinstance(wanted, DeclaredWorkload):
             with collecting_rarely():
                 return self._proxy.declared.plan(wanted)
@@ -499,6 +500,7 @@ def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
         used=spent.part_of(accountant.limit),
         per=accountant.per,
         renews=standing.renews,
+        of_rows=accountant.of_rows,
     )
 
 

@@ -198,6 +198,7 @@ class Watching:
     def answer(self, asked: Asked, name: str, watched: WatchedStatement, budget: Callable[[], Budget]) -> Answer:
         """TRUE or FALSE, of all rows or of each group. Raises :class:`dpsql.errors.Error`."""
         opened, plan, patience = self._opened, watched.plan, asked.patience
+        opened.check_rows("a watch", "ask for the number itself")
         one = self._asking(asked, name, watched)
         keys = {one.key(group): group for group in one.groups}
         reading = self._answering.reader.reading([plan])

@@ -499,7 +499,8 @@ class Plan:
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
     are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are. ``blocks``
+    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are; ``times``
+    are the same where they are proved of this very SQL, for what is charged by them. ``blocks``
     are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
@@ -531,6 +532,7 @@ class Plan:
     drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
     until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
+    times: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
     averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)

@@ -234,7 +234,8 @@ def _program(
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
     """The release with the ends of those ranges of its tables that follow the clock, and those of its rows."""
-    return replace(query, ends=catalog.ends_of(tables_read(query.rows)), until=rows_until(query, catalog))
+    ends, until = catalog.ends_of(tables_read(query.rows)), rows_until(query, catalog)
+    return replace(query, ends=ends, until=until, until_of=query.rows)
 
 
 def _with_picks(

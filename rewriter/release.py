@@ -342,8 +342,8 @@ class Query:
     blocks of people, of which one has other answers in at most ``changed`` groups where one person
     comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`). ``ends`` are those of
     ranges that follow the clock, ``until`` the instants before which its rows are
-    (:mod:`rewriter.planner.closed_windows`). ``asked_by``: how many statements of a workload ask for each aggregate;
-    none where it is no workload.
+    (:mod:`rewriter.planner.closed_windows`), as is found of the rows ``until_of``. ``asked_by``: how many statements of
+    a workload ask for each aggregate; none where it is no workload.
     """
 
     rows: exp.Select
@@ -367,6 +367,7 @@ class Query:
     blocks: int = 0
     changed: int | None = 1
     until: tuple[RowsBetween, ...] = ()
+    until_of: exp.Select | None = None
     asked_by: tuple[int, ...] = ()
 
     @property

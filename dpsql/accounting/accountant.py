@@ -32,7 +32,8 @@ class Accountant:
 
     ``selection`` is the part of δ that is set apart for key selection; it matters under zCDP alone, and is a
     quarter of δ unless it is given. ``limit`` is the box of exact fractions that decides; no float ever does.
-    ``per`` says of which windows it is the total: of each of them by itself, or of all time where there is none.
+    ``per`` says of which windows it is the total: of each of them by itself, or of all time where there is none. Those
+    ``of_rows`` are not of the time at which people are asked about, but of that of the rows themselves.
 
     >>> from dpsql.accounting import PURE
     >>> accountant = Accountant(PURE, epsilon=Fraction(1), delta=Fraction(0))
@@ -47,6 +48,7 @@ class Accountant:
     delta: Fraction
     selection: Fraction | None = None
     per: CalendarUnit | None = None
+    of_rows: bool = False
     limit: PrivacyLoss = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -54,9 +56,21 @@ class Accountant:
             raise TypeError("a declared total is made of exact fractions")
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise ValueError("a declared total has epsilon > 0 and 0 <= delta < 1")
+        if self.of_rows and self.per is None:
+            raise ValueError("rows are those of a period")
         self.accounting.check_total(self.delta)
         limit = self.accounting.limit(self.epsilon, self.delta, self.selection)
         object.__setattr__(self, "limit", limit)
+
+    @property
+    def window(self) -> CalendarUnit | None:
+        """The windows of time that it is the total of; None where it is of all time, or of rows."""
+        return None if self.of_rows else self.per
+
+    @property
+    def each(self) -> str:
+        """What it is the total of, in words: ``each month``, ``the rows of each month``, or nothing."""
+        return "" if self.per is None else f"the rows of each {self.per}" if self.of_rows else f"each {self.per}"
 
     def fits(self, spent: PrivacyLoss, more: PrivacyLoss) -> bool:
         """Whether ``more`` may be charged after ``spent``; exact, and sound under adaptive choice.

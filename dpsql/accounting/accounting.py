@@ -110,6 +110,15 @@ class Accounting(ABC):
         """The ways in which a share pays for the noise of a key selection, the best first; ``delta`` is the whole
         price's. None where groups cannot be selected."""
 
+    def of_two_steps(self, loss: PrivacyLoss) -> PrivacyLoss:
+        """What is lost between two databases that are two neighbours apart, where each step loses so much. Raises
+        ValueError where this accounting does not know."""
+        raise ValueError(f"{self} accounting knows no price of two steps")
+
+    def step_of_two(self, share: PrivacyLoss) -> PrivacyLoss:
+        """What each of two steps may lose, so that a share pays for both. Raises ValueError as :meth:`of_two_steps`."""
+        raise ValueError(f"{self} accounting knows no price of two steps")
+
     @abstractmethod
     def price_of_information(self, part: Fraction) -> Fraction:
         """The part of a price that buys a part of the information, one over the variance, that the whole buys."""

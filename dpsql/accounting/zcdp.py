@@ -93,6 +93,21 @@ class Zcdp(Accounting):
         if delta := min(delta, MOST_DELTA):
             yield Allowance(PrivacyLoss(rho=share.rho), PrivacyLoss(rho=share.rho, delta=delta), delta)
 
+    def of_two_steps(self, loss: PrivacyLoss) -> PrivacyLoss:
+        """2²·ρ (Bun, Steinke 2016, Proposition 27), which says nothing of a δ.
+
+        >>> ZCDP.of_two_steps(PrivacyLoss(rho=Fraction(1, 8))).rho
+        Fraction(1, 2)
+        """
+        if loss.delta:
+            raise ValueError("a loss with δ has no price of two steps here")
+        return loss * 4
+
+    def step_of_two(self, share: PrivacyLoss) -> PrivacyLoss:
+        if share.delta:
+            raise ValueError("a share with δ has no price of two steps here")
+        return share / 4
+
     def price_of_information(self, part: Fraction) -> Fraction:
         return part
 

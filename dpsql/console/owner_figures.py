@@ -72,7 +72,7 @@ def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
     charges = [charge for charge in written if charge.loss or Order.of(charge.statement) is None]
     totals = ledger.standings()
     whole = totals[-1]
-    recent = [charge for charge in charges if _is_open(charge, whole)]
+    recent = [charge for charge in charges if whole.counts(charge)]
     return OwnerFigures(
         budgets=tuple(_budget(policy, one) for one in totals),
         accounting=policy.budget.accounting,
@@ -98,7 +98,7 @@ def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
 def _budget(policy: Policy, one: Standing) -> OwnBudget:
     limit = one.accountant
     used = one.spent.part_of(limit.limit)
-    when = "for ever" if limit.per is None else f"for each {limit.per}"
+    when = f"for {limit.each}" if limit.each else "for ever"
     each = limit.price(policy.statement.epsilon, Fraction(0))
     return OwnBudget(
         declared=f"ε = {float(limit.epsilon):g}, δ = {float(limit.delta):g} {when}",
@@ -108,11 +108,6 @@ def _budget(policy: Policy, one: Standing) -> OwnBudget:
         part_left=max(0, 100 - round(100 * float(used))),
         renews="" if one.renews is None else renewal(limit.per, one.renews),
     )
-
-
-def _is_open(charge: Charge, window: Standing) -> bool:
-    per = window.accountant.per
-    return per is None or per.end(charge.time) == window.renews
 
 
 def _burning(charges: Sequence[Charge], whole: Accountant) -> list[tuple[float, str, float]]:
@@ -132,7 +127,7 @@ def _analysts(policy: Policy, ledger: Ledger, charges: Sequence[Charge], whole: 
         shares = ledger.standings(name)
         for one in shares:
             limit, used = one.accountant, one.spent.part_of(one.accountant.limit)
-            of = f"ε = {float(limit.epsilon):g}" + (f" each {limit.per}" if limit.per is not None else "")
+            of = f"ε = {float(limit.epsilon):g}" + (f" for {limit.each}" if limit.each else "")
             yield SpentBy(name, len(own), percent(float(used)), _hundred(float(used)), of, part_left(used))
         if not shares:
             used = _sum(own).part_of(whole.limit)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.display.terminal_tables import grid
-from dpsql.ledger import EVERYBODY, Charge, Standing
+from dpsql.ledger import EVER, EVERYBODY, Charge, Span, Standing, parts_of
 from dpsql.policy import Policy
 from dpsql.price_text import part_left, percent, renewal
 from dpsql.releases import up
@@ -24,12 +24,13 @@ def budget(policy: Policy, charges: Sequence[Charge], standings: Standings, paus
     limits = [one.accountant for one in standings[EVERYBODY]]
     # Of all time where that is declared: then parts of all charges are parts of one whole.
     whole = limits[-1]
-    recent = [one for one in charges if whole.per is None or _is_open(one, standings[EVERYBODY][-1])]
+    recent = [one for one in charges if whole.per is None or standings[EVERYBODY][-1].counts(one)]
     return Group(
         Text("\n".join(line for one in standings[EVERYBODY] for line in _lines(policy, one))),
         Text(f"Charges:  {len(charges)}, accounting {limits[0].accounting}"),
         Text(""),
         _analysts(policy, charges, standings, paused),
+        *_by_time(charges, whole),
         Text(""),
         _by("table", recent, lambda charge: charge.tables, whole),
         Text(""),
@@ -39,21 +40,37 @@ def budget(policy: Policy, charges: Sequence[Charge], standings: Standings, paus
 
 def _lines(policy: Policy, one: Standing) -> list[str]:
     limit = one.accountant
-    when = f"for each {limit.per}" if limit.per is not None else "for ever"
+    when = f"for {limit.each}" if limit.each else "for ever"
     each = limit.price(policy.statement.epsilon, Fraction(0))
     used = one.spent.part_of(limit.limit)
     left = f"{part_left(used)}, or {limit.statements_left(one.spent, each)} statements at the default price"
     renews = "" if one.renews is None else f"; it renews on {renewal(limit.per, one.renews)}"
     return [
         f"Declared: ε = {float(limit.epsilon):g}, δ = {float(limit.delta):g} {when}",
-        f"Spent:    {percent(float(used))} (ε = {up(limit.epsilon_of(one.spent))})",
+        f"Spent:    {percent(float(used))} (ε = {up(limit.epsilon_of(one.spent))}){_of_rows(one)}",
         f"Left:     {left}{renews}",
     ]
 
 
-def _is_open(charge: Charge, window: Standing) -> bool:
-    per = window.accountant.per
-    return per is None or per.end(charge.time) == window.renews
+def _by_time(charges: Sequence[Charge], limit: Accountant) -> list[RenderableType]:
+    """What is spent of the rows of which times, where the budget is one of the rows of each period."""
+    if not limit.of_rows:
+        return []
+    parts = [*parts_of((charge.span, charge.loss) for charge in charges)]
+    times = [_times(span) for span, _ in parts]
+    used = [percent(float(spent.part_of(limit.limit))) for _, spent in parts]
+    return [Text(""), grid(["rows of", "used"], [times, used], [False, True])]
+
+
+def _times(span: Span) -> str:
+    begin = "" if span.begin == EVER.begin else f"from {span.begin:%Y-%m-%d}"
+    end = "" if span.end == EVER.end else f"before {span.end:%Y-%m-%d}"
+    return " ".join(filter(None, (begin, end))) or "all times"
+
+
+def _of_rows(one: Standing) -> str:
+    """Which rows it is about that so much is spent."""
+    return "" if one.rows is None else f" of the rows from {one.rows.begin:%Y-%m-%d} to {one.rows.end:%Y-%m-%d}"
 
 
 def _analysts(
@@ -66,7 +83,7 @@ def _analysts(
         shares = [one for one in standings.get(name, ()) if one.whose == name]
         for one in shares:
             limit, used = one.accountant, one.spent.part_of(one.accountant.limit)
-            of = f"ε = {float(limit.epsilon):g}" + (f" each {limit.per}" if limit.per is not None else "")
+            of = f"ε = {float(limit.epsilon):g}" + (f" for {limit.each}" if limit.each else "")
             rows.append((name, str(own), of, percent(float(used)), part_left(used)))
         if not shares:
             rows.append((name, str(own), "the total", "", ""))

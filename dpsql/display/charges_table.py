@@ -8,9 +8,8 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from dpsql.accounting import PrivacyLoss
-from dpsql.calendar_unit import CalendarUnit
-from dpsql.ledger import EVERYBODY, Charge, Limits, decimal
+from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.ledger import EVERYBODY, Charge, Limits, decimal, parts_of
 from dpsql.price_text import loss
 from dpsql.releases import up
 
@@ -25,22 +24,25 @@ def faults(charges: Sequence[Charge], limits: Limits) -> Iterator[str]:
     for name, filters in limits.items():
         whose = "all that is spent" if name == EVERYBODY else f"what {name} has spent"
         for limit in filters:
-            for began, spent in _windows(charges, name, limit.per).items():
+            for began, spent in _windows(charges, name, limit).items():
                 if not limit.fits(spent, PrivacyLoss()):
-                    when = "" if limit.per is None else f" in the {limit.per} from {limit.per.shown(began)}"
+                    where = "of the rows of" if limit.of_rows else "in"
+                    when = "" if limit.per is None else f" {where} the {limit.per} from {limit.per.shown(began)}"
                     yield f"{whose}{when} is above what the policy declares by now"
 
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 
 
-def _windows(charges: Sequence[Charge], name: str, per: CalendarUnit | None) -> dict[datetime, PrivacyLoss]:
-    """What everybody, or one analyst, has spent in each window."""
+def _windows(charges: Sequence[Charge], name: str, limit: Accountant) -> dict[datetime, PrivacyLoss]:
+    """What everybody, or one analyst, has spent in each window; of blocks, from each time at which that changes."""
+    own = [charge for charge in charges if name in (EVERYBODY, charge.analyst)]
+    if limit.of_rows:
+        return {span.begin: spent for span, spent in parts_of((one.span, one.loss) for one in own) if spent}
     sums: dict[datetime, PrivacyLoss] = {}
-    for charge in charges:
-        if name in (EVERYBODY, charge.analyst):
-            began = _EVER if per is None else per.begin(charge.time)
-            sums[began] = sums.get(began, PrivacyLoss()) + charge.loss
+    for charge in own:
+        began = _EVER if limit.per is None else limit.per.begin(charge.time)
+        sums[began] = sums.get(began, PrivacyLoss()) + charge.loss
     return sums
 
 
@@ -56,13 +58,14 @@ def summary(place: str, identity: str, charges: Sequence[Charge], spent: Privacy
         if limit.per is None:
             lines.append(f"Spent: ε = {up(limit.epsilon_of(spent))} ({loss(spent)}), {within}")
         else:
-            windows = _windows(charges, EVERYBODY, limit.per).values()
+            windows = _windows(charges, EVERYBODY, limit).values()
             most = max((limit.epsilon_of(one) for one in windows), default=0.0)
-            lines.append(f"Spent: at most ε = {up(most)} in each {limit.per} of {len(windows)}, {within}")
+            each = f"of the rows of each {limit.per}" if limit.of_rows else f"in each {limit.per} of {len(windows)}"
+            lines.append(f"Spent: at most ε = {up(most)} {each}, {within}")
     return "\n".join(lines)
 
 
-FIELDS = ("number", "id", "time", "analyst", "epsilon", "rho", "delta", "tables", "statement", "curve")
+FIELDS = ("number", "id", "time", "analyst", "epsilon", "rho", "delta", "tables", "statement", "curve", "rows")
 
 
 def as_json_lines(charges: Sequence[Charge]) -> str:
@@ -80,10 +83,12 @@ def charges_as_csv(charges: Sequence[Charge]) -> str:
 
 
 _Texts = tuple[str, ...]
+_Row = tuple[int, str, str, str, str, str, str, _Texts, str, _Texts, str]
 
 
-def _rows(charges: Sequence[Charge]) -> Iterator[tuple[int, str, str, str, str, str, str, _Texts, str, _Texts]]:
+def _rows(charges: Sequence[Charge]) -> Iterator[_Row]:
     for number, one in enumerate(reversed(charges), start=1):
         epsilon, rho, delta, *curve = map(decimal, one.loss.parts)
         parts = epsilon, rho, delta
-        yield number, one.id, one.time.isoformat(), one.analyst, *parts, one.tables, one.statement, tuple(curve)
+        told = one.tables, one.statement, tuple(curve), str(one.span)
+        yield number, one.id, one.time.isoformat(), one.analyst, *parts, *told

@@ -6,10 +6,12 @@ from dpsql.ledger.ledger import Due, Filters, Ledger
 from dpsql.ledger.orders import Order, Orders
 from dpsql.ledger.paid import Paid
 from dpsql.ledger.receipt import Receipt
+from dpsql.ledger.row_times import EVER, Span, is_one_period, most_of, parts_of, whole_periods
 from dpsql.ledger.tally import Limits
 from dpsql.ledger.watch_states import WatchState, WatchStates
 
 __all__ = [
+    "EVER",
     "EVERYBODY",
     "Charge",
     "Due",
@@ -21,9 +23,14 @@ __all__ = [
     "Orders",
     "Paid",
     "Receipt",
+    "Span",
     "Standing",
     "WatchState",
     "WatchStates",
     "Writer",
     "decimal",
+    "is_one_period",
+    "most_of",
+    "parts_of",
+    "whole_periods",
 ]

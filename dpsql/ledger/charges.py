@@ -16,7 +16,8 @@ from typing import Protocol
 
 from dpsql.accounting import Accountant, PrivacyLoss, admits
 from dpsql.calendar_unit import CalendarUnit
-from dpsql.ledger.tally import BEGINNING, Limits
+from dpsql.ledger.row_times import BEGINNING, EVER, RowTimeSums, Span
+from dpsql.ledger.tally import Counted, Limits
 
 EVERYBODY = ""
 """The name of the running total of all analysts. No analyst has an empty name."""
@@ -51,7 +52,8 @@ class NoLedger(Unsound):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One durable entry: who paid what, when (UTC), for which statement, reading which tables."""
+    """One durable entry: who paid what, when (UTC), for which statement, reading which tables, and rows of which times,
+    where the budget is one of the rows of each period."""
 
     id: str
     time: datetime
@@ -59,6 +61,7 @@ class Charge:
     loss: PrivacyLoss
     statement: str
     tables: tuple[str, ...]
+    span: Span = EVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,21 @@ Group = Sequence[Charge]
 class Standing:
     """How much of a filter is spent: of everybody's, or of the analyst's whose name it has.
 
-    ``renews`` is when the window ends that it is the filter of; None for the filter of all time.
+    ``renews`` is when the window ends that it is the filter of; None for the filter of all time. ``rows`` are the
+    times of the rows, where it is the filter of these.
     """
 
     whose: str
     accountant: Accountant
     spent: PrivacyLoss
     renews: datetime | None = None
+    rows: Span | None = None
+
+    def counts(self, charge: Charge) -> bool:
+        """Whether a charge is one of those that it has spent."""
+        if self.rows is not None:
+            return charge.span.begin < self.rows.end and self.rows.begin < charge.span.end
+        return self.accountant.per is None or self.accountant.per.end(charge.time) == self.renews
 
 
 Spent = tuple[Standing, ...]
@@ -116,7 +127,7 @@ class Journal(Protocol):
     def read_newest(self, number: int) -> tuple[int, datetime] | None:
         """The last number, and the latest time, of the charges after a number."""
 
-    def read_newer(self, number: int, since: datetime) -> Iterable[tuple[int, datetime, str, PrivacyLoss]]:
+    def read_newer(self, number: int, since: datetime) -> Iterable[Counted]:
         """Charges after a number that were made at a time or later, in their order."""
 
     def read_orders(self, number: int) -> tuple[int, Iterable[tuple[str, str]]]:
@@ -136,7 +147,8 @@ class Admitted:
 
     Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted
     in whole units of 1e-40, as losses are recorded: the same decisions as :meth:`Accountant.fits`, and much faster.
-    ``windowed`` says what is spent of a window at the time ``at`` which all of them have.
+    ``windowed`` says what is spent of a window at the time ``at`` which all of them have, ``row_times`` what is
+    spent of the rows of each time: each charge counts where its span is.
     """
 
     def __init__(
@@ -146,7 +158,9 @@ class Admitted:
         windowed: Callable[[CalendarUnit, str], PrivacyLoss] = lambda period, name: PrivacyLoss(),
         at: datetime = BEGINNING,
         paused: Collection[str] = (),
+        row_times: RowTimeSums | None = None,
     ) -> None:
+        self._row_times = row_times
         self._total_of = total_of
         self._limits = limits
         self._windowed = windowed
@@ -164,7 +178,8 @@ class Admitted:
             concerned.setdefault(one[0][0].analyst, []).append(one)
         more = {name: _added([units for _, units in theirs]) for name, theirs in concerned.items()}
         stopped = any(self._is_stopped(group[0].analyst, units) for group, units in priced)
-        if stopped or not all(self._sum(name).admits(units) for name, units in more.items()):
+        alike = self._row_times is None and not stopped
+        if not alike or not all(self._sum(name).admits(units) for name, units in more.items()):
             return [self._refuses(group, units) for group, units in priced]
         for name, units in more.items():
             self._sum(name).add(units, sum(len(group) for group, _ in concerned[name]))
@@ -175,12 +190,43 @@ class Admitted:
         everybody, own = self._sum(EVERYBODY), self._sum(group[0].analyst)
         if self._is_stopped(group[0].analyst, more):
             return PAUSED
-        if any(more) and not (everybody.admits(more) and own.admits(more)):
-            return tuple(standing for name in (EVERYBODY, group[0].analyst) for standing in self._standings(name))
+        if any(more):
+            after = self._after(group)
+            beyond = self._beyond(group, after)
+            if beyond or not (everybody.admits(more) and own.admits(more)):
+                others = (standing for name in (EVERYBODY, group[0].analyst) for standing in self._standings(name))
+                return (*others, *beyond)
+            self._row_times = after
         self.admitted += group
         everybody.add(more, len(group))
         own.add(more, len(group))
         return None
+
+    def _after(self, group: Group) -> RowTimeSums | None:
+        """What would be spent of the rows of each time; nothing where no budget is one of rows."""
+        if self._row_times is None:
+            return None
+        after = self._row_times.copy()
+        for charge in group:
+            for name in (EVERYBODY, charge.analyst):
+                after.add(name, charge.span, recorded(charge.loss))
+        return after
+
+    def _beyond(self, group: Group, after: RowTimeSums | None) -> Spent:
+        """The filters of rows that do not admit what would be spent, as they stand at the first time of which."""
+        found = []
+        for name in (EVERYBODY, group[0].analyst):
+            for one in self._limits.get(name, ()):
+                if not one.of_rows:
+                    continue
+                if self._row_times is None or after is None:
+                    raise Unsound("nobody says what is spent of rows of each time")
+                parts = (part for charge in group for part in after.parts(name, charge.span))
+                full = next((span for span, spent in parts if not spent.admitted_by(one.limit)), None)
+                if full is not None:
+                    beyond = Standing(name, one, self._row_times.most(name, full), rows=full)
+                    found.append(beyond)
+        return tuple(found)
 
     def _is_stopped(self, analyst: str, more: _Units) -> bool:
         """Whether an analyst is paused; orders about them, which are charges of nothing, are written all the same."""
@@ -202,6 +248,8 @@ class Admitted:
             ever = _Sum(_units(recorded(total.spent)))
             filtered = []
             for one in self._limits.get(name, ()):
+                if one.of_rows:
+                    continue
                 so_far = ever if one.per is None else _Sum(_units(recorded(self._windowed(one.per, name))))
                 so_far.most = _units(one.limit)
                 filtered.append((one, so_far))
@@ -242,7 +290,7 @@ class _Sums:
         return all(one.admits(more) for _, one in self.filtered)
 
     def add(self, more: _Units, charges: int) -> None:
-        windows = [one for filter_, one in self.filtered if filter_.per is not None]
+        windows = [one for filter_, one in self.filtered if filter_.window is not None]
         for one in (self.ever, *windows):
             one.units = _added((one.units, more))
         self.charges += charges
@@ -250,7 +298,13 @@ class _Sums:
 
 def standing(name: str, filter_: Accountant, spent: PrivacyLoss, at: datetime) -> Standing:
     """How a filter stands at a time of the ledger."""
-    return Standing(name, filter_, spent, None if filter_.per is None else filter_.per.end(at))
+    renews = None if filter_.window is None else filter_.window.end(at)
+    return Standing(name, filter_, spent, renews, rows_at(filter_, at))
+
+
+def rows_at(filter_: Accountant, at: datetime) -> Span | None:
+    """The times of the rows of the period around now; None for a filter that is not of rows."""
+    return Span(filter_.per.begin(at), filter_.per.end(at)) if filter_.of_rows and filter_.per is not None else None
 
 
 def _added(units: Sequence[_Units]) -> _Units:

@@ -198,6 +198,8 @@ def refusal(spent: Spent, loss: PrivacyLoss) -> Error:
     left = min(one.accountant.largest(one.spent) for one in spent)
     whose = "the privacy budget" if first.whose == EVERYBODY else "this analyst's share of the privacy budget"
     when = "" if limit.per is None else f" of this {limit.per}"
+    if first.rows is not None:
+        when = f" of the rows from {first.rows.begin:%Y-%m-%d} to {first.rows.end:%Y-%m-%d}"
     gone = limit.epsilon_of(first.spent)
     no_delta = any(one.spent.delta + loss.delta > one.accountant.limit.delta for one in beyond)
     return BudgetExceeded(
@@ -217,6 +219,8 @@ def _hint(left: Fraction, limit: Accountant, no_delta: bool, beyond: Sequence[St
         part = limit.accounting.price(left, Fraction(0)).part_of(limit.limit) if left else Fraction(0)
         fits = f"the largest price that still fits is {_percent_down(part)} of it (ε = {float(left):g})"
         now = fits if left else "nothing is left"
+    if any(one.rows is not None for one in beyond):
+        return f"{now}; rows of other times have budgets of their own, which dpsql budget lists"
     renewed = [(one.renews, one.accountant.per) for one in beyond if one.renews is not None]
     if len(renewed) < len(beyond):
         return now

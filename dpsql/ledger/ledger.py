@@ -11,9 +11,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
@@ -30,11 +30,13 @@ from dpsql.ledger.charges import (
     exceeded,
     now,
     recorded,
+    rows_at,
     standing,
 )
 from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, refusal, why
 from dpsql.ledger.orders import Order, Orders, paused
 from dpsql.ledger.receipt import Receipt
+from dpsql.ledger.row_times import EVER, Span, is_one_period, most_of
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.ledger.tally import Limits, Tally
 from dpsql.ledger.watch_states import FileStates, ServerStates, WatchStates
@@ -52,11 +54,16 @@ LONGEST = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A loss that is to be charged: for which statement, reading which tables."""
+    """A loss that is to be charged: for which statement, reading which tables.
+
+    All rows of people that it is about have times within ``span``. Where the budget is one of the rows of each
+    period, and the span is of several, two steps are charged (:mod:`dpsql.ledger.row_times`).
+    """
 
     loss: PrivacyLoss
     statement: str
     tables: tuple[str, ...] = ()
+    span: Span = EVER
 
 
 Filters = Accountant | Sequence[Accountant]
@@ -172,7 +179,7 @@ class Ledger:
         They are written on the ``receipt`` before anybody is told of them, and what it does not admit is not charged.
         """
         if receipt is not None:
-            receipt.admit(due.loss for due in dues)
+            receipt.admit((self.charged(due), due.span) for due in dues)
         started = time.monotonic()
         try:
             ids = self.begin(analyst, dues).result(LONGEST)
@@ -185,16 +192,30 @@ class Ledger:
                 hint="look into dpsql.charges before you try again",
             )
         if receipt is not None:
-            receipt.add((due.loss for due in dues), ids)
+            receipt.add(((self.charged(due), due.span) for due in dues), ids)
         if self.on_charge is not None:
             self.on_charge(_clean(analyst), dues, ids, time.monotonic() - started)
         return ids
 
     def check(self, analyst: str, loss: PrivacyLoss) -> None:
         """Raise BudgetExceeded where a loss does not fit by now: others may be charged before it is."""
-        spent = (*self.standings(), *self.standings(analyst))
+        spent = (*self.standings(least=True), *self.standings(analyst, least=True))
         if exceeded(spent, recorded(loss)):
             raise refusal(spent, recorded(loss))
+
+    def charged(self, due: Due) -> PrivacyLoss:
+        """What is charged for a loss. Raises InternalError where nothing pays for it."""
+        filter_ = self._accountant
+        if not filter_.of_rows or filter_.per is None or is_one_period(due.span, filter_.per):
+            return due.loss
+        try:
+            return filter_.accounting.of_two_steps(due.loss)
+        except ValueError as cause:
+            raise InternalError("a loss of rows of several periods has no price in this ledger") from cause
+
+    def together(self, dues: Iterable[Due]) -> PrivacyLoss:
+        """What is charged for losses; where the budget is one of rows, for those that are charged most."""
+        return most_of((due.span, self.charged(due)) for due in dues)
 
     def begin(self, analyst: str, dues: Sequence[Due]) -> Future[tuple[str, ...]]:
         """The same without waiting: nothing may be read before the result is there."""
@@ -209,7 +230,7 @@ class Ledger:
         who, when = _clean(analyst), self._now()
         ids = tuple(_new_id() if due.loss else "" for due in dues)
         charges = tuple(
-            Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
+            Charge(id_, when, who, recorded(self.charged(due)), _shortened(due.statement), due.tables, due.span)
             for id_, due in zip(ids, dues, strict=True)
             if id_
         )
@@ -269,24 +290,30 @@ class Ledger:
 
         return self._read(follow)
 
-    def standings(self, analyst: str | None = None) -> tuple[Standing, ...]:
-        """How the filters of everybody, or of one analyst, stand by now: none for who has no share."""
+    def standings(self, analyst: str | None = None, *, least: bool = False) -> tuple[Standing, ...]:
+        """How the filters of everybody, or of one analyst, stand by now: none for who has no share.
+
+        Filters of rows are shown for those of the period around now; or as they stand at ``least``, wherever that is.
+        """
         name = EVERYBODY if analyst is None else _clean(analyst)
         filters = self.orders().limits.get(name, ())
 
         def stand(journal: Journal) -> tuple[Standing, ...]:
             at = self._follow(journal)
             ever = journal.read_total(name).spent if any(one.per is None for one in filters) else PrivacyLoss()
-            return tuple(
-                standing(name, one, ever if one.per is None else self._tally.spent(one.per, name, at), at)
-                for one in filters
-            )
+            return tuple(stood(one, ever, at) for one in filters)
+
+        def stood(one: Accountant, ever: PrivacyLoss, at: datetime) -> Standing:
+            if one.of_rows and least and self._tally.row_times is not None:
+                return Standing(name, one, self._tally.row_times.least(name))
+            spent = ever if one.per is None else self._tally.standing(one, name, at)
+            return replace(standing(name, one, spent, at), rows=rows_at(one, at))
 
         return self._read(stand)
 
     def _follow(self, journal: Journal) -> datetime:
         """The time of the ledger by now, after what was charged in open windows has been counted."""
-        if self._tally.periods:
+        if self._tally.follows:
             self._tally.follow(journal.read_newest, journal.read_newer)
         return self._tally.at(self._now())
 
@@ -320,6 +347,16 @@ class Ledger:
             return
         raise problem
 
+    def row_times(self, analyst: str | None = None) -> tuple[tuple[Span, PrivacyLoss], ...]:
+        """What is spent of the rows of which times, in order; nothing where the budget is not one of rows."""
+        name = EVERYBODY if analyst is None else _clean(analyst)
+
+        def read(journal: Journal) -> tuple[tuple[Span, PrivacyLoss], ...]:
+            self._follow(journal)
+            return () if self._tally.row_times is None else tuple(self._tally.row_times.parts(name))
+
+        return self._read(read)
+
     def holds(self, charge: str) -> bool:
         """Whether this charge is in the ledger."""
         return bool(self._read(lambda journal: journal.read_times([charge])))
@@ -331,7 +368,7 @@ class Ledger:
         """
         names = (EVERYBODY, _clean(analyst))
         limits = self.limits
-        periods = {one.per for name in names for one in limits.get(name, ()) if one.per is not None}
+        periods = {one.window for name in names for one in limits.get(name, ()) if one.window is not None}
         if not periods:
             return True
 

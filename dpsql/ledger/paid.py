@@ -46,4 +46,4 @@ class Paid:
     def _charge(self) -> None:
         ids = self._ledger.charge_together(self._analyst, self._dues, self._receipt)
         self._ids = tuple(filter(None, ids))
-        self.loss = sum((due.loss for due in self._dues), self.loss)
+        self.loss = self.loss + self._ledger.together(self._dues)

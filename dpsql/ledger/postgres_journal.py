@@ -19,7 +19,8 @@ import json
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, LiteralString, TypeVar
@@ -27,7 +28,7 @@ from typing import Any, LiteralString, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.ledger.charges import (
     EVERYBODY,
     NOTHING,
@@ -48,8 +49,9 @@ from dpsql.ledger.charges import (
     together,
 )
 from dpsql.ledger.orders import Orders
-from dpsql.ledger.postgres_sql import ADDING, CURVES, FORMAT, SCHEMA, SUMS, TOTALS
-from dpsql.ledger.tally import Limits, Tally
+from dpsql.ledger.postgres_sql import ADDING, CURVES, FORMAT, SCHEMA, SPANS, SUMS, TOTALS
+from dpsql.ledger.row_times import Span
+from dpsql.ledger.tally import Counted, Limits, Tally
 from dpsql.postgresql import DEFAULTS, reason
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
@@ -70,13 +72,23 @@ _SETTINGS: tuple[LiteralString, ...] = (
     # A commit waits for the disk. What is stronger than that, such as waiting for a second server, is left as it is.
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
 )
-_HAS_CURVES: LiteralString = (
-    "SELECT FROM pg_attribute"
-    " WHERE attrelid = to_regclass('dpsql_ledger.total') AND attname = 'curve' AND NOT attisdropped"
+_HAS: LiteralString = (
+    "SELECT FROM pg_attribute WHERE attrelid = to_regclass('dpsql_ledger.' || %s) AND attname = %s AND NOT attisdropped"
 )
 # What says that the transaction was given up because of others; and that the ledger is not what it was.
 _OTHERS = {"55P03", "57014", "40P01", "40001", "53300"}
 _CHANGED = ("42P01", "42703", "3F000", "23")
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A window of time, or rows of one time: the filter of it, what is counted of it, and what is to be added."""
+
+    name: str
+    filter: Accountant
+    span: Span
+    spent: PrivacyLoss
+    new: PrivacyLoss
 
 
 class PostgresJournal:
@@ -119,7 +131,7 @@ class PostgresJournal:
                 answers.append(PAUSED)
                 continue
             # What did not fit when another charge of this analyst was refused does not fit now.
-            known = None if self._tally.periods else seen.get(who)
+            known = None if self._tally.follows else seen.get(who)
             if known is None or not exceeded(known, together(group)):
                 known = self._add(group)
             if known is not None:
@@ -134,20 +146,21 @@ class PostgresJournal:
         """The newest first."""
         rows = self._read(
             lambda reader: reader.execute(
-                "SELECT id, time, analyst, epsilon::text, rho::text, delta::text, curve::text[], statement, tables"
+                "SELECT id, time, analyst, epsilon::text, rho::text, delta::text, curve::text[],"
+                " statement, tables, span"
                 " FROM dpsql_ledger.charge WHERE %s::text IS NULL OR analyst = %s ORDER BY number DESC LIMIT %s",
                 (analyst, analyst, limit),
             ).fetchall()
         )
         return tuple(
-            Charge(id_, time_, who, _loss(parts), statement, tuple(json.loads(tables)))
-            for id_, time_, who, *parts, statement, tables in rows
+            Charge(id_, time_, who, _loss(parts), statement, tuple(json.loads(tables)), Span.of_text(span))
+            for id_, time_, who, *parts, statement, tables, span in rows
         )
 
     def read_newest(self, number: int) -> tuple[int, datetime] | None:
         return self._read(lambda reader: _newest(reader, number))
 
-    def read_newer(self, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
+    def read_newer(self, number: int, since: datetime) -> list[Counted]:
         return self._read(lambda reader: _newer(reader, number, since))
 
     def read_orders(self, number: int) -> tuple[int, list[tuple[str, str]]]:
@@ -199,8 +212,10 @@ class PostgresJournal:
             if fresh:
                 writer.execute(SCHEMA)
                 facts = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
-            elif not writer.execute(_HAS_CURVES).fetchall():
+            elif not writer.execute(_HAS, ("total", "curve")).fetchall():
                 writer.execute(CURVES)
+            if not writer.execute(_HAS, ("charge", "span")).fetchall():
+                writer.execute(SPANS)
             # One that was begun without a fact belongs to the first policy that states it.
             for fact in facts.items():
                 writer.execute("INSERT INTO dpsql_ledger.fact VALUES (%s, %s) ON CONFLICT DO NOTHING", fact)
@@ -229,7 +244,7 @@ class PostgresJournal:
 
     def _follow(self) -> None:
         """Count what was charged in the windows that are open; without windows, only when this begins."""
-        if self._tally.periods or not self._tally.number:
+        if self._tally.follows or not self._tally.number:
             self._tally.follow(
                 lambda number: self._repeated(lambda writer: _newest(writer, number)),
                 lambda *after: self._repeated(lambda writer: _newer(writer, *after)),
@@ -250,25 +265,20 @@ class PostgresJournal:
         names = sorted({EVERYBODY, *(charge.analyst for charge in charges)})
         filters = [(name, one) for name in names for one in self._orders.limits.get(name, ())]
         ever = [(name, one) for name, one in filters if one.per is None]
-        windows = [(name, one, one.per) for name, one in filters if one.per is not None]
-        begun = [self._tally.spent(per, name, at) for name, _, per in windows]
+        windows = [window for name, one in filters for window in self._windows(name, one, charges, at)]
         message = {
-            **dict(
-                zip(
-                    ("ids", "times", "analysts", "epsilons", "rhos", "deltas", "curves", "statements", "tables"),
-                    rows,
-                    strict=True,
-                )
-            ),
+            **dict(zip(_COLUMNS, rows, strict=True)),
             "at": at,
             "limited": [name for name, _ in ever],
             **_parts("most", (one.limit for _, one in ever)),
-            "windowed": [name for name, _, _ in windows],
-            "begins": [per.begin(at) for _, _, per in windows],
-            "ends": [per.end(at) for _, _, per in windows],
+            "windowed": [one.name for one in windows],
+            "begins": [one.span.begin for one in windows],
+            "ends": [one.span.end for one in windows],
+            "of_rows": [one.filter.of_rows for one in windows],
             "counted": self._tally.number,
-            **_parts("begun", begun),
-            **_parts("window", (one.limit for _, one, _ in windows)),
+            **_parts("begun", (one.spent for one in windows)),
+            **_parts("window", (one.filter.limit for one in windows)),
+            **_parts("new", (one.new for one in windows)),
             "identity": self.identity,
             "last": self._last,
         }
@@ -281,12 +291,30 @@ class PostgresJournal:
             self._last = before
             standings = [standing(name, one, _loss(spent[name]), at) for name, one in ever]
             standings += [
-                standing(name, one, _loss(parts), at)
-                for (name, one, _), parts in zip(windows, opened or (), strict=True)
+                replace(standing(one.name, one.filter, _loss(parts), at), rows=one.span if one.filter.of_rows else None)
+                for one, parts in zip(windows, opened or (), strict=True)
             ]
             return tuple(sorted(standings, key=lambda one: one.whose))
         self._last = before + len(charges) - known
         return None
+
+    def _windows(self, name: str, filter_: Accountant, charges: Group, at: datetime) -> Iterator[_Window]:
+        """The open window of a filter, or the times of rows that charges are about; none for a filter of all time."""
+        own = [charge for charge in charges if name in (EVERYBODY, charge.analyst)]
+        if filter_.window is not None:
+            spent = self._tally.spent(filter_.window, name, at)
+            span = Span(filter_.window.begin(at), filter_.window.end(at))
+            yield _Window(name, filter_, span, spent, together(own))
+        elif filter_.of_rows:
+            if self._tally.row_times is None:
+                raise Unsound("nobody says what is spent of rows of each time")
+            after = self._tally.row_times.copy()
+            for charge in own:
+                after.add(name, charge.span, charge.loss)
+            for charge in own:
+                for span, spent in after.parts(name, charge.span):
+                    before = self._tally.row_times.most(name, span)
+                    yield _Window(name, filter_, span, before, spent - before)
 
     def _repeated(self, question: Callable[[_Connection], _Read]) -> _Read:
         """The server's answer to a message, which is sent again for as long as connections end before it comes."""
@@ -364,13 +392,13 @@ def _newest(connection: _Connection, number: int) -> tuple[int, datetime] | None
     return None if last is None else (last, time_)
 
 
-def _newer(connection: _Connection, number: int, since: datetime) -> list[tuple[int, datetime, str, PrivacyLoss]]:
+def _newer(connection: _Connection, number: int, since: datetime) -> list[Counted]:
     newer = (
-        "SELECT number, time, analyst, epsilon::text, rho::text, delta::text, curve::text[] FROM dpsql_ledger.charge"
-        " WHERE number > %s AND time >= %s::timestamptz ORDER BY number"
+        "SELECT number, time, analyst, epsilon::text, rho::text, delta::text, curve::text[], span"
+        " FROM dpsql_ledger.charge WHERE number > %s AND time >= %s::timestamptz ORDER BY number"
     )
     rows = connection.execute(newer, (number, since.isoformat()))
-    return [(charge, time_, analyst, _loss(parts)) for charge, time_, analyst, *parts in rows]
+    return [(charge, time_, who, _loss(parts), Span.of_text(span)) for charge, time_, who, *parts, span in rows]
 
 
 def _orders(connection: _Connection, number: int) -> tuple[int, list[tuple[str, str]]]:
@@ -424,11 +452,12 @@ def _totals(connection: _Connection, analyst: str | None = None) -> dict[str, To
     return {name: Total(_loss(parts), charges) for name, *parts, charges in rows}
 
 
+_COLUMNS = ("ids", "times", "analysts", "epsilons", "rhos", "deltas", "curves", "statements", "tables", "spans")
+
+
 def _columns(charges: Group) -> Sequence[list[object]]:
-    rows = (
-        (c.id, c.time, _text(c.analyst), *_decimals(c.loss), _text(c.statement), _text(json.dumps(c.tables)))
-        for c in charges
-    )
+    texts = ([_text(one) for one in (c.statement, json.dumps(c.tables), str(c.span))] for c in charges)
+    rows = ((c.id, c.time, _text(c.analyst), *_decimals(c.loss), *more) for c, more in zip(charges, texts, strict=True))
     return [list(column) for column in zip(*rows, strict=True)]
 
 

@@ -21,7 +21,9 @@ CREATE TABLE dpsql_ledger.charge (
     -- of each order, where the ledger counts them
     curve numeric[] NOT NULL DEFAULT '{}' CHECK (0 <= ALL (curve) AND 'Infinity' > ALL (curve)),
     statement text NOT NULL,
-    tables text NOT NULL
+    tables text NOT NULL,
+    -- the times of the rows that it is about, where the budget is one of the rows of each period
+    span text NOT NULL DEFAULT ''
 );
 -- One row per analyst and one for all. It is changed with every charge: room in its page keeps that cheap.
 CREATE TABLE dpsql_ledger.total (
@@ -46,6 +48,9 @@ ALTER TABLE dpsql_ledger.total ADD COLUMN curve numeric[] NOT NULL DEFAULT '{}'
 """
 """A ledger that was begun before there were curves has none in it."""
 
+SPANS: LiteralString = "ALTER TABLE dpsql_ledger.charge ADD COLUMN span text NOT NULL DEFAULT ''"
+"""A charge that was made before there were spans is of all times."""
+
 SUMS: LiteralString = """
 SELECT coalesce(analyst, ''), sum(epsilon)::text, sum(rho)::text, sum(delta)::text,
     ARRAY(SELECT sum(part) FROM dpsql_ledger.charge AS mine, unnest(mine.curve) WITH ORDINALITY AS parts (part, place)
@@ -67,8 +72,8 @@ WITH due AS (
     SELECT * FROM unnest(
         %(ids)s::text[], %(times)s::timestamptz[], %(analysts)s::text[],
         %(epsilons)s::numeric[], %(rhos)s::numeric[], %(deltas)s::numeric[], %(curves)s::text[],
-        %(statements)s::text[], %(tables)s::text[]
-    ) WITH ORDINALITY AS due (id, time, analyst, epsilon, rho, delta, curve, statement, tables, place)
+        %(statements)s::text[], %(tables)s::text[], %(spans)s::text[]
+    ) WITH ORDINALITY AS due (id, time, analyst, epsilon, rho, delta, curve, statement, tables, span, place)
 ),
 more AS (
     SELECT whose AS analyst, sum(epsilon) AS epsilon, sum(rho) AS rho, sum(delta) AS delta, count(*) AS charges,
@@ -89,34 +94,46 @@ most AS (
         %(most_curve)s::text[]
     ) AS most (analyst, epsilon, rho, delta, curve)
 ),
--- The windows that are open: what the sender has counted of them, and what was charged since.
-newer AS (SELECT * FROM dpsql_ledger.charge WHERE number > %(counted)s),
+-- The windows that are open, and the rows that are charged: what the sender has counted of them, what was charged
+-- since, and what is new.
+newer AS (
+    SELECT *, coalesce(nullif(split_part(span, '/', 1), ''), '-infinity')::timestamptz AS since,
+        coalesce(nullif(split_part(span, '/', 2), ''), 'infinity')::timestamptz AS until
+    FROM dpsql_ledger.charge WHERE number > %(counted)s
+),
 latest AS (
     SELECT greatest(
         %(at)s::timestamptz, (SELECT time FROM dpsql_ledger.charge ORDER BY number DESC LIMIT 1)
     ) AS time
 ),
-opened AS (
-    SELECT analyst, ends, place,
-        epsilon + coalesce((SELECT sum(newer.epsilon) FROM newer
-            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS epsilon,
-        rho + coalesce((SELECT sum(newer.rho) FROM newer
-            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS rho,
-        delta + coalesce((SELECT sum(newer.delta) FROM newer
-            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS delta,
-        ARRAY(SELECT sum(part) FROM (
-            SELECT part, at FROM unnest(opened.curve::numeric[]) WITH ORDINALITY AS parts (part, at)
-            UNION ALL SELECT part, at FROM newer, unnest(newer.curve) WITH ORDINALITY AS parts (part, at)
-            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)
-        ) AS parts GROUP BY at ORDER BY at) AS curve,
-        most_epsilon, most_rho, most_delta, most_curve
-    FROM unnest(
-        %(windowed)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[],
+windows AS (
+    SELECT * FROM unnest(
+        %(windowed)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(of_rows)s::boolean[],
         %(begun_epsilon)s::numeric[], %(begun_rho)s::numeric[], %(begun_delta)s::numeric[], %(begun_curve)s::text[],
-        %(window_epsilon)s::numeric[], %(window_rho)s::numeric[], %(window_delta)s::numeric[], %(window_curve)s::text[]
-    ) WITH ORDINALITY AS opened (
-        analyst, begins, ends, epsilon, rho, delta, curve, most_epsilon, most_rho, most_delta, most_curve, place
+        %(window_epsilon)s::numeric[], %(window_rho)s::numeric[], %(window_delta)s::numeric[], %(window_curve)s::text[],
+        %(new_epsilon)s::numeric[], %(new_rho)s::numeric[], %(new_delta)s::numeric[], %(new_curve)s::text[]
+    ) WITH ORDINALITY AS windows (
+        analyst, begins, ends, of_rows, epsilon, rho, delta, curve, most_epsilon, most_rho, most_delta, most_curve,
+        new_epsilon, new_rho, new_delta, new_curve, place
     )
+),
+recent AS (
+    SELECT place, newer.epsilon, newer.rho, newer.delta, newer.curve
+    FROM windows JOIN newer ON windows.analyst IN ('', newer.analyst)
+        AND CASE WHEN of_rows THEN since < ends AND until > begins ELSE newer.time >= begins END
+),
+opened AS (
+    SELECT analyst, ends, of_rows, place, most_epsilon, most_rho, most_delta, most_curve,
+        new_epsilon, new_rho, new_delta, new_curve,
+        epsilon + (SELECT coalesce(sum(recent.epsilon), 0) FROM recent WHERE recent.place = windows.place) AS epsilon,
+        rho + (SELECT coalesce(sum(recent.rho), 0) FROM recent WHERE recent.place = windows.place) AS rho,
+        delta + (SELECT coalesce(sum(recent.delta), 0) FROM recent WHERE recent.place = windows.place) AS delta,
+        ARRAY(SELECT sum(part) FROM (
+            SELECT part, at FROM unnest(windows.curve::numeric[]) WITH ORDINALITY AS parts (part, at)
+            UNION ALL SELECT part, at FROM recent, unnest(recent.curve) WITH ORDINALITY AS parts (part, at)
+            WHERE recent.place = windows.place
+        ) AS parts GROUP BY at ORDER BY at) AS curve
+    FROM windows
 ),
 verdict AS (
     SELECT
@@ -135,24 +152,25 @@ verdict AS (
             ))
         ) FROM spent JOIN more USING (analyst) JOIN most USING (analyst)) IS NOT FALSE
         AND (SELECT bool_and(
-            opened.epsilon + more.epsilon <= most_epsilon
-            AND opened.rho + more.rho <= most_rho
-            AND opened.delta + more.delta <= most_delta
-            AND (cardinality(more.curve) = 0 AND cardinality(opened.curve) = 0 OR EXISTS (
-                SELECT FROM unnest(opened.curve, more.curve, most_curve::numeric[]) AS orders (gone, new, most)
+            opened.epsilon + new_epsilon <= most_epsilon
+            AND opened.rho + new_rho <= most_rho
+            AND opened.delta + new_delta <= most_delta
+            AND (new_curve = '{}' AND cardinality(opened.curve) = 0 OR EXISTS (
+                SELECT
+                FROM unnest(opened.curve, new_curve::numeric[], most_curve::numeric[]) AS orders (gone, new, most)
                 WHERE coalesce(gone, 0) + coalesce(new, 0) <= most
             ))
-        ) FROM opened JOIN more USING (analyst)) IS NOT FALSE
+        ) FROM opened) IS NOT FALSE
         -- an order of the owner's is a charge of nothing, and fits whatever is spent
         OR (SELECT bool_and(epsilon = 0 AND rho = 0 AND delta = 0 AND cardinality(curve) = 0) FROM more) AS fits,
-        (SELECT count(*) > 0 FROM opened, latest WHERE ends <= time) AS late
+        (SELECT count(*) > 0 FROM opened, latest WHERE ends <= time AND NOT of_rows) AS late
 ),
 admitted AS (
     SELECT last FROM verdict WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND NOT late AND fits
 ),
 added AS (
-    INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, curve, statement, tables)
-    SELECT last + place, id, latest.time, analyst, epsilon, rho, delta, curve::numeric[], statement, tables
+    INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, curve, statement, tables, span)
+    SELECT last + place, id, latest.time, analyst, epsilon, rho, delta, curve::numeric[], statement, tables, span
     FROM due, latest, admitted
 ),
 summed AS (

@@ -40,7 +40,8 @@ from dpsql.ledger.charges import (
 )
 from dpsql.ledger.lock_file import locked
 from dpsql.ledger.orders import Orders
-from dpsql.ledger.tally import Limits, Tally
+from dpsql.ledger.row_times import Span
+from dpsql.ledger.tally import Counted, Limits, Tally
 
 FORMAT = "1"
 
@@ -56,7 +57,8 @@ CREATE TABLE charge (
     delta TEXT NOT NULL,
     curve TEXT NOT NULL DEFAULT '',
     statement TEXT NOT NULL,
-    tables TEXT NOT NULL
+    tables TEXT NOT NULL,
+    span TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE TABLE total (
     analyst TEXT PRIMARY KEY,
@@ -147,13 +149,13 @@ class SQLiteJournal:
             if known.get("format") == FORMAT:
                 new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
                 self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
-                self._add_curves()
+                self._add_columns()
 
-    def _add_curves(self) -> None:
-        """A ledger that was begun before there were curves has none in it."""
-        for table in ("charge", "total"):
-            if "curve" not in {column[1] for column in self._writer.execute(f"PRAGMA table_info({table})")}:
-                self._writer.execute(f"ALTER TABLE {table} ADD COLUMN curve TEXT NOT NULL DEFAULT ''")
+    def _add_columns(self) -> None:
+        """A ledger that was begun before there were curves, or spans, has none in it: its charges are of all times."""
+        for table, new in (("charge", "curve"), ("total", "curve"), ("charge", "span")):
+            if new not in {column[1] for column in self._writer.execute(f"PRAGMA table_info({table})")}:
+                self._writer.execute(f"ALTER TABLE {table} ADD COLUMN {new} TEXT NOT NULL DEFAULT ''")
 
     def _verify(self, wanted: Mapping[str, str]) -> str:
         """The ledger's identity, after its facts and totals were found to be sound."""
@@ -198,7 +200,8 @@ class SQLiteJournal:
             self._orders.follow(partial(_orders, self._writer))
             at = self._tally.at(max(charge.time for group in groups for charge in group))
             windowed = partial(self._spent_in_window, at)
-            admission = Admitted(self.total, self._orders.limits, windowed, at, self._orders.paused)
+            orders, times = self._orders, self._tally.row_times
+            admission = Admitted(self.total, orders.limits, windowed, at, orders.paused, times)
             refusals = admission.decide(groups)
             if admission.admitted:
                 self.add([replace(charge, time=at) for charge in admission.admitted], admission.totals())
@@ -211,7 +214,7 @@ class SQLiteJournal:
     def _newest(self, number: int) -> tuple[int, datetime] | None:
         return _newest(self._writer, number)
 
-    def _newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+    def _newer(self, number: int, since: datetime) -> Iterator[Counted]:
         return _newer(self._writer, number, since)
 
     @contextlib.contextmanager
@@ -229,9 +232,12 @@ class SQLiteJournal:
     def add(self, charges: Sequence[Charge], totals: dict[str, Total]) -> None:
         """Inside :meth:`writing`: charges in their order, and the totals that they lead to."""
         self._writer.executemany(
-            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, curve, statement, tables)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, _list(c.tables)) for c in charges],
+            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, curve, statement, tables, span)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, _list(c.tables), str(c.span))
+                for c in charges
+            ],
         )
         self._writer.executemany(
             "INSERT OR REPLACE INTO total (analyst, epsilon, rho, delta, curve, charges) VALUES (?, ?, ?, ?, ?, ?)",
@@ -244,7 +250,7 @@ class SQLiteJournal:
     def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
         """The newest first."""
         rows = self._reader.execute(
-            "SELECT id, time, analyst, epsilon, rho, delta, curve, statement, tables FROM charge"
+            "SELECT id, time, analyst, epsilon, rho, delta, curve, statement, tables, span FROM charge"
             " WHERE ?1 IS NULL OR analyst = ?1 ORDER BY number DESC LIMIT ?2",
             (analyst, limit),
         )
@@ -253,7 +259,7 @@ class SQLiteJournal:
     def read_newest(self, number: int) -> tuple[int, datetime] | None:
         return _newest(self._reader, number)
 
-    def read_newer(self, number: int, since: datetime) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+    def read_newer(self, number: int, since: datetime) -> Iterator[Counted]:
         return _newer(self._reader, number, since)
 
     def read_orders(self, number: int) -> tuple[int, list[tuple[str, str]]]:
@@ -316,16 +322,14 @@ def _newest(connection: sqlite3.Connection, number: int) -> tuple[int, datetime]
     return None if row[0] is None else (row[0], _time(row[1]))
 
 
-def _newer(
-    connection: sqlite3.Connection, number: int, since: datetime
-) -> Iterator[tuple[int, datetime, str, PrivacyLoss]]:
+def _newer(connection: sqlite3.Connection, number: int, since: datetime) -> Iterator[Counted]:
     rows = connection.execute(
-        "SELECT number, time, analyst, epsilon, rho, delta, curve FROM charge"
+        "SELECT number, time, analyst, epsilon, rho, delta, curve, span FROM charge"
         " WHERE number > ? AND time >= ? ORDER BY number",
         (number, since.isoformat()),
     )
-    for charge, time_, analyst, *parts in rows:
-        yield charge, _time(time_), analyst, _loss(parts)
+    for charge, time_, analyst, *parts, span in rows:
+        yield charge, _time(time_), analyst, _loss(parts), _span(span)
 
 
 def _orders(connection: sqlite3.Connection, number: int) -> tuple[int, list[tuple[str, str]]]:
@@ -348,11 +352,16 @@ def _undamaged(what: str) -> Iterator[None]:
 
 
 def _charge(row: Sequence[str]) -> Charge:
-    id_, time_, who, *parts, statement, tables = row
+    id_, time_, who, *parts, statement, tables, span = row
     with _undamaged(f"the tables of charge {id_} are no list"):
         named = tuple(map(str, json.loads(tables)))
     with _undamaged(f"charge {id_} is not text"):
-        return Charge("" + id_, _time(time_), "" + who, _loss(parts), "" + statement, named)
+        return Charge("" + id_, _time(time_), "" + who, _loss(parts), "" + statement, named, _span(span))
+
+
+def _span(text: str) -> Span:
+    with _undamaged("the times of a charge are none"):
+        return Span.of_text(text)
 
 
 def _time(text: str) -> datetime:

@@ -13,16 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
+from dpsql.ledger.row_times import BEGINNING, EVER, RowTimeSums, Span
 
 Limits = Mapping[str, tuple[Accountant, ...]]
 """The filters of everybody together, and of every analyst who has a share: of each window, of all time, or both."""
 
 Newest = Callable[[int], tuple[int, datetime.datetime] | None]
 """The last number, and the latest time, of the charges after a number."""
-Newer = Callable[[int, datetime.datetime], Iterable[tuple[int, datetime.datetime, str, PrivacyLoss]]]
+Counted = tuple[int, datetime.datetime, str, PrivacyLoss, Span]
+"""Of a charge: its number, when it was made, who paid what, and for rows of which times."""
+Newer = Callable[[int, datetime.datetime], Iterable[Counted]]
 """Charges after a number that were made at a time or later, in their order."""
 
-BEGINNING = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 _TOGETHER = ""
 
 
@@ -41,7 +43,9 @@ class Tally:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self.periods = frozenset(one.per for filters in limits.values() for one in filters if one.per is not None)
+        every = [one for filters in limits.values() for one in filters]
+        self.periods = frozenset(one.window for one in every if one.window is not None)
+        self.row_times = RowTimeSums() if any(one.of_rows for one in every) else None
         self.number = 0
         self.latest = BEGINNING
         self._open: dict[CalendarUnit, tuple[datetime.datetime, dict[str, PrivacyLoss]]] = {}
@@ -55,21 +59,32 @@ class Tally:
         if found is None:
             return
         number, latest = found
-        if self.periods:
-            since = min(one.begin(self.at(latest)) for one in self.periods)
+        if self.follows:
+            # Of rows, whatever was charged counts for ever.
+            of_rows = [] if self.row_times is None else [BEGINNING]
+            since = min([*(one.begin(self.at(latest)) for one in self.periods), *of_rows])
             for charge in newer(self.number, since):
                 self.count(*charge)
         self._pass(number, latest)
+
+    @property
+    def follows(self) -> bool:
+        """Whether sums of windows or of rows are kept up."""
+        return bool(self.periods) or self.row_times is not None
 
     def at(self, time: datetime.datetime) -> datetime.datetime:
         """The time of a ledger that is charged when a clock shows this one."""
         return max(time, self.latest)
 
-    def count(self, number: int, time: datetime.datetime, analyst: str, loss: PrivacyLoss) -> None:
-        """One more charge, unless it was counted before: it counts in its window, and in no later one."""
+    def count(self, number: int, time: datetime.datetime, analyst: str, loss: PrivacyLoss, span: Span = EVER) -> None:
+        """One more charge, unless it was counted before: it counts in its window, and in no later one, and in all
+        times of its span."""
         if number <= self.number:
             return
         self._pass(number, time)
+        if self.row_times is not None:
+            for name in (_TOGETHER, analyst):
+                self.row_times.add(name, span, loss)
         for period in self.periods:
             began = period.begin(time)
             since, sums = self._open.get(period, (BEGINNING, {}))
@@ -82,6 +97,14 @@ class Tally:
 
     def _pass(self, number: int, time: datetime.datetime) -> None:
         self.number, self.latest = max(self.number, number), self.at(time)
+
+    def standing(self, filter_: Accountant, name: str, at: datetime.datetime) -> PrivacyLoss:
+        """What a filter of a window or of rows has spent around a time, by everybody or one analyst."""
+        if filter_.per is None:
+            raise ValueError("a filter of all time has no window")
+        if filter_.of_rows and self.row_times is not None:
+            return self.row_times.most(name, Span(filter_.per.begin(at), filter_.per.end(at)))
+        return self.spent(filter_.per, name, at)
 
     def spent(self, period: CalendarUnit, name: str, at: datetime.datetime) -> PrivacyLoss:
         """What is spent in the window around a time of the ledger, by everybody or one analyst."""

@@ -93,7 +93,13 @@ def _budget(policy: Policy, people: int | None) -> Iterator[Problem]:
         yield Problem("budget.delta", text, "warning")
     if budget.per is not None and policy.statement.epsilon <= _largest(policy):
         yield from _few_statements(policy, "budget.epsilon", budget.epsilon, "epsilon", budget.per)
-    if budget.per is not None and budget.lifetime is None:
+    if budget.unit is not None:
+        text = (
+            f"the promise is about the rows of one person in one {budget.per}, for ever. What rows of k {budget.per}s"
+            " say together, and that somebody is there at all, is protected by k such budgets"
+        )
+        yield Problem("budget.unit", text, "info")
+    elif budget.per is not None and budget.lifetime is None:
         text = (
             f"the promise holds for each {budget.per} by itself: what all of them say together about one person grows"
             " without end. lifetime: {epsilon: …} bounds it"

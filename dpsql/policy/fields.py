@@ -222,6 +222,14 @@ def per(value: object) -> str:
     return word
 
 
+def rows_unit(value: object) -> str:
+    """Whose rows a budget protects together: those of one person in one period."""
+    word = str(single(value))
+    if word not in (units := [f"person-{one}" for one in WINDOWS]):
+        raise wrong(f"{word[:40]!r} is not one of {', '.join(units)}: leave it out for all rows of a person")
+    return word
+
+
 def zone(value: object) -> str:
     text = single(value)
     found = zone_of(text)

@@ -57,6 +57,7 @@ Rows = Annotated[fields.MostRows, BeforeValidator(fields.most_rows)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
 Window = Annotated[str, BeforeValidator(fields.per)]
+RowsUnit = Annotated[str, BeforeValidator(fields.rows_unit)]
 Refreshed = Annotated[Refresh | None, BeforeValidator(fields.refresh)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
 Length = Annotated[datetime.timedelta, BeforeValidator(fields.length)]
@@ -142,6 +143,9 @@ class BudgetSection(_Section):
     per: Window | None = None
     """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
     Without it, there is one budget for ever."""
+    unit: RowsUnit | None = None
+    """`person-month` beside `per: month`, and so on: the budget is that of the rows of each month, by their `time`, for
+    ever; new rows bring a new one. What all months together say about one person is bounded by `lifetime` alone."""
     lifetime: LifetimeSection | None = None
     """What all windows of a budget that renews may say together, for ever. Without it, nothing bounds that."""
 
@@ -158,6 +162,10 @@ class BudgetSection(_Section):
         if takes_delta and not self.delta:
             other = _usual(delta=False)
             raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose {other}")
+        if self.unit is not None and self.unit != f"person-{self.per}":
+            raise wrong(f"unit {self.unit} is of another length than per: write per: {self.unit.partition('-')[2]}")
+        if self.unit is not None and self.accounting not in ("zcdp", "pure"):
+            raise wrong(f"{self.accounting} accounting knows no budget of rows: choose zcdp or pure")
         if self.lifetime is None:
             return self
         if self.per is None:
@@ -494,6 +502,11 @@ class Policy(_Section):
         after = None if named is None else named.closed_after
         return None if after is None else Closing(after, self.clock.zone, self.refresh_of(table))
 
+    def is_dated(self, table: str) -> bool:
+        """Whether rows of a table say when they were made."""
+        named = self._said_of(table)
+        return named is not None and named.time is not None
+
     def refresh_of(self, table: str) -> Refresh | None:
         """How long an answer about a table stands; None where it does not change by itself."""
         named = self._said_of(table)
@@ -544,6 +557,24 @@ class Policy(_Section):
         if unknown:
             raise PolicyError(unknown)
         return policy
+
+    @field_validator("tables", mode="after")
+    @classmethod
+    def _have_times(cls, value: Mapping[str, TableSection], info: ValidationInfo) -> Mapping[str, TableSection]:
+        """Where a budget is one of rows, these say of which period they are, and nothing is bought of all at once."""
+        budget = info.data.get("budget")
+        if budget is None or budget.unit is None:
+            return value
+        dated = {name: table for name, table in value.items() if table.time is not None and not table.public}
+        if not dated:
+            raise wrong(f"budget.unit {budget.unit} is about the time of rows: name its column, such as time: day")
+        for name, table in dated.items():
+            if table.max_rows is None or table.max_rows.per is None:
+                raise wrong(f"{name} needs a bound of spans beside time, such as max_rows: 10 per {budget.per}")
+        for key in ("profile", "workloads"):
+            if info.data.get(key) is not None:
+                raise wrong(f"{key} is bought of rows of all times, and budget.unit is {budget.unit}: leave one out")
+        return value
 
     @field_validator("tables", mode="after")
     @classmethod

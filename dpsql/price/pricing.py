@@ -25,7 +25,8 @@ from dpsql.calibrate import (
     turning_notes,
 )
 from dpsql.engines import Turn
-from dpsql.errors import DataError, InternalError
+from dpsql.errors import DataError, InternalError, NotSupportedError
+from dpsql.ledger import EVER, Due, Span, is_one_period, whole_periods
 from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -59,6 +60,15 @@ _TILE = "made of what was bought together, at no price; a larger dpsql.epsilon b
 _TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
 
 
+def _ever(plan: Plan) -> Span:
+    """Of rows of all times."""
+    return EVER
+
+
+def _added(dues: Sequence[Due]) -> PrivacyLoss:
+    return sum((due.loss for due in dues), PrivacyLoss())
+
+
 @dataclass(frozen=True, slots=True)
 class Priced:
     """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
@@ -66,7 +76,8 @@ class Priced:
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about. ``series`` are those of
     the calibrations, by the identities of their plans, in whose place periods are measured. ``unseen`` says what the
-    price cannot show.
+    price cannot show. ``span`` says which times the rows of a plan have, as far as charges go by these, and ``charged``
+    what all that is due takes of a budget.
     """
 
     epsilon: Fraction
@@ -76,6 +87,8 @@ class Priced:
     notes: tuple[str, ...] = ()
     series: Mapping[str, PricedSeries] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
+    span: Callable[[Plan], Span] = _ever
+    charged: Callable[[Sequence[Due]], PrivacyLoss] = _added
 
     @property
     def releases(self) -> tuple[Calibration, ...]:
@@ -96,8 +109,17 @@ class Priced:
 
     @property
     def loss(self) -> PrivacyLoss:
-        fresh = (self._loss(one) for one in self.releases if one.plan.identity not in self.stored)
-        return sum(fresh, PrivacyLoss())
+        """What is charged; where a budget is one of the rows of each period, for the rows that are charged most."""
+        return self.charged(self.dues("", ()))
+
+    def dues(self, statement: str, tables: tuple[str, ...]) -> Sequence[Due]:
+        """What is to be charged: one for all rows of the same times."""
+        losses: dict[Span, PrivacyLoss] = {}
+        for one in self.releases:
+            if one.plan.identity not in self.stored and (loss := self._loss(one)):
+                span = self.span((self.fresh(one) or one).plan)
+                losses[span] = losses.get(span, PrivacyLoss()) + loss
+        return [Due(loss, statement, tables, span) for span, loss in losses.items()]
 
     @property
     def bought(self) -> tuple[Calibration, ...]:
@@ -173,7 +195,10 @@ class Pricing:
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
         kept += self._kept([one.plan for one in apart])
-        priced = Priced(epsilon, calibrations, stored, offers, (*notes, *self._ages(again), *kept), series)
+        notes = (*notes, *self._ages(again), *kept)
+        notes = (*notes, *self._of_periods([one.plan for one in others if one.plan.identity not in stored]))
+        due = (opened.span, opened.ledger.together)
+        priced = Priced(epsilon, calibrations, stored, offers, notes, series, (), *due)
         if not priced.loss:
             return priced
         return replace(priced, unseen=unseen_notes(prepared, calibrations, self.known(prepared)))
@@ -207,6 +232,19 @@ class Pricing:
             f"it is measured anew after {one.shown(one.end(now))}"
             for table, one in sorted(found.items())
             if one is not None
+        )
+
+    def _of_periods(self, plans: Sequence[Plan]) -> tuple[str, ...]:
+        """What it costs that a release depends on rows of several periods, each with a budget of its own."""
+        filter_ = self._opened.accountant
+        if not filter_.of_rows or filter_.per is None:
+            return ()
+        if all(is_one_period(self._opened.span(plan), filter_.per) for plan in plans):
+            return ()
+        per = filter_.per
+        return (
+            f"rows of several {per}s are read at once, and the budget of each pays: bars are twice as wide as of one;"
+            f" write a condition on the time of rows within one {per}, or group by {per}s",
         )
 
     def _kept(self, plans: Sequence[Plan]) -> tuple[str, ...]:
@@ -416,16 +454,17 @@ class Pricing:
         alone = [self._calibrated(plan, share) for plan in series.whole]
         place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
         accounting, living = opened.accountant.accounting, Living(closing, policy.horizon)
-        part = Fraction(1, parts_of(len(series.periods)))
+        parts = self._parts(series)
+        part = Fraction(1, parts)
         if series.adds_up:
-            portions = Portions.of(series, living, now, accounting)
+            portions = Portions.of(series, living, now, accounting, parts)
             plan = series.whole[place]
             summed = portions.variance(lambda one: _total_variance(self._calibrated(plan, share * one)))
             cheaper = portions.is_cheaper(series, relative_price(_total_variance(joint), summed, accounting), living)
             # What names and finishes the sum has the noise of the sum.
             part = relative_price(best, summed, accounting)
         else:
-            cheaper = is_cheaper(series, relative_price(best, _total_variance(joint), accounting), living, now)
+            cheaper = is_cheaper(series, relative_price(best, _total_variance(joint), accounting), living, now, parts)
         if not cheaper:
             closed = [period for period in series.periods if closing.is_closed(period.end, now, period.zone)]
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
@@ -452,10 +491,11 @@ class Pricing:
             closing = self._opened.policy.closing_of(series.periods[0].table)
             if closing is None:
                 raise AssertionError("a series is of a table that closes")
-            portions: Sequence[Fraction] = (Fraction(1, parts_of(len(series.periods))),) * len(series.periods)
+            parts = self._parts(series)
+            portions: Sequence[Fraction] = (Fraction(1, parts),) * len(series.periods)
             if series.adds_up:
                 living = Living(closing, self._opened.policy.horizon)
-                portions = Portions.of(series, living, now, accounting).order
+                portions = Portions.of(series, living, now, accounting, parts).order
             found[calibration.plan.identity] = PricedSeries(
                 series.unit,
                 calibration.plan,
@@ -472,7 +512,29 @@ class Pricing:
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
         accounting = self._opened.accountant.accounting
-        return self._calibrations.get((plan, share), lambda: calibrate(plan, accounting, share))
+        step = self._of_one_step(plan, share)
+        return self._calibrations.get((plan, step), lambda: calibrate(plan, accounting, step))
+
+    def _of_one_step(self, plan: Plan, share: PrivacyLoss) -> PrivacyLoss:
+        """What a plan may lose, so that a share pays for it: of rows of several periods, each of two steps."""
+        filter_ = self._opened.accountant
+        if not filter_.of_rows or filter_.per is None or is_one_period(self._opened.span(plan), filter_.per):
+            return share
+        if share.delta:
+            raise NotSupportedError(
+                f"groups are not selected from rows of several {filter_.per}s, each of which has a budget of its own",
+                sqlstate="0A000",
+                hint=f"list the values of the key in the policy, or ask for the rows of one {filter_.per}",
+            )
+        return filter_.accounting.step_of_two(share)
+
+    def _parts(self, series: Series) -> int:
+        """In how many parts the price of a series is divided: periods whose rows are of one budget share it."""
+        filter_, periods = self._opened.accountant, series.periods
+        if not filter_.of_rows or filter_.per is None:
+            return parts_of(len(periods))
+        spans = [whole_periods(one.begin, one.end, filter_.per) for one in periods]
+        return parts_of(max(sum(one.begin < other.end and other.begin < one.end for other in spans) for one in spans))
 
     def _foretold(
         self,

@@ -81,7 +81,7 @@ class Portions:
     >>> series, hour = Series("day", days, (), lambda place, period: None, True), datetime.timedelta(hours=1)
     >>> living = Living(Closing(hour, refresh=Refresh(hour)), 90 * 24 * hour)
     >>> now = datetime.datetime(2026, 1, 3, 13, tzinfo=datetime.UTC)
-    >>> [str(portion) for portion in Portions.of(series, living, now, ZCDP).order]
+    >>> [str(portion) for portion in Portions.of(series, living, now, ZCDP, 3).order]
     ['1/3', '1/3', '1/15']
     """
 
@@ -91,9 +91,10 @@ class Portions:
     opened: int
 
     @classmethod
-    def of(cls, series: Series, living: Living, now: datetime.datetime, accounting: Accounting) -> Portions:
+    def of(cls, series: Series, living: Living, now: datetime.datetime, accounting: Accounting, parts: int) -> Portions:
+        """Of a price that is divided in so many ``parts``."""
         closing, wider = living.closing, max(1, math.isqrt(living.refreshes(series)))
-        lasting = Fraction(1, parts_of(len(series.periods)))
+        lasting = Fraction(1, parts)
         opened = [not closing.is_closed(one.end, now, one.zone) for one in series.periods]
         passes = tuple(one in series.cut or is_open for one, is_open in zip(series.periods, opened, strict=True))
         return cls(lasting, lasting * accounting.price_of_information(Fraction(1, wider)), passes, sum(opened))
@@ -120,8 +121,11 @@ class Portions:
         return self.opened > 0 and lasting * self.lasting + passing * asked * self.passing < asked * relative
 
 
-def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime.datetime) -> bool:
-    """Whether a series costs less over the horizon than the joint form, at the same error.
+def is_cheaper(
+    series: Series, relative: Fraction, living: Living, now: datetime.datetime, parts: int | None = None
+) -> bool:
+    """Whether a series costs less over the horizon than the joint form, at the same error. Where budgets are of rows,
+    no more than so many ``parts`` are of one budget.
 
     ``relative`` is the price of one period, where that of all periods together in the joint form is 1.
 
@@ -136,8 +140,11 @@ def is_cheaper(series: Series, relative: Fraction, living: Living, now: datetime
     """
     closed = sum(living.closing.is_closed(period.end, now, period.zone) for period in series.periods)
     asked = living.asked(series)
-    paid = closed + living.horizon // living.length(series) + (len(series.periods) - closed) * asked
-    return paid * relative < asked
+    opened = len(series.periods) - closed
+    lasting = closed + living.horizon // living.length(series)
+    if parts is not None and parts < len(series.periods):
+        lasting, opened = min(lasting, parts), min(opened, parts)
+    return (lasting + opened * asked) * relative < asked
 
 
 def parts_of(periods: int) -> int:

@@ -1,10 +1,11 @@
 """Windows: the instants before which all rows of a release lie, table by table, where its conditions say so.
 
 Why. Once the last of them is closed, none of these rows changes any more, and neither does the release: it is bought
-once, and stands for ever. Nothing of privacy hangs on it: to give a kept release again reads no rows. A wrong bound
-would be an answer that grows stale in silence. So a table counts as bounded only where each of its places in the
-statement has a condition on its ``time``, by the text. A window, a LIMIT or a UNION may look at rows beside those: then
-none is.
+once, and stands for ever. To give a kept release again reads no rows, so that a wrong bound would be an answer that
+grows stale in silence. Where a budget is one of the rows of each period, privacy hangs on it: a release is charged for
+rows of these times alone, and one whose bound was wrong would read rows for which nothing is paid. So a table counts as
+bounded only where each of its places in the statement has a condition on its ``time``, by the text. A window, a LIMIT
+or a UNION may look at rows beside those: then none is.
 
 Which conditions. A SELECT depends only on joined rows that its WHERE keeps, whatever stands around it: AND, NOT, IN,
 EXISTS, an outer join or an aggregate see its result alone. A comparison with an instant keeps no row whose time is
@@ -49,7 +50,7 @@ def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
         table = catalog.tables.get(name := catalog_name(node))
         if table is not None and not table.public:
             places.setdefault(name, []).append(node)
-    if not any(catalog.tables[name].closes for name in places):
+    if all(catalog.tables[name].spans is None for name in places):
         return ()
     beside = any(_looks_beside(node) for tree in trees for node in tree.find_all(*_BESIDE))
     entity = None if catalog.unit is None else catalog.unit[0]
@@ -69,7 +70,7 @@ def _looks_beside(node: exp.Expr) -> bool:
 def _until(table: Table, places: Sequence[exp.Table], known: _Known, *, beside: bool) -> RowsBetween:
     """``places`` are where the SQL reads the table."""
     spans = table.spans
-    if beside or not table.closes or spans is None:
+    if beside or spans is None:
         return RowsBetween(table.name, None)
     limits = [known.limits(table, _around(node)) for node in places]
     first = [one.low for one in limits if one.low is not None]

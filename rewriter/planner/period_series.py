@@ -91,7 +91,7 @@ def series_of(
             def planned() -> Plan:
                 with remembering():
                     rows = _within(rest, period, at, subject, variable, dialect)
-                    rows = replace(rows, until=rows_until(rows, catalog))
+                    rows = replace(rows, until=rows_until(rows, catalog), until_of=rows.rows)
                     return replace(plan(rows, norms[place], dialect), period=period)
 
             key = (name, *said, period, at, norms[place], dialect)
@@ -129,6 +129,7 @@ def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
         inhabited=None,
         drill_downs=tuple,
         period=None,
+        times=every.times,
     )
 
 
@@ -263,7 +264,7 @@ def _without(query: Query, implied: Collection[int]) -> Query:
     kept = [] if where is None else [part.copy() for part in conjuncts(where.this) if part not in gone]
     rows.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
     left = tuple(one for place, one in enumerate(query.filters) if place not in implied)
-    return replace(query, rows=rows, filters=left, until=())
+    return replace(query, rows=rows, filters=left, until=(), until_of=None)
 
 
 def _within(

@@ -188,6 +188,7 @@ def plan(
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
         until=query.until,
+        times=query.until if query.until_of is query.rows else (),
     )
     partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
     shortening = None if shortened is None else said(query, shortened, norm, contribution)

@@ -225,9 +225,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "only one of several periods is charged, as if nobody were in two",
-        "dpsql.price.pricing:Priced.loss",
-        "return sum(fresh, PrivacyLoss())",
-        "return next(iter(sorted(fresh, key=lambda loss: loss.parts, reverse=True)), PrivacyLoss())",
+        "dpsql.price.pricing:Priced.dues",
+        "losses[span] = losses.get(span, PrivacyLoss()) + loss",
+        "losses[span] = max(losses.get(span, PrivacyLoss()), loss, key=lambda one: one.parts)",
         f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
     ),
     bug(
@@ -450,9 +450,9 @@ BUGS: tuple[Bug, ...] = (
     # Workloads
     bug(
         "only the first table of a workload is charged",
-        "dpsql.price.pricing:Priced.loss",
-        "for one in self.releases if",
-        "for one in self.releases[:1] if",
+        "dpsql.price.pricing:Priced.dues",
+        "for one in self.releases:",
+        "for one in self.releases[:1]:",
         f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
     ),
     bug(

@@ -17,6 +17,8 @@ WATCHES = "tests/answer/test_watches.py"
 WINDOWS = "tests/ledger/test_budget_windows.py"
 
 ORDERS = "tests/ledger/test_orders.py"
+ROW_TIMES = "tests/ledger/test_row_times.py"
+OF_ROWS = "tests/answer/test_budget_of_rows.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
@@ -32,6 +34,59 @@ BUGS: tuple[Bug, ...] = (
         "FROM charge NOT INDEXED",
         "FROM charge",
         "tests/ledger/test_crashes.py::test_a_charge_whose_number_is_another_is_found",
+    ),
+    # Rows of each time
+    bug(
+        "a charge counts at the first of its times alone",
+        "dpsql.ledger.row_times:RowTimeSums.add",
+        "for place in range(first, last):",
+        "for place in range(first, min(first + 1, last)):",
+        f"{ROW_TIMES}::test_what_is_admitted_is_what_every_time_has_room_for",
+        f"{ROW_TIMES}::test_sums_are_those_of_each_time",
+    ),
+    bug(
+        "rows of several months are charged as one step",
+        "dpsql.ledger.ledger:Ledger.charged",
+        "return filter_.accounting.of_two_steps(due.loss)",
+        "return due.loss",
+        f"{ROW_TIMES}::test_what_is_admitted_is_what_every_time_has_room_for",
+    ),
+    bug(
+        "two steps of zCDP cost twice",
+        "dpsql.accounting.zcdp:Zcdp.of_two_steps",
+        "return loss * 4",
+        "return loss * 2",
+        f"{ROW_TIMES}::test_delta_has_no_price_of_several_periods",
+        f"{OF_ROWS}::test_what_is_said_is_what_is_charged",
+    ),
+    bug(
+        "what others charged since is counted at no time",
+        "dpsql.ledger.postgres_sql:",
+        "since < ends AND until > begins",
+        "since < begins AND until > ends",
+        f"{ROW_TIMES}::test_what_is_admitted_is_what_every_time_has_room_for",
+    ),
+    bug(
+        "a charge is kept without the times of its rows",
+        "dpsql.ledger.sqlite_journal:_newer",
+        "_loss(parts), _span(span)",
+        "_loss(parts), _span('2026-01-01T00:00:00+00:00/2026-02-01T00:00:00+00:00')",
+        f"{ROW_TIMES}::test_what_is_admitted_is_what_every_time_has_room_for",
+    ),
+    bug(
+        "a table whose rows are of all times is left out of what is charged",
+        "dpsql.opened:Opened.span",
+        "if None not in ends else None",
+        "",
+        f"{OF_ROWS}::test_one_persons_rows_of_a_month_move_what_is_charged_to_it",
+        f"{OF_ROWS}::test_rows_of_several_months_are_charged_to_each",
+    ),
+    bug(
+        "one place of a table that is bounded bounds the charge",
+        "rewriter.planner.closed_windows:_until",
+        "if len(last) == len(places) else None,\n        UTC",
+        "if last else None,\n        UTC",
+        f"{OF_ROWS}::test_rows_of_several_months_are_charged_to_each",
     ),
     # Windows
     bug(
@@ -80,8 +135,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a proxy on a server counts its own charges of a window alone",
         "dpsql.ledger.postgres_sql:",
-        "        epsilon + coalesce((SELECT sum(newer.epsilon) FROM newer\n            WHERE newer.time >= begins AND opened.analyst IN ('', newer.analyst)), 0) AS epsilon,\n",
-        "        epsilon AS epsilon,\n",
+        "epsilon + (SELECT coalesce(sum(recent.epsilon), 0) FROM recent WHERE recent.place = windows.place) AS epsilon,",
+        "epsilon AS epsilon,",
         f"{WINDOWS}::test_windows_hold_when_proxies_are_killed_at_their_ends",
     ),
     bug(
@@ -180,15 +235,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "charges that wait together are held to the total alone",
         "dpsql.ledger.charges:Admitted.decide",
-        "if stopped or not all(self._sum(name).admits(units) for name, units in more.items()):",
-        "if stopped or not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
+        "if not alike or not all(self._sum(name).admits(units) for name, units in more.items()):",
+        "if not alike or not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
         f"{LEDGER}::test_what_waits_together_is_decided_as_one_after_the_other",
     ),
     bug(
         "an analyst's share is not compared",
         "dpsql.ledger.charges:Admitted._refuses",
-        "if any(more) and not (everybody.admits(more) and own.admits(more)):",
-        "if not everybody.admits(more):",
+        "if beyond or not (everybody.admits(more) and own.admits(more)):",
+        "if beyond or not everybody.admits(more):",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
     ),
     bug(
@@ -209,7 +264,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a running total that is remembered and not read",
         "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
-        "            admission = Admitted(self.total, self._orders.limits, windowed, at, self._orders.paused)\n",
+        "            admission = Admitted(self.total, orders.limits, windowed, at, orders.paused, times)\n",
         "            self._known = getattr(self, '_known', None) or Admitted(self.total, self._orders.limits)\n"
         "            admission = self._known\n            admission.admitted.clear()\n",
         f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",

@@ -66,10 +66,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "half of the price where a group is empty",
         "dpsql.answer:Answering.bought",
-        "            dues = [Due(priced.loss, asked.prepared.sql, tables)]\n",
+        "            dues = priced.dues(asked.prepared.sql, tables)\n",
         "            empty = any(0 in column for one in fresh if one is not None for column in\n"
         "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
-        "            dues = [Due(priced.loss / (2 if empty else 1), asked.prepared.sql, tables)]\n",
+        "            dues = [replace(one, loss=one.loss / (2 if empty else 1)) for one in priced.dues(asked.prepared.sql, tables)]\n",
         REPLAY,
     ),
     bug(
@@ -108,11 +108,11 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "empty groups are free in a later window",
         "dpsql.answer:Answering.bought",
-        "            dues = [Due(priced.loss, asked.prepared.sql, tables)]\n",
+        "            dues = priced.dues(asked.prepared.sql, tables)\n",
         "            later = opened.ledger.spent() != opened.ledger.standings()[0].spent\n"
         "            empty = sum(list(column).count(0) for one in fresh if one is not None and later for column in\n"
         "                opened.engine.run(one.plan.first_read, None, None, turn).statistics.values())\n"
-        "            dues = [Due(priced.loss / (1 + empty), asked.prepared.sql, tables)]\n",
+        "            dues = [replace(one, loss=one.loss / (1 + empty)) for one in priced.dues(asked.prepared.sql, tables)]\n",
         WINDOWS,
     ),
     bug(
