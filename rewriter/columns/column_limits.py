@@ -18,8 +18,7 @@ from sqlglot import exp
 from rewriter.columns.regions import Probe, probe_of
 from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
-from rewriter.declared import Kind, Type, measure
-from rewriter.declared.types import INTEGER
+from rewriter.declared import INTEGER, Kind, Type, measure
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import LINEAR, Value, floor_to
 

@@ -90,6 +90,7 @@ def test_what_is_closed_is_bought_once(clinic: Clinic, sql: str) -> None:
         "SELECT COUNT(*) FROM visit WHERE made < '2026-03-20'",
         "SELECT COUNT(*) FROM visit WHERE day < '2026-03-01'",
         "SELECT COUNT(*) FROM visit WHERE EXTRACT(MONTH FROM made) = 2",
+        "SELECT COUNT(*) FROM visit WHERE made >= '2025-01-01' AND made < '2027-01-01' AND EXTRACT(MONTH FROM made) = 2",
         "SELECT COUNT(*) FROM visit WHERE EXTRACT(YEAR FROM made) = 2026 AND EXTRACT(MONTH FROM made) IN (2, 3)",
         "SELECT COUNT(*) FROM visit WHERE EXTRACT(YEAR FROM made) = 2026 AND NOT EXTRACT(MONTH FROM made) > 3",
         "SELECT COUNT(*) FROM visit WHERE late < '2026-03-01'",
