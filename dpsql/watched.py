@@ -26,6 +26,7 @@ sensitivity, the ways it goes, the step and the number that is compared are.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +60,8 @@ class WatchedStatement:
     first and the last number of steps ``inside`` of them, it is how far inside the aggregate is: the lesser of two
     numbers that a person moves by as much as the aggregate, so it is moved by no more. ``one_way``: one person more
     never makes the aggregate smaller. How far inside it is may go both ways. ``items`` are the columns, by group: the
-    places of keys, None for the comparison; where none is, the groups are shown of which it is TRUE."""
+    places of keys, None for the comparison; where none is, the groups are shown of which it is TRUE. ``beyond`` is the
+    number that a mean is compared with."""
 
     shown: Prepared
     prepared: Prepared
@@ -71,6 +73,7 @@ class WatchedStatement:
     items: tuple[int | None, ...] = (None,)
     inside: tuple[int, int] | None = None
     of_none: str = ""
+    beyond: Fraction | None = None
 
     def compared(self, integer: int) -> int:
         """What is compared with the threshold.
@@ -92,6 +95,17 @@ class WatchedStatement:
         moved = (self.sensitivity, self.one_way)
         asked = (_TIME.sub("?", self.plan.sql), statistic.granularity, self.sign, self.least, moved)
         return asked if self.inside is None else (*asked, self.inside)
+
+    def right(self, width: float) -> str:
+        """How far a number has to be from its threshold for 95 right answers of 100."""
+        if self.beyond is None:
+            said = f"95 of 100 answers are right about numbers {width:.6g} or more away"
+            return f"{said} from what they are compared with"
+        return (
+            f"a mean is compared by the sum of how far its values are beyond {float(self.beyond):.6g}:"
+            f" 95 of 100 answers are right where this sum is {width:.6g} or more away from 0,"
+            f" as of 1,000 rows whose mean is {width / 1000:.6g} away"
+        )
 
 
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
@@ -118,7 +132,17 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     inside = comparison.inside(Fraction(weight))
     one_way = block.rises and inside is None
     return WatchedStatement(
-        shown, prepared, plan, comparison.sign, least, moved, one_way, comparison.items, inside, comparison.of_none
+        shown,
+        prepared,
+        plan,
+        comparison.sign,
+        least,
+        moved,
+        one_way,
+        comparison.items,
+        inside,
+        comparison.of_none,
+        comparison.beyond,
     )
 
 
@@ -150,6 +174,7 @@ _NAMED = (Kind.TEXT, Kind.INTEGER, Kind.DATE, Kind.BOOLEAN)
 
 
 _IN = " told in "
+_DAY = datetime.timedelta(days=1)
 
 
 def _stands(state: WatchState, version: str, alarm: str) -> bool:
@@ -300,16 +325,16 @@ class Watching:
             budget=budget,
             notices=(
                 *((PAID_AGAIN,) if asked.receipt.again else ()),
-                f"watch {one.name}: {self._until(asked, states)}",
+                f"watch {one.name}: {self._until(asked, states, watched.plan)}",
                 *((_EACH.format(len(states)),) if len(states) > 1 else ()),
-                f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
+                watched.right(width),
                 *((watched.of_none,) if watched.of_none else ()),
                 *watched.prepared.program.notes,
                 *watched.plan.notes,
             ),
         )
 
-    def _until(self, asked: Asked, states: Sequence[WatchState]) -> str:
+    def _until(self, asked: Asked, states: Sequence[WatchState], plan: Plan) -> str:
         """When who asks pays again."""
         ledger, again = self._opened.ledger, "who asks after the next refresh pays again"
         true = sum(bool(state.answer) for state in states)
@@ -322,7 +347,10 @@ class Watching:
                 f"{it}, and is said to be so until {until}: who asks after that and the next refresh pays again{these}"
             )
         if true:
-            return f"{it}, and ends{' there' if these else ''}: {again}{these}"
+            refreshes = [self._opened.policy.refresh_of(table) for table in plan.tables]
+            often = any(one is not None and one.length < _DAY for one in refreshes)
+            lasting = "; where it lasts, SET dpsql.watch_every = '1 day' pays once a day" if often else ""
+            return f"{it}, and ends{' there' if these else ''}: {again}{these}{lasting}"
         if not ledger.pays_now([state.charge for state in states], asked.analyst):
             return f"it was paid in a window of the budget that is over: {again}"
         standings = (*ledger.standings(), *ledger.standings(asked.analyst))

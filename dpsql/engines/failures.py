@@ -33,7 +33,7 @@ def files_differ() -> OperationalError:
     return OperationalError(
         "files of this statement's tables were replaced, and are not what the policy was opened with",
         sqlstate="58000",
-        hint="nothing was charged: the owner runs dpsql check, and starts dpsql anew",
+        hint="nothing was charged: the owner runs dpsql check, and replaces the files, or starts dpsql anew",
     )
 
 

@@ -342,8 +342,10 @@ class ReleaseStore:
         self._connection.execute("PRAGMA secure_delete = ON")
         with _transaction(self._connection):
             self._connection.executemany("DELETE FROM release WHERE number = ?", [(number,) for number in dropped])
-        # What was written ahead is not kept either.
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # What was written ahead is not kept either. The ledger, which is attached, may only be read.
+        (busy, *_) = self._connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise sqlite3.OperationalError("another process reads the releases")
         return len(dropped)
 
     def _together(self, data_version: str, scope: str) -> tuple[Entry, ...]:

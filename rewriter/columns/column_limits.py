@@ -18,7 +18,7 @@ from sqlglot import exp
 from rewriter.columns.regions import Probe, probe_of
 from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
-from rewriter.declared import Kind, Type, measure
+from rewriter.declared import INTEGER, Kind, Type, measure
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import LINEAR, Value, floor_to
 
@@ -61,6 +61,8 @@ class Facts:
     equal: list[tuple[Variable, Variable]] = field(default_factory=list)
     among: dict[Variable, tuple[str, str]] = field(default_factory=dict)
     parts: list[tuple[exp.Expr, Path]] = field(default_factory=list)
+    months: dict[Variable, ColumnLimits] = field(default_factory=dict)
+    """Where the numbers of the months of times lie."""
 
     @classmethod
     def of(cls, filters: Iterable[Value]) -> Facts:
@@ -69,6 +71,8 @@ class Facts:
             for node, path in conjuncts(condition.sql):
                 facts.parts.append((node, path))
                 facts._read(node, path)
+        for variable, months in facts.months.items():
+            facts._add(variable, _in_months(variable.column.type, facts.of_column(variable), months))
         return facts
 
     def of_column(self, variable: Variable) -> ColumnLimits:
@@ -124,8 +128,7 @@ class Facts:
             self._listed(node, path, [against])
         if not isinstance(scalar, str):
             for part in (">=", "<=") if sign == "=" else (sign,):
-                if (found := _pushed(node, path, part, scalar)) is not None:
-                    self._add(*found)
+                self._limit(node, path, part, scalar)
 
     def _listed(self, node: exp.Expr, path: Path, items: Sequence[exp.Expr]) -> None:
         variable, literals = column_of(node, path), [probe_of(item) for item in items]
@@ -137,8 +140,14 @@ class Facts:
         numbers = [scalar for scalar in scalars if isinstance(scalar, Fraction)]
         if numbers and len(numbers) == len(scalars):
             for sign, end in ((">=", min(numbers)), ("<=", max(numbers))):
-                if (found := _pushed(node, path, sign, end)) is not None:
-                    self._add(*found)
+                self._limit(node, path, sign, end)
+
+    def _limit(self, node: exp.Expr, path: Path, sign: str, end: Fraction) -> None:
+        if (found := _pushed(node, path, sign, end)) is not None:
+            self._add(*found)
+        elif (variable := _numbered_by_month(node, path)) is not None:
+            months = _rounded(INTEGER, sign, end)
+            self.months[variable] = self.months.get(variable, ColumnLimits()).within(months)
 
     def _add(self, variable: Variable, limits: ColumnLimits) -> None:
         self.limits[variable] = self.of_column(variable).within(limits)
@@ -260,6 +269,37 @@ def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     if start is not None and start.read is Read.START and start.unit in _LONGEST:
         return start.unit, start.moment
     return None
+
+
+def _numbered_by_month(node: exp.Expr, path: Path) -> Variable | None:
+    """The column of times whose number of the month an expression is."""
+    node = _unparenthesised(node)
+    is_number = type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL
+    field = reading_of(node.this) if is_number else None
+    is_month = field is not None and field.read is Read.FIELD and field.unit == "month"
+    return column_of(field.moment, path) if field is not None and is_month else None
+
+
+def _in_months(kind: Type, times: ColumnLimits, months: ColumnLimits) -> ColumnLimits:
+    """The limits of times in one year whose months have these numbers; none where they may be in several years.
+
+    >>> from rewriter.declared.types import DATE
+    >>> year = [measure(datetime.date(2026, month, 1)) for month in range(1, 13)]
+    >>> april = ColumnLimits(Fraction(4), Fraction(4))
+    >>> found = _in_months(DATE, ColumnLimits(year[0], year[11]), april)
+    >>> found == ColumnLimits(year[3], year[4] - 1), _in_months(DATE, ColumnLimits(year[0]), april)
+    (True, ColumnLimits(low=None, high=None, values=None))
+    """
+    first, last = (None if end is None else _moment(end) for end in (times.low, times.high))
+    if first is None or last is None or first.year != last.year:
+        return ColumnLimits()
+    low = 1 if months.low is None else max(1, int(months.low))
+    high = 12 if months.high is None else min(12, int(months.high))
+    if low > high:
+        return ColumnLimits()
+    after = _next("month", datetime.datetime(first.year, high, 1))
+    until = ColumnLimits() if after is None else _rounded(kind, "<", measure(after))
+    return _rounded(kind, ">=", measure(datetime.datetime(first.year, low, 1))).within(until)
 
 
 def _before(unit: str, sign: str, end: Fraction) -> tuple[str, Fraction] | None:

@@ -305,8 +305,8 @@ def catalog_name(table: exp.Table) -> str:
 
 @once
 def tables_read(rows: exp.Expr) -> frozenset[str]:
-    """What the catalog calls the tables that the engine's SQL names anywhere in a tree."""
-    return frozenset(catalog_name(table) for table in rows.find_all(exp.Table))
+    """What the catalog calls the tables that the engine's SQL names anywhere in a tree; a function in FROM is none."""
+    return frozenset(name for table in rows.find_all(exp.Table) if (name := catalog_name(table)))
 
 
 def _item(table: Table, dialect: Dialect) -> exp.Expr:

@@ -33,6 +33,7 @@ class WatchedComparison:
     """``tree`` asks for the aggregate alone; it is TRUE where ``sign · aggregate`` is at least ``least``, or more than
     that where it is ``strict``. With two ``ends``, it is TRUE where the aggregate is one of them or between them; where
     ``sign`` is -1, in all other cases. ``of_none`` says what is compared where there is no row; empty of a COUNT.
+    ``beyond`` is the number that values are taken from before they are added up, where their mean is compared with it.
     By group, ``items`` are the columns that are shown: the place of a key in GROUP BY, None for the comparison. Where
     that is asked in HAVING, and so is none of them, the groups are shown of which it is TRUE.
 
@@ -49,6 +50,7 @@ class WatchedComparison:
     strict: bool
     ends: tuple[Fraction, Fraction] | None = None
     of_none: str = ""
+    beyond: Fraction | None = None
 
     def threshold(self, step: Fraction) -> int:
         """The least integer number of steps, with its sign, for which it is TRUE. With two ends: of how far inside of
@@ -127,14 +129,15 @@ def _compared(asked: exp.Expr, alone: _Alone) -> WatchedComparison:
         raise _unwatched()
     sign = 1 if kind in (exp.GT, exp.GTE) else -1
     mean = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
-    of_none = _OF_NONE.get(type(mean), "")
+    of_none, beyond_what = _OF_NONE.get(type(mean), ""), None
     if isinstance(mean, exp.Avg):
         if isinstance(mean.this, exp.Distinct):
             raise _unwatched()
         beyond = exp.Sum(this=exp.Sub(this=exp.paren(mean.this), expression=exp.paren(_literal(constant))))
         aggregate = exp.Filter(this=beyond, expression=aggregate.expression) if mean is not aggregate else beyond
-        constant = Fraction()
-    return WatchedComparison(*alone(aggregate), sign, sign * constant, kind in (exp.GT, exp.LT), None, of_none)
+        beyond_what, constant = constant, Fraction()
+    strict = kind in (exp.GT, exp.LT)
+    return WatchedComparison(*alone(aggregate), sign, sign * constant, strict, None, of_none, beyond_what)
 
 
 _OF_NONE: dict[type[exp.Expr], str] = {

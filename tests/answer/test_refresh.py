@@ -91,6 +91,22 @@ def test_an_answer_stands_for_its_period(proxy: Proxy, hands: list[datetime.date
     assert len(proxy.ledger.charges()) == 2
 
 
+def test_groups_that_a_function_lists_stand_as_long_as_their_table(
+    policy: Path, hands: list[datetime.datetime]
+) -> None:
+    """The groups of ``cost`` are those of generate_series, which is no table that refreshes by itself."""
+    policy.write_text(policy.read_text().replace("refresh: never", "refresh: 1 hour"))
+    sql = "SELECT cost, COUNT(*) FROM visit GROUP BY cost"
+    with closing(Proxy(open_here(compared(load_policy(policy)), read=lambda: hands[0]), ExactSampler())) as proxy:
+        session = proxy.session("dpsql")
+        assert session.execute(sql).price
+        hands[0] += datetime.timedelta(hours=2)
+        again = session.execute(sql)
+        assert not again.price
+        aged = [note for note in again.notices if "as it was when this was asked first" in note]
+        assert [note.split(" ")[0] for note in aged] == ["visit"]
+
+
 def test_tables_that_do_not_change_stand_for_ever(proxy: Proxy, hands: list[datetime.datetime]) -> None:
     session = proxy.session()
     first = session.execute("SELECT sex, COUNT(*) FROM patient GROUP BY sex")

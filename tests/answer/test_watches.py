@@ -106,6 +106,26 @@ def test_the_first_true_ends_it(proxy: Proxy, hands: list[datetime.datetime]) ->
     assert len(proxy.ledger.charges()) == 2
 
 
+def test_an_interval_is_offered_where_answers_stand_for_less_than_a_day(
+    proxy: Proxy, hands: list[datetime.datetime]
+) -> None:
+    session, offered = watch(proxy), "SET dpsql.watch_every = '1 day' pays once a day"
+    assert offered in session.execute(MANY).notices[0]
+    session.execute("SET dpsql.watch_every = '1 day'")
+    assert offered not in session.execute(MANY).notices[0]
+    assert offered not in session.execute(FEW).notices[0]
+
+
+def test_a_mean_is_told_to_be_compared_as_a_sum(wards: Path, hands: list[datetime.datetime]) -> None:
+    with closing(opened(wards, hands, NoNoise())) as proxy:
+        (of_mean,) = [
+            one for one in watch(proxy).execute("SELECT AVG(days) > 40.5 FROM stay").notices if "95 of" in one
+        ]
+        (of_sum,) = [one for one in watch(proxy).execute("SELECT SUM(days) > 40.5 FROM stay").notices if "95 of" in one]
+    assert of_mean.startswith("a mean is compared by the sum of how far its values are beyond 40.5: 95 of 100 answers")
+    assert of_sum.startswith("95 of 100 answers are right about numbers")
+
+
 def test_an_alarm_that_lasts_is_paid_once_in_each_interval(proxy: Proxy, hands: list[datetime.datetime]) -> None:
     """Hourly refreshes from noon to the noon after the next, told once a day; a FALSE is looked at each hour."""
     session = watch(proxy)

@@ -180,6 +180,10 @@ def _one_day(
             """All of a day's refreshes lie between 03:00 and 02:00, within one period."""
             clock[0] = now + asked // lookers * datetime.timedelta(hours=23) / refreshes
 
+        def until_midnight(asked: int, lookers: int = lookers) -> None:
+            """CURRENT_DATE of the alert is another day after midnight, perhaps in another window of the budget."""
+            clock[0] = now + asked // lookers * datetime.timedelta(hours=20) / refreshes
+
         for tile, sql in tiles(now.date(), tool).items():
             session.execute(f"SET dpsql.epsilon = {PRICES.get(tile, epsilon)}")
             rows = year.ask(month, tile, session, sql, times, refresh)
@@ -187,7 +191,7 @@ def _one_day(
                 truth = owner.execute(sql.encode()).fetchall()
                 if (error := off(rows, truth)) is not None:
                     year.errors[month][tile].append(error)
-        year.ask(month, "alert", watch, alert(people), times, refresh)
+        year.ask(month, "alert", watch, alert(people), times, until_midnight)
     for tile in (*tiles(now.date()), "alert"):
         each = proxy._opened.accountant.price(Fraction(PRICES.get(tile, epsilon)), Fraction(0))
         year.bought_each[month] += each * refreshes

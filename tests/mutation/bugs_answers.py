@@ -29,6 +29,20 @@ MADE_UP = "tests/synthetic/test_made_up_previews.py"
 CLOSED = "tests/price/test_closed_windows.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a function in FROM is a table that refreshes by itself",
+        "rewriter.columns.source:tables_read",
+        " if (name := catalog_name(table))",
+        " for name in (catalog_name(table),)",
+        REFRESH,
+    ),
+    bug(
+        "a month of any year is a window",
+        "rewriter.columns.column_limits:_in_months",
+        "first is None or last is None or first.year != last.year",
+        "first is None or last is None",
+        CLOSED,
+    ),
     # Zones
     bug(
         "where clocks are put back, yesterday's answer is given again",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,49 @@ def test_nothing_of_it_is_left_in_the_file(clinic: Clinic) -> None:
         (many,) = connection.execute("SELECT COUNT(*) FROM release").fetchone()
     assert many == 1
     assert sum(body in left for body in bodies) == 1
+
+
+def test_what_a_running_server_has_open_is_overwritten_too(clinic: Clinic) -> None:
+    with clinic.staying_open():
+        first = clinic.ask(MARCH)
+        assert not first.price
+        place = clinic.folder / "clinic.ledger-releases"
+        with closing(sqlite3.connect(place)) as connection:
+            bodies = [bytes(body) for (body,) in connection.execute("SELECT body FROM release")]
+        assert main(["forget", str(clinic.folder / "policy.yaml"), "--table", "visit"]) == 0
+        left = b"".join(one.read_bytes() for one in clinic.folder.glob("clinic.ledger-releases*") if one.is_file())
+        assert sum(body in left for body in bodies) == 1
+        assert clinic.ask(MARCH).price
+
+
+def test_releases_that_are_being_read_are_an_error(clinic: Clinic, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their numbers may still be in what was written ahead."""
+    with closing(sqlite3.connect(clinic.folder / "clinic.ledger-releases", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT COUNT(*) FROM release").fetchone()
+        assert main(["forget", str(clinic.folder / "policy.yaml"), "--table", "visit"]) == 1
+        assert "cannot be changed" in capsys.readouterr().err
+    assert main(["forget", str(clinic.folder / "policy.yaml"), "--table", "visit"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "said", "code"),
+    [
+        ("yesterday", "2026-05-01", "'yesterday' is no time", 2),
+        ("2026-04-01", "2026-05-01T00:00:00Z", "is no time without a zone", 2),
+        ("2026-05-01", "2026-04-01", "no time lies in this span", 1),
+    ],
+)
+def test_a_span_without_times_is_an_error(
+    clinic: Clinic, capsys: pytest.CaptureFixture[str], begin: str, end: str, said: str, code: int
+) -> None:
+    asked = ["forget", str(clinic.folder / "policy.yaml"), "--table", "visit", "--from", begin, "--to", end]
+    if code == 2:
+        with pytest.raises(SystemExit):
+            main(asked)
+    else:
+        assert main(asked) == code
+    assert said in capsys.readouterr().err
 
 
 def test_a_table_that_the_policy_does_not_name_is_an_error(clinic: Clinic, capsys: pytest.CaptureFixture[str]) -> None:

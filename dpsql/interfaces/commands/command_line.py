@@ -339,9 +339,12 @@ def _statement(command: argparse.ArgumentParser) -> None:
 
 
 def _time(text: str) -> datetime.datetime:
-    value = datetime.datetime.fromisoformat(text)
-    if value.tzinfo is not None:
-        raise ValueError
+    try:
+        value = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        value = None
+    if value is None or value.tzinfo is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time without a zone: write 2026-04-01, or 2026-04-01T08:30")
     return value
 
 

@@ -470,13 +470,17 @@ def _forget(options: argparse.Namespace) -> int:
     if declared is None:
         raise DataError(f"the policy names no table {table!r}", sqlstate="42P01", hint="name it as the policy does")
 
+    if options.begin and options.end and options.end <= options.begin:
+        raise DataError("no time lies in this span: --to is before --from, or the same", sqlstate="22023")
+
     def is_named(read: str) -> bool:
         """By the policy's name or the database's, with its schema or without."""
         return match_table(declared, [read]) is not None or match_table(read, [declared]) is not None
 
     with open_ledger(policy, create=False) as ledger, closing(open_store(policy, ledger)) as store:
         many = store.forget(is_named, options.begin, options.end)
-    print(f"dropped {many:,} kept answers in which rows of {declared} may be; what was charged for them stays charged")
+    answers = "answer" if many == 1 else "answers"
+    print(f"dropped {many:,} kept {answers} in which rows of {declared} may be; what was charged stays charged")
     return DONE
 
 
