@@ -108,11 +108,12 @@ def canonical_form(value: object) -> str:
     >>> canonical_form({"b": 2, "a": frozenset({"y", "x"})})
     '{"a": set ["x", "y"], "b": 2}'
     """
-    return _writer(type(value))(value)
+    class_: Any = type(value)
+    return _writer(class_)(value)
 
 
 @functools.cache
-def _writer(class_: type) -> Callable[[Any], str]:
+def _writer(class_: Any) -> Callable[[Any], str]:
     """How values of a class are written: as those of its first kind in the list."""
     return next((written for kind, written in _KINDS if issubclass(class_, kind)), _of_class)
 
