@@ -15,7 +15,7 @@ import datetime
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from enum import Enum
@@ -108,37 +108,47 @@ def canonical_form(value: object) -> str:
     >>> canonical_form({"b": 2, "a": frozenset({"y", "x"})})
     '{"a": set ["x", "y"], "b": 2}'
     """
-    match value:
-        case None:
-            return "null"
-        case Enum():
-            return canonical_form(value.value)
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return str(value)
-        case str():
-            return json.dumps(value)
-        case Fraction():
-            return f"{value.numerator}/{value.denominator}"
-        case tuple() | list():
-            return f"[{', '.join(map(canonical_form, value))}]"
-        case frozenset() | set():
-            return f"set [{', '.join(sorted(map(canonical_form, value)))}]"
-        case Mapping():
-            pairs = sorted((canonical_form(key), canonical_form(one)) for key, one in value.items())
-            return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
-        case float():
-            return f"double {value.hex()}"
-        case Decimal():
-            return f"decimal {value}"
-        case datetime.datetime():  # before date, which it is as well
-            return f"timestamp {value.isoformat()}"
-        case datetime.date():
-            return f"date {value.isoformat()}"
-        case datetime.time():
-            return f"time {value.isoformat()}"
-    return _of_class(value)
+    class_: Any = type(value)
+    return _writer(class_)(value)
+
+
+@functools.cache
+def _writer(class_: Any) -> Callable[[Any], str]:
+    """How values of a class are written: as those of its first kind in the list."""
+    return next((written for kind, written in _KINDS if issubclass(class_, kind)), _of_class)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return f"[{', '.join(map(canonical_form, values))}]"
+
+
+def _of_set(values: Iterable[object]) -> str:
+    return f"set [{', '.join(sorted(map(canonical_form, values)))}]"
+
+
+def _of_mapping(values: Mapping[object, object]) -> str:
+    pairs = sorted((canonical_form(key), canonical_form(one)) for key, one in values.items())
+    return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+
+
+_KINDS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (type(None), lambda _: "null"),
+    (Enum, lambda value: canonical_form(value.value)),
+    (bool, lambda value: "true" if value else "false"),
+    (int, str),
+    (str, json.JSONEncoder().encode),
+    (Fraction, lambda value: f"{value.numerator}/{value.denominator}"),
+    (tuple, _listed),
+    (list, _listed),
+    (frozenset, _of_set),
+    (set, _of_set),
+    (Mapping, _of_mapping),
+    (float, lambda value: f"double {value.hex()}"),
+    (Decimal, lambda value: f"decimal {value}"),
+    (datetime.datetime, lambda value: f"timestamp {value.isoformat()}"),  # before date, which it is as well
+    (datetime.date, lambda value: f"date {value.isoformat()}"),
+    (datetime.time, lambda value: f"time {value.isoformat()}"),
+)
 
 
 def _of_class(value: object) -> str:

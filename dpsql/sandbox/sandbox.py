@@ -214,13 +214,14 @@ class Sandbox:
             for name, columns in tables.items():
                 fields = [(column, arrow_type(type_)) for column, type_ in columns]
                 cursor.register(name, pa.schema(fields).empty_table())
-            described = cursor.execute(f"DESCRIBE {sql}").fetchall()
             # Without a row, what fails is in the text: a pattern that is none, and no value that would be paid for.
-            cursor.execute(sql).fetchone()
+            cursor.execute(sql)
+            described = _columns(cursor)
+            cursor.fetchone()
             # Nor is what the text computes alone computed without rows.
             if (constants := constants_sql(sql)) is not None:
                 cursor.execute(constants).fetchone()
-            return tuple((row[0], _described(row[0], row[1])) for row in described)
+            return described
 
         # Statements that differ in their private part alone have the same outer SELECT.
         key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import scipy
 
 from dpsql.inference.intervals import Z, half_width, variance
-from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
+from dpsql.inference.numeric import FloatArray, IntArray, monotone, quotient, tree
 from dpsql.releases import Additive, NoisyTable
 from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
 from rewriter.plan import Block, Plan
@@ -272,7 +271,7 @@ def _prefixes(strategy: PrefixStrategy, measured: FloatArray, size: int) -> Floa
     """The unbiased running sums: B·x solved for x, in the least squares where it says more than that, and added up."""
     if isinstance(strategy, Tree):
         return np.asarray(np.cumsum(_leaves(strategy, measured, size)[0]))
-    weighted = scipy.signal.lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), measured)
+    weighted = quotient(measured, np.array(strategy.root[:size], dtype=np.float64))
     return np.asarray(np.cumsum(weighted / np.array(strategy.weight[:size], dtype=np.float64)))
 
 
@@ -313,7 +312,7 @@ def _alone(strategy: PrefixStrategy, size: int) -> FloatArray:
 def _inverse(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
     """What a group is made of: noise of steps further back, and what each step is divided by."""
     root, weight = (np.array(entries[:size], dtype=np.float64) for entries in (strategy.root, strategy.weight))
-    return (scipy.signal.lfilter([1.0], root, np.eye(1, size)[0]) if size else root), weight
+    return quotient(np.eye(1, size)[0], root), weight
 
 
 def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:
