@@ -94,6 +94,9 @@ class _Release:
     """Where more is measured with it: its statistics as weighted sums of what is measured."""
     weight: float = 1.0
     """Its variance at the same price, over the one that it has alone."""
+    forms: tuple[Plan, ...] = ()
+    """The plans of the statement alone, for each norm: after a purchase any of them is to be read off what was
+    measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,8 @@ class Workloads:
         selecting = [place for place in private if statements[place].program.selects]
         many = len({tuple(plan.identity for plan in statements[place].program.plans) for place in private})
         price = pricing.price_of(epsilon, selects=bool(selecting))
+        if accountant.accounting.delta(price.delta, selects=False):
+            selecting = private  # noise takes δ, whether groups are selected or not
         joints = self._joints([(place, statements[place]) for place in private])
         joined = {release.statement for joint in joints for release in joint.releases}
         beside = [place for place in private if place not in joined]
@@ -238,7 +243,8 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        every = [release for place, one in statements for release in _releases(place, one)]
+        found = (release for place, one in statements for release in _releases(place, one))
+        every = [release for one in found for release in self._ways(one)]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
             replaced = [one for one in joints if one.statements & joint.statements]
@@ -247,6 +253,17 @@ class Workloads:
             if taken <= joint.statements and joint.total < _WORTH * self._total(others):
                 joints = [*(one for one in joints if one not in replaced), joint]
         return joints
+
+    def _ways(self, release: _Release) -> Iterator[_Release]:
+        """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
+        several rows; and as it is."""
+        question = release.measured.question
+        if release.way is None and question is not None and question.is_clipped:
+            planned = question.with_others([question])
+            over_rows = None if planned is None else self._read_off(release, planned[0], planned[1][0])
+            if over_rows is not None:
+                yield over_rows
+        yield release
 
     def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
         """Releases over the same rows, with different statistics: those that are better measured as one. From all
@@ -300,14 +317,15 @@ class Workloads:
 
     def _read_off(self, release: _Release, plan: Plan, places: Sequence[int]) -> _Release | None:
         """A release, read off a plan that has its outputs at these places."""
-        measures, terms = measures_of(plan), readings_of(release.measured, plan, places)
-        if not measures or terms is None:
-            return None
+        measures = measures_of(plan)
         at = {name: place for place, name in enumerate(measures.values())}
-        readings = {
-            family: tuple((at[other], weight) for other, weight in terms[name])
-            for family, name in measures_of(release.measured).items()
-        }
+        readings: dict[str, Reading] = {}
+        for form in release.forms if release.way is None else (release.measured,):
+            terms, own = readings_of(form, plan, places), measures_of(form)
+            if not measures or not own or terms is None:
+                return None
+            for family, name in own.items():
+                readings[family] = tuple((at[other], weight) for other, weight in terms[name])
         alone, silent = self._silent(release.wanted), self._silent(plan)
         try:
             made = self._answering.reuse.made_of(alone, self._lattice([silent], readings), release.way)
@@ -496,7 +514,8 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     if not measures:
         return
     if plan.exhaustive:
-        yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
+        keys = tuple(one.family for one in plan.keys)
+        yield _Release(place, plan, plan, None, measures, keys, forms=program.options[0].by_norm)
     for way in plan.drill_downs():
         whole = way.whole()
         measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
