@@ -94,9 +94,6 @@ class _Release:
     """Where more is measured with it: its statistics as weighted sums of what is measured."""
     weight: float = 1.0
     """Its variance at the same price, over the one that it has alone."""
-    forms: tuple[Plan, ...] = ()
-    """The plans of the statement alone, for each norm: after a purchase any of them is to be read off what was
-    measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +255,12 @@ class Workloads:
         """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
         several rows; and as it is."""
         question = release.measured.question
-        if release.way is None and question is not None and question.is_clipped:
-            planned = question.with_others([question])
-            over_rows = None if planned is None else self._read_off(release, planned[0], planned[1][0])
-            if over_rows is not None:
-                yield over_rows
+        planned = None if question is None or not question.is_clipped else question.with_others([question])
+        if release.way is None and planned is not None:
+            plan, _ = planned
+            alike = replace(release, measured=plan, statistics=tuple(measures_of(plan)))
+            read = self._read_off(alike, plan, range(len(plan.outputs)))
+            yield from () if read is None else (read,)
         yield release
 
     def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
@@ -317,15 +315,14 @@ class Workloads:
 
     def _read_off(self, release: _Release, plan: Plan, places: Sequence[int]) -> _Release | None:
         """A release, read off a plan that has its outputs at these places."""
-        measures = measures_of(plan)
+        measures, terms = measures_of(plan), readings_of(release.measured, plan, places)
+        if not measures or terms is None:
+            return None
         at = {name: place for place, name in enumerate(measures.values())}
-        readings: dict[str, Reading] = {}
-        for form in release.forms if release.way is None else (release.measured,):
-            terms, own = readings_of(form, plan, places), measures_of(form)
-            if not measures or not own or terms is None:
-                return None
-            for family, name in own.items():
-                readings[family] = tuple((at[other], weight) for other, weight in terms[name])
+        readings = {
+            family: tuple((at[other], weight) for other, weight in terms[name])
+            for family, name in measures_of(release.measured).items()
+        }
         alone, silent = self._silent(release.wanted), self._silent(plan)
         try:
             made = self._answering.reuse.made_of(alone, self._lattice([silent], readings), release.way)
@@ -514,8 +511,7 @@ def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
     if not measures:
         return
     if plan.exhaustive:
-        keys = tuple(one.family for one in plan.keys)
-        yield _Release(place, plan, plan, None, measures, keys, forms=program.options[0].by_norm)
+        yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
     for way in plan.drill_downs():
         whole = way.whole()
         measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))

@@ -151,6 +151,18 @@ def test_without_noise_the_answers_are_those_of_the_database(folder: Path, state
                 assert row == pytest.approx(known_), asked
 
 
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_table_within_what_was_measured_is_free_though_nobody_asked_for_it(folder: Path, budget: str) -> None:
+    with opened(folder, budget) as proxy:
+        session = proxy.session()
+        asked = [sql for sql in COUNTS if "SELECT kind" not in sql]
+        session.buy(asked, Fraction(1))
+        assert not session.execute("SELECT kind, COUNT(*) FROM visit GROUP BY kind").price
+        # Who is clipped over all visits counts with less in those of one kind than who is clipped there.
+        assert session.execute("SELECT ward, COUNT(*) FROM visit WHERE kind = 'x' GROUP BY ward").price
+        assert session.execute("SELECT kind, COUNT(DISTINCT person_id) FROM visit GROUP BY kind").price
+
+
 def test_surplus_rows_weigh_down_all_tables_alike(folder: Path) -> None:
     """Everybody has eight rows where four may count: every row counts half in each table, and in the total."""
     asked = [sql.replace("visit", "stay") for sql in COUNTS]
