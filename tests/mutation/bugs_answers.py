@@ -522,18 +522,11 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_a_person_with_more_rows_than_count_moves_the_joint_vector_by_what_is_charged",
     ),
     bug(
-        "people of groups are added up over keys that vary within a person",
-        "rewriter.planner.joint_rows:check_joined",
-        "not any(one.distinct or one.credit is not None for one in vectors)",
-        "True",
+        "rows of one group are joined as if nothing bounded them",
+        "rewriter.planner.joint_rows:may_be_joined",
+        "bound.rows_per_group is None",
+        "bound.rows is not None",
         f"{WORKLOAD_ROWS}::test_what_is_no_marginal_of_one_table_is_bought_beside",
-    ),
-    bug(
-        "each table of a workload is clipped by a bound of its own",
-        "rewriter.planner.plan_release:plan",
-        "contribution = rows_alone(query.bound) if query.joined else contribution",
-        "pass",
-        f"{WORKLOAD_ROWS}::test_without_noise_the_answers_are_those_of_the_database",
     ),
     # Releases that age
     bug(
