@@ -128,6 +128,8 @@ class Workloads:
         selecting = [place for place in private if statements[place].program.selects]
         many = len({tuple(plan.identity for plan in statements[place].program.plans) for place in private})
         price = pricing.price_of(epsilon, selects=bool(selecting))
+        if accountant.accounting.delta(price.delta, selects=False):
+            selecting = private  # noise takes δ, whether groups are selected or not
         joints = self._joints([(place, statements[place]) for place in private])
         joined = {release.statement for joint in joints for release in joint.releases}
         beside = [place for place in private if place not in joined]
@@ -238,7 +240,8 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        every = [release for place, one in statements for release in _releases(place, one)]
+        found = (release for place, one in statements for release in _releases(place, one))
+        every = [release for one in found for release in self._ways(one)]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
             replaced = [one for one in joints if one.statements & joint.statements]
@@ -247,6 +250,18 @@ class Workloads:
             if taken <= joint.statements and joint.total < _WORTH * self._total(others):
                 joints = [*(one for one in joints if one not in replaced), joint]
         return joints
+
+    def _ways(self, release: _Release) -> Iterator[_Release]:
+        """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
+        several rows; and as it is."""
+        question = release.measured.question
+        planned = None if question is None or not question.is_clipped else question.with_others([question])
+        if release.way is None and planned is not None:
+            plan, _ = planned
+            alike = replace(release, measured=plan, statistics=tuple(measures_of(plan)))
+            read = self._read_off(alike, plan, range(len(plan.outputs)))
+            yield from () if read is None else (read,)
+        yield release
 
     def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
         """Releases over the same rows, with different statistics: those that are better measured as one. From all

@@ -455,7 +455,13 @@ class MeasuredQuestion(ABC):
     @property
     @abstractmethod
     def rows(self) -> str:
-        """A name that two questions share only when they are about the same rows of the same people, clipped alike."""
+        """A name that two questions share only when they are about the same rows of the same people."""
+
+    @property
+    @abstractmethod
+    def is_clipped(self) -> bool:
+        """Whether people may have several rows. Then each plan clips them by its own keys, but for those of
+        :meth:`with_others`: these clip a person by one factor, whatever their keys."""
 
     @abstractmethod
     def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:

@@ -343,7 +343,8 @@ class Query:
     comes or goes, in any of them where that is None (:mod:`rewriter.split.blocks_of_people`). ``ends`` are those of
     ranges that follow the clock, ``until`` the instants before which its rows are
     (:mod:`rewriter.planner.closed_windows`), as is found of the rows ``until_of``. ``asked_by``: how many statements of
-    a workload ask for each aggregate; none where it is no workload.
+    a workload ask for each aggregate; none where it is no workload. ``joined``: it is one grouping of several that a
+    workload measures as one vector (:mod:`rewriter.planner.joint_rows`).
     """
 
     rows: exp.Select
@@ -369,6 +370,7 @@ class Query:
     until: tuple[RowsBetween, ...] = ()
     until_of: exp.Select | None = None
     asked_by: tuple[int, ...] = ()
+    joined: bool = False
 
     @property
     def trees(self) -> Iterator[exp.Expr]:

@@ -7,7 +7,7 @@ the same releases again while it is remembered, whatever was released since: the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -17,8 +17,10 @@ from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
+from dpsql.reuse.clipped_alike import clipped_alike
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
+from dpsql.reuse.readings import Reading
 from dpsql.reuse.tiles import (
     BoughtMember,
     Lattice,
@@ -56,6 +58,7 @@ class Reuse:
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
         self._ways: Memory[Plan, tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
+        self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
         self._lattices: Memory[int, Lattice | None] = memories.memory("bought together", _REMEMBERED)
         self._shown: Memory[tuple[object, ...], tuple[Lattice, Shown]] = memories.memory("shown together", _REMEMBERED)
@@ -107,7 +110,8 @@ class Reuse:
             return None
         readings = dict(together.readings)
         ways: list[DrillDown | None] = []
-        if knows(together.statistics, readings, measures_of(plan)):
+        own = self._as_measured(plan, together.statistics, readings)
+        if knows(together.statistics, readings, measures_of(own)):
             ways.append(None)
         known = self._ways.get(plan, plan.drill_downs)
         ways += [one for one in known if knows(together.statistics, readings, measures_of(plan, one))]
@@ -136,11 +140,22 @@ class Reuse:
         """The release as sums of cells of a lattice."""
         groups = self.groups(wanted.plan, turn)
         cells: Sequence[Key] = () if way is None else self._groups_of(way.cells, turn)
-        sums = sums_of_cells(lattice, wanted.plan, groups, way, cells)
+        plan = wanted.plan if way is not None else self._as_measured(wanted.plan, lattice.measures, lattice.readings)
+        sums = sums_of_cells(lattice, plan, groups, way, cells)
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
         return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
+
+    def clipped_alike(self, plan: Plan) -> Plan | None:
+        """The plan over the statistics that a workload has for it, remembered."""
+        return self._alike.get(plan, lambda: clipped_alike(plan))
+
+    def _as_measured(self, plan: Plan, measures: Sequence[str], readings: Mapping[str, Reading]) -> Plan:
+        """The plan, or the form of it that a workload measured, where these are its statistics."""
+        if knows(measures, readings, measures_of(plan)):
+            return plan
+        return self.clipped_alike(plan) or plan
 
     def _shown_of(
         self, lattice: Lattice, asked: Sequence[Sequence[str]], plan: Plan, names: tuple[tuple[int, str], ...]

@@ -11,7 +11,9 @@ contribution to a group is, integer for integer, the sum of its contributions to
 
 Groupings of the same rows that are shown together are clipped alike (:mod:`rewriter.planner.alike`). There totals are
 the sums of their parts, up to less than a step of a very fine lattice. ``Plan.sums`` is the name that such groupings
-share, and inference makes their tables agree.
+share, and inference makes their tables agree. Groupings that a workload measures as one vector
+(:mod:`rewriter.planner.joint_rows`) share the names of their statistics as well, on the same terms: they are marginals
+of one table, up to less than such a step for each person who is clipped.
 
 A name depends on the text and the policy alone.
 """
@@ -137,7 +139,7 @@ def with_families(
     else:
         limits = sorted((sorted(_cell(cell, columns) for cell in sums), most) for sums, most in alike.limits)
         by = ("alike", *limits, *(() if alike.adds_up else groups))
-        named = (*groups, "alike", *limits)
+        named = ("joined", *limits) if query.joined else (*groups, "alike", *limits)
     blocks = tuple(
         _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, named, (*ball, *factors[vector.distinct]))
         for (block, vector, texts_of), ball in zip(measured, balls, strict=True)

@@ -24,6 +24,7 @@ from rewriter.plan import DrillDown, Inhabited, KeyColumn, MeasuredQuestion, Pla
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
+from rewriter.planner.joint_rows import check_joined, joined, may_be_joined, rows_alone
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
 from rewriter.refused import Refused
@@ -101,6 +102,7 @@ def plan(
     cells = 1 if not query.keys else None if public is None else public.cells
     groups = groups_of_one(query.keys, query.filters, cells)
     contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
+    contribution = rows_alone(query.bound) if query.joined else contribution
     unique = query.bound.unique
     alone = frozenset() if ranked_by is None else frozenset({ranked_by})
     if query.keys and public is None and unique and not query.summed_with_total:
@@ -138,6 +140,8 @@ def plan(
     later = steps_of(query, work, norm, contribution, public, dialect, one_group=one_group)
     work = without_steps(work)
     shortened = alike(query, work.vectors, norm)
+    if query.joined:
+        check_joined(query, shortened)
     work = work if shortened is None else replace(work, vectors=shortened)
     # Where groupings are clipped alike, rows of no group count too: one public group is not all that a person has.
     one_group = constant if shortened is not None else one_group
@@ -208,8 +212,8 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(), other, planned))
 
-    one_row = unique and public is not None and query.only is None and ranked_by is None
-    question = _Question(query, norm, dialect) if one_row or (unique and not query.keys) else None
+    whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
+    question = _Question(query, norm, dialect) if whole and (unique or may_be_joined(query)) else None
     found = replace(
         named(query), drill_downs=ways if may_be_drilled(query) else tuple, partials=partials, question=question
     )
@@ -218,9 +222,10 @@ def plan(
 
 @dataclass(frozen=True, eq=False)
 class _Question(MeasuredQuestion):
-    """A question about people of whom each has one row. So whatever is measured with it, one person moves the numbers
-    of one group, by no more than one row does: each block has the sensitivity of the whole vector that it is, planned
-    with all aggregates in it, and blocks share a price."""
+    """A question about rows, of which each is in one group. Whatever is measured with it, a person moves the numbers by
+    no more than one row does, where each has one, and else by no more than as many rows as a person may have
+    (:mod:`rewriter.planner.joint_rows`). Each block has the sensitivity of the whole vector that it is, planned with
+    all aggregates in it, and blocks share a price."""
 
     query: Query
     norm: Norm
@@ -232,6 +237,10 @@ class _Question(MeasuredQuestion):
         rows, unit = (self.dialect.sql(spelt(tree)) for tree in (query.rows, query.unit))
         return "\n".join((self.dialect.name, rows, unit, str(query.ends), str(query.until), str(query.blocks)))
 
+    @property
+    def is_clipped(self) -> bool:
+        return not self.query.bound.unique
+
     def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
         known: dict[tuple[object, ...], int] = {}
         asked_by: list[int] = []
@@ -242,8 +251,9 @@ class _Question(MeasuredQuestion):
                 return None
             own = []
             for one in other.query.aggregates:
-                # Each person has one row: people are counted as rows.
-                one = replace(one, argument=None, distinct=False) if _counts_people(one) and not one.within else one
+                # Where each person has one row, people are counted as rows.
+                people = _counts_people(one) and not one.within and not self.is_clipped
+                one = replace(one, argument=None, distinct=False) if people else one
                 if (call := self._call(one)) not in known:
                     known[call] = len(aggregates)
                     aggregates.append(one)
@@ -252,7 +262,7 @@ class _Question(MeasuredQuestion):
                 own.append(known[call])
             places.append(tuple(own))
         asked_for = replace(self.query, aggregates=tuple(aggregates), asked_by=tuple(asked_by))
-        whole = replace(asked_for, presences=(), ranked=None, cumulative=None)
+        whole = joined(replace(asked_for, presences=(), ranked=None, cumulative=None))
         try:
             return plan(whole, self.norm, self.dialect), tuple(places)
         except Refused:

@@ -2,10 +2,11 @@
 
 ``--picture FILE`` draws the errors of each count of the dashboards that are named: the guide's is of the fifty counts.
 
-Fifty counts and eight dashboards over 20,000 people, all of (ε, δ) = (1, 1e-6) spent on each. The figures are root mean
-squares of standard deviations over the statements, each as accurate as its cells: at equal shares of the price, as
-planned together, as measured in some purchases, and at the optimum of all linear strategies, which is known in closed
-form for marginals with Gaussian noise (Xiao and others 2023). Sums and means are in units of what one person adds.
+Fifty counts, and dashboards over 20,000 people and over their visits, all of (ε, δ) = (1, 1e-6) spent on each. The
+figures are root mean squares of standard deviations over the statements, each as accurate as its cells: at equal shares
+of the price, as planned together, as measured in some purchases, and at the optimum of all linear strategies, which is
+known in closed form for marginals with Gaussian noise (Xiao and others 2023). Sums, means and numbers of visits are in
+units of what one person adds.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from dpsql.proxy import Proxy
 from rewriter.strategies import AskedMarginal, components
 
 PEOPLE = 20_000
+MOST_ROWS = 5
+"""So many visits has a person at most."""
 NORMAL = 1.959963984540054
 """The half-width of a 95 % interval over the standard deviation."""
 VALUES = {
@@ -42,22 +45,25 @@ VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A count by some attributes, or another ``measure``, of all people or of those of one segment."""
+    """A count by some attributes, or another ``measure``, of all people or of those of one segment; or of the rows of
+    another ``table``, of which a person may have ``MOST_ROWS``."""
 
     keys: tuple[str, ...]
     vip: bool = False
     measure: str = "COUNT(*)"
+    table: str = "person"
 
     @property
     def sql(self) -> str:
         where = " WHERE segment = 'vip'" if self.vip else ""
         shown = "".join(f"{key}, " for key in self.keys)
         grouped = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
-        return f"SELECT {shown}{self.measure} AS n FROM person{where}{grouped}"
+        return f"SELECT {shown}{self.measure} AS n FROM {self.table}{where}{grouped}"
 
     def unit(self, people: float = NOMINAL_GROUP) -> float:
         """The most that one person adds to a number; to a mean, in a group of so many people."""
-        return {"COUNT(*)": 1.0, "SUM(amount)": 100.0}.get(self.measure, 100.0 / max(people, 1.0))
+        rows = 1 if self.table == "person" else MOST_ROWS
+        return rows * {"COUNT(*)": 1.0, "SUM(amount)": 100.0}.get(self.measure, 100.0 / max(people, 1.0))
 
     def sizes(self, known: duckdb.DuckDBPyConnection) -> dict[tuple[object, ...], int]:
         """The people of each group."""
@@ -75,8 +81,8 @@ def tiles(*keys: str, vip: Sequence[str] = ()) -> list[Tile]:
     return [*(Tile(tuple(one.split())) for one in keys), *(Tile(tuple(one.split()), vip=True) for one in vip)]
 
 
-def measured(measure: str, *keys: str) -> list[Tile]:
-    return [Tile(tuple(one.split()), measure=measure) for one in keys]
+def measured(measure: str, *keys: str, table: str = "person") -> list[Tile]:
+    return [Tile(tuple(one.split()), measure=measure, table=table) for one in keys]
 
 
 def fifty() -> list[Tile]:
@@ -87,6 +93,8 @@ def fifty() -> list[Tile]:
     found += [Tile(three) for three in combinations(others, 3)]
     return [*found, *(Tile(three, vip=True) for three in combinations(others, 3))][:50]
 
+
+_OF_VISITS = ("", "region", "plan", "segment", "region plan", "region segment", "plan segment")
 
 DASHBOARDS = {
     "fifty counts": fifty(),
@@ -103,6 +111,12 @@ DASHBOARDS = {
     "counts and totals": [
         *tiles("", "region", "plan", "region plan"),
         *measured("SUM(amount)", "", "region", "plan", "region plan"),
+    ],
+    "counts of visits": measured("COUNT(*)", *_OF_VISITS, table="visit"),
+    "totals of visits": measured("SUM(amount)", *_OF_VISITS, table="visit"),
+    "counts and totals of visits": [
+        *measured("COUNT(*)", "", "region", "plan", "region plan", table="visit"),
+        *measured("SUM(amount)", "", "region", "plan", "region plan", table="visit"),
     ],
 }
 
@@ -218,6 +232,8 @@ def policy(ledger: str) -> str:
         f"database: duckdb:people.duckdb\nledger: sqlite:{ledger}.ledger\nprivacy_unit: person.id\n"
         "budget: {epsilon: 1, delta: 1e-6}\nstatement: {epsilon: 0.01, max_epsilon: 1}\n"
         f"tables:\n  person:\n    columns:\n      id: {{}}\n      amount: {{range: [0, 100]}}\n{columns}"
+        f"  visit:\n    unit: person_id -> person.id\n    max_rows: {MOST_ROWS}\n    columns:\n      person_id: {{}}\n"
+        f"      amount: {{range: [0, 100]}}\n{columns}"
     )
 
 
@@ -237,6 +253,12 @@ def fill(folder: Path) -> None:
         lines = [",".join((str(number), *row)) for number, row in enumerate(zip(*columns, strict=True))]
         (folder / "people.csv").write_text("\n".join(lines))
         connection.execute(f"COPY person FROM '{folder / 'people.csv'}' (HEADER false)")
+        # Each visit has the attributes of some person, and nobody has more visits than may count.
+        connection.execute(f"CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, {', '.join(types)})")
+        connection.execute(
+            f"INSERT INTO visit SELECT (id * 7919 + 13 * n) % {PEOPLE}, * EXCLUDE (id, n) FROM person,"
+            f" range({MOST_ROWS}) AS visits(n) WHERE hash(id, n) % 5 < 3"
+        )
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 ADDED_UP = "tests/price/test_added_up.py"
 
 WORKLOAD_LAW = "tests/properties/test_workload_neighbours.py"
+WORKLOAD_ROWS = "tests/answer/test_workload_rows.py"
 SYNTHETIC = "tests/synthetic/test_synthesize.py"
 MADE_UP = "tests/synthetic/test_made_up_previews.py"
 
@@ -517,6 +518,29 @@ BUGS: tuple[Bug, ...] = (
         "estimator=output.estimator.made_of(readings)",
         "estimator=output.estimator.made_of({name: one[:1] for name, one in readings.items()})",
         "tests/answer/test_workload_measures.py::test_without_noise_the_answers_are_those_of_the_database",
+    ),
+    bug(
+        "one row more of a person counts in a workload than is charged",
+        "rewriter.bound.common_factor:_over_groups",
+        "most_rows=contribution.rows or 0",
+        "most_rows=(contribution.rows or 0) + 1",
+        f"{WORKLOAD_LAW}::test_a_person_with_more_rows_than_count_moves_the_joint_vector_by_what_is_charged",
+    ),
+    bug(
+        "a workload is charged for one row of each person",
+        "rewriter.planner.plan_release:plan",
+        "blocks=tuple(moved.block(one) for one in bounded.blocks)",
+        "blocks=tuple(replace(one, sensitivity=replace(one.sensitivity, l1=one.sensitivity.l1 and one.sensitivity.l1 //"
+        " query.bound.rows, l2_squared=one.sensitivity.l2_squared // query.bound.rows**2)) if query.joined else"
+        " moved.block(one) for one in bounded.blocks)",
+        f"{WORKLOAD_LAW}::test_a_person_with_more_rows_than_count_moves_the_joint_vector_by_what_is_charged",
+    ),
+    bug(
+        "rows of one group are joined as if nothing bounded them",
+        "rewriter.planner.joint_rows:may_be_joined",
+        "bound.rows_per_group is None",
+        "bound.rows is not None",
+        f"{WORKLOAD_ROWS}::test_what_is_no_marginal_of_one_table_is_bought_beside",
     ),
     # Releases that age
     bug(

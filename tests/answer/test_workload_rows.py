@@ -1,0 +1,200 @@
+"""Counts and sums of rows, of which a person may have several, by different keys: one vector, and one charge."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.proxy import Proxy
+from tests.doubles import open_without_noise
+
+PEOPLE = 400
+POLICY = """
+database: duckdb:people.duckdb
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {budget}
+statement: {{epsilon: 0.5, max_epsilon: 4}}
+tables:
+  person:
+    columns:
+      id: {{}}
+      region: {{values: [N, E, S, W]}}
+  {table}:
+    unit: person_id -> person.id
+    {bound}
+    columns:
+      person_id: {{}}
+      ward: {{values: [a, b, c]}}
+      kind: {{values: [x, y]}}
+      cost: {{range: [0, 50]}}
+      change: {{range: [-50, 20]}}
+"""
+BUDGETS = (
+    "{epsilon: 100, delta: 1e-6}",
+    "{epsilon: 100, accounting: pure}",
+    "{epsilon: 100, delta: 1e-6, accounting: approx}",
+)
+COUNT = r"COUNT\(\*\)|COUNT\(1\)|COUNT\(person_id\)"
+COUNTS = {
+    "SELECT COUNT(*) FROM visit": "SELECT COUNT(person_id) AS visits FROM visit AS v",
+    "SELECT ward, COUNT(*) FROM visit GROUP BY ward": "WITH v AS (SELECT * FROM visit) SELECT ward, COUNT(1) FROM v GROUP BY 1",
+    "SELECT kind, COUNT(*) FROM visit GROUP BY kind": "SELECT v.kind AS k, COUNT(*) FROM visit v GROUP BY v.kind ORDER BY k",
+    "SELECT ward, kind, COUNT(*) FROM visit GROUP BY ward, kind": "SELECT ward, kind, COUNT(*) FROM visit GROUP BY kind, ward",
+}
+SUMS = {re.sub(COUNT, "SUM(change)", one): re.sub(COUNT, "SUM(change)", other) for one, other in COUNTS.items()}
+BOTH = COUNTS | {
+    "SELECT ward, COUNT(*), SUM(cost) FROM visit GROUP BY ward": "SELECT ward, COUNT(*), SUM(visit.cost) FROM visit GROUP BY 1",
+    "SELECT kind, SUM(cost) FROM visit GROUP BY kind": "SELECT kind, SUM(cost) AS n FROM visit GROUP BY kind",
+    "SELECT ward, kind, AVG(cost) FROM visit GROUP BY ward, kind": "SELECT ward, kind, AVG(cost) AS n FROM visit GROUP BY ward, kind",
+}
+OF_PEOPLE = {
+    "SELECT region, COUNT(*) FROM visit JOIN person ON id = person_id GROUP BY region": "",
+    "SELECT region, ward, COUNT(*) FROM visit JOIN person ON id = person_id GROUP BY region, ward": "",
+    "SELECT ward, COUNT(*) FROM visit JOIN person ON id = person_id GROUP BY ward": "",
+}
+EVERY = {"counts": COUNTS, "sums": SUMS, "counts and sums": BOTH, "keys of people and of rows": OF_PEOPLE}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``visit`` keeps the declared four rows of a person; of ``stay`` everybody has eight."""
+    made, drawn = tmp_path_factory.mktemp("rows"), random.Random(5)
+    columns = (
+        "(person_id INTEGER NOT NULL REFERENCES person, ward ENUM ('a', 'b', 'c') NOT NULL,"
+        " kind ENUM ('x', 'y') NOT NULL, cost INTEGER NOT NULL, change INTEGER NOT NULL)"
+    )
+    with duckdb.connect(str(made / "people.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL)")
+        connection.execute(f"CREATE TABLE visit {columns}")
+        connection.execute(f"CREATE TABLE stay {columns}")
+        connection.execute(f"CREATE TABLE nobody {columns}")
+        for person in range(PEOPLE):
+            connection.execute("INSERT INTO person VALUES (?, ?)", (person, drawn.choice("NESW")))
+            for _ in range(drawn.randrange(5)):
+                row = (person, drawn.choice("aabc"), drawn.choice("xy"), drawn.randint(0, 50), drawn.randint(-50, 20))
+                connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?, ?)", row)
+            for place in range(8):
+                row = (person, "ab"[place % 2], "xxxy"[place % 4], 50, -50)
+                connection.execute("INSERT INTO stay VALUES (?, ?, ?, ?, ?)", row)
+    return made
+
+
+_NUMBERS = iter(range(1_000))
+
+
+@contextmanager
+def opened(
+    folder: Path, budget: str = BUDGETS[0], *, table: str = "visit", bound: str = "max_rows: 4", silent: bool = False
+) -> Iterator[Proxy]:
+    name = f"policy{next(_NUMBERS)}"
+    path = folder / f"{name}.yaml"
+    path.write_text(POLICY.format(name=name, budget=budget, table=table, bound=bound))
+    proxy = open_without_noise(path) if silent else Proxy.open(path)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("statements", EVERY.values(), ids=EVERY)
+def test_a_workload_of_rows_is_one_charge_and_free_in_any_spelling(
+    folder: Path, statements: dict[str, str], budget: str
+) -> None:
+    with opened(folder, budget) as proxy:
+        session = proxy.session()
+        plan, charged = session.buy([*statements], Fraction(1))
+        assert sum(one.joined for one in plan.statements) >= 3
+        [one] = proxy.ledger.charges(limit=10)
+        assert one.loss == charged == plan.loss
+        for asked, again in statements.items():
+            assert not session.execute(asked).price, asked
+            assert not session.execute(again or asked).price, again
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_nothing_is_worse_together_by_the_sum_of_variances(folder: Path, budget: str) -> None:
+    with opened(folder, budget) as proxy:
+        plan = proxy.session().workload([*COUNTS], Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        alone, together = (sum((one[-1] or 0) ** 2 for one in errors) for errors in _errors(plan))
+        assert together < 0.75 * alone
+        unlike = ["SELECT ward, COUNT(*) FROM visit GROUP BY ward", "SELECT kind, SUM(change) FROM visit GROUP BY kind"]
+        plan = proxy.session().workload(unlike, Fraction(1))
+        assert not any(one.joined for one in plan.statements)
+
+
+def _errors(plan) -> tuple[list[tuple[float | None, ...]], list[tuple[float | None, ...]]]:  # type: ignore[no-untyped-def]
+    return [one.alone for one in plan.statements], [one.together for one in plan.statements]
+
+
+@pytest.mark.parametrize("statements", EVERY.values(), ids=EVERY)
+def test_without_noise_the_answers_are_those_of_the_database(folder: Path, statements: dict[str, str]) -> None:
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        right = [known.execute(asked).fetchall() for asked in statements]
+    with opened(folder, silent=True) as proxy:
+        session = proxy.session()
+        session.buy([*statements], Fraction(1))
+        for asked, rows in zip(statements, right, strict=True):
+            answer = session.execute(asked)
+            assert not answer.price
+            for row, known_ in zip(sorted(answer.rows), sorted(rows), strict=True):
+                assert row == pytest.approx(known_), asked
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_table_within_what_was_measured_is_free_though_nobody_asked_for_it(folder: Path, budget: str) -> None:
+    with opened(folder, budget) as proxy:
+        session = proxy.session()
+        asked = [sql for sql in COUNTS if "SELECT kind" not in sql]
+        session.buy(asked, Fraction(1))
+        assert not session.execute("SELECT kind, COUNT(*) FROM visit GROUP BY kind").price
+        # Who is clipped over all visits counts with less in those of one kind than who is clipped there.
+        assert session.execute("SELECT ward, COUNT(*) FROM visit WHERE kind = 'x' GROUP BY ward").price
+        assert session.execute("SELECT kind, COUNT(DISTINCT person_id) FROM visit GROUP BY kind").price
+
+
+def test_surplus_rows_weigh_down_all_tables_alike(folder: Path) -> None:
+    """Everybody has eight rows where four may count: every row counts half in each table, and in the total."""
+    asked = [sql.replace("visit", "stay") for sql in COUNTS]
+    with opened(folder, table="stay", silent=True) as proxy:
+        session = proxy.session()
+        session.buy(asked, Fraction(1))
+        shown = [list(session.execute(sql).rows) for sql in asked]
+    assert shown[0] == [(4 * PEOPLE,)]
+    assert sorted(shown[1]) == [("a", 2 * PEOPLE), ("b", 2 * PEOPLE), ("c", 0)]
+    assert sorted(shown[2]) == [("x", 3 * PEOPLE), ("y", PEOPLE)]
+    assert sum(row[-1] for row in shown[3]) == 4 * PEOPLE
+
+
+def test_nobody_is_counted_as_nobody(folder: Path) -> None:
+    asked = [sql.replace("visit", "nobody") for sql in COUNTS]
+    with opened(folder, table="nobody", silent=True) as proxy:
+        session = proxy.session()
+        plan, _ = session.buy(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        assert not any(row[-1] for sql in asked for row in session.execute(sql).rows)
+
+
+APART = {
+    "people do not add up": ("max_rows: 4", "COUNT(DISTINCT person_id)"),
+    "different values do not add up": ("max_rows: 4", "COUNT(DISTINCT cost)"),
+    "rows of one group are bounded as well": ("max_rows: 4\n    max_rows_per_group: 2", "COUNT(*)"),
+}
+
+
+@pytest.mark.parametrize(("bound", "what"), APART.values(), ids=APART)
+def test_what_is_no_marginal_of_one_table_is_bought_beside(folder: Path, bound: str, what: str) -> None:
+    asked = [sql.replace("COUNT(*)", what) for sql in COUNTS]
+    with opened(folder, bound=bound) as proxy:
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert not any(one.joined for one in plan.statements)
