@@ -70,6 +70,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alone, in_place, lists_rows, unlimited
+from rewriter.split.printed_periods import group_by_periods
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
@@ -128,7 +129,7 @@ def split(
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
     timed = plain_buckets(plain_series(plain_sums(tree), dialect))
     worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
-    plain, notes = plain_ranks(plain_every(plain_constants(worded)))
+    plain, notes = plain_ranks(plain_every(plain_constants(group_by_periods(worded))))
 
     persons = persons_of(catalog)
     asked = counted_groups(counted_sets(plain, partial(lists_groups, persons=persons)), persons)
