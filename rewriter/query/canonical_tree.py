@@ -23,7 +23,7 @@ from rewriter.query.memberships import as_membership, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
-from rewriter.query.totals_of_groups import total_of_groups
+from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
 from rewriter.query.windows_of_people import ask_first
 from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names
@@ -66,4 +66,5 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or join_groups(select, labels, persons)
         or semijoin(select)
         or total_of_groups(select, persons)
+        or totals_apart(select, persons, labels)
     )
