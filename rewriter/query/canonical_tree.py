@@ -19,7 +19,7 @@ from rewriter.query.first_rows import number_first
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
-from rewriter.query.memberships import as_membership, semijoin
+from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
@@ -63,6 +63,7 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or without_lateral(select, labels)
         or without_one_row(select)
         or as_membership(select, persons)
+        or exists_beside_public_rows(select, catalog)
         or join_groups(select, labels, persons)
         or semijoin(select)
         or total_of_groups(select, persons)

@@ -55,7 +55,7 @@ from rewriter.relations import (
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
-from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
+from rewriter.split.counted_groups import counted_groups, groups_of_list, lists_groups, persons_of
 from rewriter.split.counted_sets import check_sets, counted_sets
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.described_tables import plain_table_names
@@ -430,7 +430,9 @@ class _Splitter:
             if id(node) in done:
                 continue
             if isinstance(node, exp.Select | exp.SetOperation):
-                resolved = self.query(node, names)
+                resolved = self._asked_of_rows(node, names)
+                if isinstance(resolved, Relation) and (groups := groups_of_list(node)) is not None:
+                    resolved = self.query(groups, names)
                 if isinstance(resolved, Relation):
                     hint = COUNT_THEM if isinstance(node.parent, exp.Exists) else _ROWS_HINT
                     raise Refused("a subquery returns rows of people", hint=hint, sqlstate=NOT_ALLOWED)
@@ -440,6 +442,19 @@ class _Splitter:
                 stack.extend(node.iter_expressions())
         self._with_others = around
         return released
+
+    def _asked_of_rows(self, node: exp.Query, names: Names) -> Resolved:
+        """A subquery of an expression. An EXISTS that reads the row around it has no other name for what it lacks."""
+        try:
+            return self.query(node, names)
+        except Refused as refused:
+            if refused.sqlstate != UNKNOWN_COLUMN or not isinstance(node.parent, exp.Exists):
+                raise
+            raise Refused(
+                "EXISTS over people is answered where one equality of columns ties it to the public row",
+                hint="write (SELECT COUNT(*) FROM … WHERE …) > 0 in the place of EXISTS (…)",
+                position=refused.position,
+            ) from None
 
     # The private side
 
