@@ -15,6 +15,7 @@ from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
+from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.first_rows import number_first
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
@@ -37,6 +38,9 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
     tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(tree)))), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False
+    selects = list(tree.find_all(exp.Select))
+    for select in selects:
+        sum_groups(select, catalog)
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         count_rows(select, catalog)
