@@ -115,6 +115,6 @@ def _over_groups(select: exp.Select, columns: dict[exp.Expr, exp.Column], value:
             elif isinstance(node, exp.Query) or (isinstance(node, exp.Column) and node.table):
                 return None
     copy.set("group", exp.Group(expressions=[columns[key].copy() for key in keys]) if keys else None)
-    for part in ("joins", "where"):
-        copy.set(part, None)
+    copy.set("joins", None)
+    copy.set("where", None)
     return copy
