@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
@@ -44,6 +44,7 @@ from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import (
     COUNTED_GROUPS,
     KeptGroups,
+    Key,
     Query,
     Ranked,
     Split,
@@ -226,6 +227,7 @@ def _program(
             *_grain_notes(parted.releases),
             *_free_notes(options),
             *_joint_notes(related, options),
+            *_undeclared_notes(parted.releases, options),
             *_chosen_notes(options, parted.outer),
         ),
         answers=parted.answers,
@@ -354,6 +356,25 @@ def _grain_notes(releases: Sequence[Query]) -> tuple[str, ...]:
     """The notice that instants were moved to the grain of the column that they are compared with."""
     moved = moved_in(*(tree for query in releases for tree in query.trees))
     return (f"{', '.join(moved)}: the policy declares so coarse a grain",) if moved else ()
+
+
+def _undeclared_notes(releases: Sequence[Query], options: Sequence[Options]) -> Iterator[str]:
+    """Says of grouping sets that are too many to be listed which rows they have and their coarser ones lack."""
+    plans = iter(options)
+    for query in releases:
+        known = [(grouping.keys, next(plans).first) for grouping in query.groupings]
+        chosen = [keys for keys, own in known if own.selection is not None] if query.sets else []
+        listed = [keys for keys, own in known if keys and own.selection is None and not own.exhaustive]
+        for keys in chosen:
+            coarser = [_named(one) for one in listed if all(key in keys for key in one)]
+            if coarser:
+                others = " or of ".join(coarser)
+                which = f"groups of {_named(keys)} may also have values that are not declared"
+                yield f"{which}, whose rows are in no group of {others}"
+
+
+def _named(keys: Sequence[Key]) -> str:
+    return ", ".join(key.text for key in keys)
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from dpsql.errors import Error
 from dpsql.finish.propagate import Ends
 from dpsql.finish.replicates import FEWEST, replicate_ends
 from dpsql.releases import IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn, concatenated
-from dpsql.sandbox import Sandbox
+from dpsql.sandbox import NEGATIVE_LIMIT, Sandbox
 from rewriter.debiased import Debiased
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import REPLICATE, REPLICATES, Family, Question
@@ -98,10 +98,7 @@ def tried_ends(
     if len({key for key, _ in keys}) == len(keys):
         answers = _all_at_once(question, rows, released, drawn, sandbox, cancellation)
     if answers is None:
-        answers = [
-            list(sandbox.answer(question.sql, tables, cancellation, question.zone).rows)
-            for tables in drawn[:ONE_BY_ONE]
-        ]
+        answers = [_alone(question, tables, sandbox, cancellation) for tables in drawn[:ONE_BY_ONE]]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
     most = dict(question.most)
@@ -132,6 +129,16 @@ def _keys(rows: Sequence[Row], places: Sequence[int]) -> list[Key]:
         keys.append((key, seen[key]))
         seen[key] += 1
     return keys
+
+
+def _alone(question: Question, tables: Tables, sandbox: Sandbox, cancellation: Cancellation) -> list[Row]:
+    """The answer of one replicate: no row where LIMIT or OFFSET is negative in it, though it is not as released."""
+    try:
+        return list(sandbox.answer(question.sql, tables, cancellation, question.zone).rows)
+    except Error as raised:
+        if raised.sqlstate != NEGATIVE_LIMIT:
+            raise
+        return []
 
 
 def _all_at_once(

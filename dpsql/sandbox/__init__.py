@@ -1,5 +1,6 @@
 """The DuckDB without files in which the outer SELECT runs."""
 
 from dpsql.sandbox.sandbox import OuterAnswer, Sandbox
+from dpsql.sandbox.sandbox_errors import NEGATIVE_LIMIT
 
-__all__ = ["OuterAnswer", "Sandbox"]
+__all__ = ["NEGATIVE_LIMIT", "OuterAnswer", "Sandbox"]

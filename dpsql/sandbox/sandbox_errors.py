@@ -16,6 +16,9 @@ from dpsql.errors import Error, error
 UNDEFINED = frozenset({"22000", "22003", "22008", "22P02", "21000"})
 """What is said where an operation has no result for some value."""
 
+NEGATIVE_LIMIT = "2201W"
+_CAST_OF_LIMIT = re.compile(r"with value -\S+ can't be cast because .* destination type UINT64")
+"""DuckDB casts the numbers of LIMIT and OFFSET to this type, and the sandbox's SELECTs cast to it nowhere else."""
 _NAME = r'"?([^"!\n]{1,64}?)"?'
 
 
@@ -51,7 +54,7 @@ _MISTAKES = tuple(
         (r"columns? in VALUES|same number|number of (?:result )?columns|[Ss]ubquery", "42601",
          "the number of columns does not fit", "select as many columns on both sides"),
         (r"ORDER term out of range", "42P10", "an ORDER BY position is not in the select list", "count from 1"),
-        (r"LIMIT/OFFSET cannot be negative", "2201W", "LIMIT and OFFSET are not below 0", "write LIMIT 10"),
+        (r"LIMIT/OFFSET cannot be negative", NEGATIVE_LIMIT, "LIMIT and OFFSET are not below 0", "write LIMIT 10"),
         (r"ORDER BY|LIMIT|OFFSET|out of range", "42P10", "a position or limit is out of place", "name a column"),
     )
 )  # fmt: skip
@@ -97,6 +100,12 @@ def sandbox_error(raised: Exception, seconds: float) -> Error:
         return _mistake(str(raised))
     if isinstance(raised, duckdb.InvalidInputException) and "More than one row" in str(raised):
         return error("a subquery has more than one row", sqlstate="21000", hint="aggregate in it, or add LIMIT 1")
+    if isinstance(raised, duckdb.InvalidInputException) and _CAST_OF_LIMIT.search(str(raised)) is not None:
+        return error(
+            "LIMIT and OFFSET must not be negative, and a released number makes one of them so",
+            sqlstate=NEGATIVE_LIMIT,
+            hint="write LIMIT GREATEST(…, 0)",
+        )
     if isinstance(raised, duckdb.InvalidInputException | ValueError | duckdb.DataError):
         return error("a value does not fit a function", sqlstate="22000", hint="guard it with CASE WHEN")
     if isinstance(raised, duckdb.ParserException | duckdb.SyntaxException | duckdb.NotImplementedException):

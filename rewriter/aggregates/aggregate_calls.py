@@ -212,9 +212,9 @@ def check_measured(aggregate: Aggregate) -> None:
 
 def _distinct(word: str) -> Refused:
     return Refused(
-        f"{word}(DISTINCT) is not answered over people",
-        hint=f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person; "
-        f"{word}(DISTINCT x) with GROUP BY the person is answered, and over people COUNT(DISTINCT x), or {word}(x)",
+        f"{word}(DISTINCT) is not answered beside other aggregates over people",
+        hint=f"ask it apart: SELECT (SELECT {word}(DISTINCT x) FROM …), (SELECT COUNT(*) FROM …); "
+        f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person",
     )
 
 

@@ -215,6 +215,18 @@ def _named(node: exp.Expr) -> Rule:
     raise _refusal(node)
 
 
+def _misplaced_window(node: exp.Window) -> Refused:
+    if isinstance(node.this, exp.Ntile) and not node.args.get("partition_by"):
+        hint = (
+            "group a subquery: SELECT q, COUNT(*) FROM (SELECT NTILE(4) OVER (ORDER BY x) AS q FROM …) AS t GROUP BY q"
+        )
+        return refuse("a window function does not stand beside GROUP BY or in it", hint, "42P20")
+    return refuse(
+        "a window function is not answered here",
+        "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
+    )
+
+
 def _refusal(node: exp.Expr) -> Refused:
     name = _name(node)
     if isinstance(node, _RANDOM) or name in _RANDOM_NAMES:
@@ -227,10 +239,7 @@ def _refusal(node: exp.Expr) -> Refused:
         hint = "write the date, as in DATE '2024-12-31'"
         return refuse(f"{name} depends on the time of the query", hint)
     if isinstance(node, exp.Window):
-        return refuse(
-            "a window function is not answered here",
-            "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
-        )
+        return _misplaced_window(node)
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
         return refuse(*_misplaced(node), "42803")
     if isinstance(node, exp.Query | exp.Subquery):

@@ -385,6 +385,15 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
             " NOT NULL",
             position=position_of(node),
         )
+    if isinstance(node.this, _SHARES) and node.args.get("order") and not node.args.get("partition_by"):
+        value = node.args["order"].expressions[0].this
+        name = value.name if isinstance(value, exp.Column) and not _OURS.fullmatch(value.name) else "x"
+        return Refused(
+            "the rank of a row among all people's is not answered",
+            hint=f"NTILE(4) OVER (ORDER BY {name}) is the quarter that it is in, where {name} is never NULL, and"
+            f" PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name}) the share of the rows below a value",
+            position=position_of(node),
+        )
     keys = [one for one in node.args.get("partition_by") or () if isinstance(one, exp.Column)]
     if isinstance(node.this, _WHOLE) and keys and not node.args.get("order"):
         known = " AND ".join(f"{one.name} IS NOT NULL" for one in keys)
@@ -401,6 +410,7 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
 
 
 _WHOLE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Count, exp.Stddev, exp.Variance)
+_SHARES = (exp.PercentRank, exp.CumeDist)
 _OURS = re.compile(r"[ak]\d+")
 
 

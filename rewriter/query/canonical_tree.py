@@ -15,15 +15,16 @@ from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
+from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.first_rows import number_first
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
-from rewriter.query.memberships import as_membership, semijoin
+from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.spread_joins import spread
-from rewriter.query.totals_of_groups import total_of_groups
+from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
 from rewriter.query.windows_of_people import ask_first
 from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names
@@ -37,6 +38,9 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
     tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(tree)))), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False
+    selects = list(tree.find_all(exp.Select))
+    for select in selects:
+        sum_groups(select, catalog)
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         count_rows(select, catalog)
@@ -63,7 +67,9 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or without_lateral(select, labels)
         or without_one_row(select)
         or as_membership(select, persons)
+        or exists_beside_public_rows(select, catalog)
         or join_groups(select, labels, persons)
         or semijoin(select)
         or total_of_groups(select, persons)
+        or totals_apart(select, persons, labels)
     )

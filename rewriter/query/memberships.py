@@ -7,6 +7,9 @@ one is. ``IN (SELECT x.k FROM (body) x)`` is ``IN (body)``, and a value is in a 
 inner join of rows whose key is unique, of which nothing but this key is read, keeps or drops each row: it is an IN,
 and the key is the column that it equals. A body with HAVING is not moved: its groups come first.
 
+Beside rows of public tables an EXISTS over people may stand anywhere, in NOT and in the select list: there it is
+``COALESCE(r.k IN (SELECT v.k FROM v WHERE v.k IS NOT NULL AND q), FALSE)``, which is never NULL either.
+
 Aggregates and lists of distinct values are put so where their key may be a person's alone: of other keys, the groups
 are released, and rows are not.
 """
@@ -17,6 +20,7 @@ from collections.abc import Iterator, Set
 
 from sqlglot import exp
 
+from rewriter.declared import Catalog
 from rewriter.query.lateral_subqueries import correlated, reads_outside
 from rewriter.query.merged_subqueries import body_of, put, read_columns
 from rewriter.query.spread_joins import set_where
@@ -54,6 +58,31 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
             if _list_plainly(query.this, persons):
                 return True
     return False
+
+
+def exists_beside_public_rows(select: exp.Select, catalog: Catalog) -> bool:
+    """Rewrite each EXISTS over people in a SELECT over public tables alone, in place; whether there was one."""
+    if select.args.get("from_") is None or not all(_is_public(item, catalog) for item in from_items(select)):
+        return False
+    changed = False
+    for test in [one for one in select.find_all(exp.Exists) if one.parent_select is select]:
+        body = test.this.this if isinstance(test.this, exp.Subquery) else test.this
+        of_people = any(not _is_public(item, catalog) for one in body.find_all(exp.Select) for item in from_items(one))
+        if not of_people or (found := _of_exists(test)) is None:
+            continue
+        inner: exp.Select = found.args["query"].this
+        present = exp.Not(this=exp.Is(this=inner.expressions[0].copy(), expression=exp.Null()))
+        inner.where(present, copy=False)
+        test.replace(exp.Coalesce(this=exp.Paren(this=found), expressions=[exp.false()]))
+        changed = True
+    return changed
+
+
+def _is_public(item: exp.Expr, catalog: Catalog) -> bool:
+    if not isinstance(item, exp.Table) or not isinstance(item.this, exp.Identifier):
+        return False
+    table = catalog.find(item.this.name, bool(item.this.quoted), item.db)
+    return table is not None and table.public
 
 
 def _asked(select: exp.Select) -> Iterator[exp.Expr]:

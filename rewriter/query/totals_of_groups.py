@@ -7,6 +7,9 @@ may be taken over any coarser groups. A key that nothing reads is no key, a func
 in their place, and a condition on keys is one on the rows of their groups. Nothing may have chosen among the finer
 groups by more than their keys: no HAVING or LIMIT of theirs, and no condition on what they count.
 
+Beside the number of groups and means over groups, which need the groups, such sums are asked in subqueries of their
+own.
+
 Why: the total of m noisy groups has the noise of all of them, √m times that of a total, and lacks the rows that are in
 no declared group. Groups of one person each stay as they are: their numbers have no noise, and bounds of their own.
 """
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.query.distinct_names import Labels, copied
 from rewriter.query.merged_subqueries import body_of, is_volatile, read_columns
 from rewriter.query.spread_joins import set_where
 from rewriter.statement import (
@@ -29,6 +33,7 @@ from rewriter.statement import (
     output_name,
     unaliased,
     unparenthesised,
+    walk,
 )
 
 _ADDED: Mapping[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
@@ -59,6 +64,45 @@ def total_of_groups(select: exp.Select, persons: Set[str]) -> bool:
     if changed:
         total_of_groups(found.body, persons)
     return changed
+
+
+def totals_apart(select: exp.Select, persons: Set[str], labels: Labels) -> bool:
+    """Ask sums over groups in subqueries of their own, beside numbers of groups and means over them, in place; whether
+    there were any.
+
+    The groups stay as they are, and so does what is counted of them; the totals are measured with them, as one family.
+    """
+    if len(from_items(select)) != 1 or _has_more(select, {"expressions", "from_", "where"}):
+        return False
+    calls = [node for item in select.expressions for node in walk(item) if isinstance(node, exp.AggFunc)]
+    sums = [call for call in calls if isinstance(call, exp.Sum) and not _is_part(call)]
+    if len(sums) == len(calls) or not all(_needs_groups(call) for call in calls if call not in sums):
+        return False
+    found = [(call, total) for call in sums if (total := _alone(call, select, persons, labels)) is not None]
+    for call, total in found:
+        name = output_name(call)
+        value = exp.Subquery(this=total)
+        call.replace(value if call.parent is not select else exp.alias_(value, name, quoted=True))
+    return bool(found)
+
+
+def _is_part(call: exp.Expr) -> bool:
+    return isinstance(call.parent, exp.Filter) or is_window_function(call) or isinstance(call.this, exp.Distinct)
+
+
+def _needs_groups(call: exp.AggFunc) -> bool:
+    counted = isinstance(call, exp.Count) and isinstance(call.this, exp.Star)
+    return (counted or isinstance(call, exp.Avg)) and not _is_part(call)
+
+
+def _alone(call: exp.Sum, select: exp.Select, persons: Set[str], labels: Labels) -> exp.Select | None:
+    """The SELECT of one sum over the same groups, where it needs fewer of them."""
+    body = exp.Select(expressions=[call.copy()])
+    for part in ("from_", "where"):
+        if (found := select.args.get(part)) is not None:
+            body.set(part, found.copy())
+    body = copied(body, labels)
+    return body if total_of_groups(body, persons) else None
 
 
 @dataclass(frozen=True, slots=True)

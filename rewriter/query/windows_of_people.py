@@ -55,10 +55,10 @@ def _is_subquery_of_people(select: exp.Select, catalog: Catalog) -> bool:
     """Whether it is an item of another FROM, or a WITH query, and makes rows of rows of people."""
     if not isinstance(select.parent, exp.Subquery | exp.CTE) or is_grouped(select) or select.args.get("distinct"):
         return False
-    return any(_is_of_people(item, catalog) for item in from_items(select))
+    return any(is_of_people(item, catalog) for item in from_items(select))
 
 
-def _is_of_people(item: exp.Expr, catalog: Catalog) -> bool:
+def is_of_people(item: exp.Expr, catalog: Catalog) -> bool:
     """Whether an item of FROM has rows of people: of a table of theirs, or made of one person's rows each."""
     if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
         table = catalog.find(item.this.name, bool(item.this.quoted), item.db)
@@ -71,7 +71,7 @@ def _is_of_people(item: exp.Expr, catalog: Catalog) -> bool:
         columns = [unparenthesised(key) for key in keys]
         if not any(isinstance(one, exp.Column) and one.name.lower() in catalog.keys_of_people for one in columns):
             return False
-    return any(_is_of_people(one, catalog) for one in from_items(body))
+    return any(is_of_people(one, catalog) for one in from_items(body))
 
 
 def _windows(select: exp.Select) -> Iterator[exp.Window]:

@@ -5,6 +5,9 @@ value as it is a group. It is not the number of groups that a policy declares or
 
 Guarantee: the meaning is the same. Other counts beside it, and conditions on the groups, are put over the rows of
 people; a query that does anything else with the groups is left as it is.
+
+A list of values of people in which a released or a public value is looked up is put so as well: its groups are
+released, and rows of people are not.
 """
 
 from __future__ import annotations
@@ -56,6 +59,27 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
             select.replace(found)
     counted: exp.Query = root.this
     return counted.pop()
+
+
+def groups_of_list(query: exp.Expr) -> exp.Select | None:
+    """The groups of the values of ``x IN (SELECT …)``: a value is in a list however often it is listed. None for a
+    query that is no such list.
+
+    >>> import sqlglot
+    >>> groups_of_list(sqlglot.parse_one("x IN (SELECT a AS b FROM t WHERE c > 1)").args["query"].this).sql()
+    'SELECT a AS b FROM t WHERE c > 1 GROUP BY a'
+    """
+    listed = query.parent.parent if isinstance(query.parent, exp.Subquery) else query.parent
+    if not isinstance(listed, exp.In) or not isinstance(query, exp.Select):
+        return None
+    if {name for name, value in query.args.items() if value} - {"expressions", "from_", "joins", "where"}:
+        return None
+    values = [item.this if isinstance(item, exp.Alias) else item for item in query.expressions]
+    if not all(value.find(exp.Column) and not value.find(exp.Window, exp.Query, exp.AggFunc) for value in values):
+        return None
+    groups: exp.Select = query.copy()
+    groups.set("group", exp.Group(expressions=[value.copy() for value in values]))
+    return groups
 
 
 def _reads_alone(select: exp.Select) -> bool:

@@ -55,7 +55,7 @@ from rewriter.relations import (
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
-from rewriter.split.counted_groups import counted_groups, lists_groups, persons_of
+from rewriter.split.counted_groups import counted_groups, groups_of_list, lists_groups, persons_of
 from rewriter.split.counted_sets import check_sets, counted_sets
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.described_tables import plain_table_names
@@ -70,6 +70,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alone, in_place, lists_rows, unlimited
+from rewriter.split.printed_periods import group_by_periods
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
 from rewriter.split.ranked_quantiles import plain_ranks
@@ -128,7 +129,7 @@ def split(
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
     timed = plain_buckets(plain_series(plain_sums(tree), dialect))
     worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
-    plain, notes = plain_ranks(plain_every(plain_constants(worded)))
+    plain, notes = plain_ranks(plain_every(plain_constants(group_by_periods(worded))))
 
     persons = persons_of(catalog)
     asked = counted_groups(counted_sets(plain, partial(lists_groups, persons=persons)), persons)
@@ -429,7 +430,9 @@ class _Splitter:
             if id(node) in done:
                 continue
             if isinstance(node, exp.Select | exp.SetOperation):
-                resolved = self.query(node, names)
+                resolved = self._asked_of_rows(node, names)
+                if isinstance(resolved, Relation) and (groups := groups_of_list(node)) is not None:
+                    resolved = self.query(groups, names)
                 if isinstance(resolved, Relation):
                     hint = COUNT_THEM if isinstance(node.parent, exp.Exists) else _ROWS_HINT
                     raise Refused("a subquery returns rows of people", hint=hint, sqlstate=NOT_ALLOWED)
@@ -439,6 +442,19 @@ class _Splitter:
                 stack.extend(node.iter_expressions())
         self._with_others = around
         return released
+
+    def _asked_of_rows(self, node: exp.Query, names: Names) -> Resolved:
+        """A subquery of an expression. An EXISTS that reads the row around it has no other name for what it lacks."""
+        try:
+            return self.query(node, names)
+        except Refused as refused:
+            if refused.sqlstate != UNKNOWN_COLUMN or not isinstance(node.parent, exp.Exists):
+                raise
+            raise Refused(
+                "EXISTS over people is answered where one equality of columns ties it to the public row",
+                hint="write (SELECT COUNT(*) FROM … WHERE …) > 0 in the place of EXISTS (…)",
+                position=refused.position,
+            ) from None
 
     # The private side
 

@@ -20,7 +20,7 @@ from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.respelling import respelt
 from rewriter.statement.spell_json import JSON_NODES, JSON_WORDS, plain_json
 from rewriter.statement.time_formats import read_by_format
-from rewriter.statement.words_of_duckdb import FIELDS, WORDS_OF_DUCKDB, field_of_time
+from rewriter.statement.words_of_duckdb import FIELDS, NAMES, WORDS_OF_DUCKDB, field_of_time, name_of_time
 
 MOST_FIELD = 1_000
 
@@ -311,4 +311,5 @@ _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.StrToDate: _read,
     exp.StrToTime: _read,
     **dict.fromkeys(FIELDS, field_of_time),
+    **dict.fromkeys(NAMES, name_of_time),
 }

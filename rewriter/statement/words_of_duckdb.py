@@ -1,4 +1,4 @@
-"""Words that DuckDB has beside PostgreSQL's: fields of times as functions, DATE_DIFF and STRFTIME.
+"""Words that DuckDB has beside PostgreSQL's: fields and names of times as functions, DATE_DIFF and STRFTIME.
 
 Guarantee: what comes out has DuckDB's value for every row, NULLs included; EXTRACT's is a numeric, as in PostgreSQL.
 What is not understood stays as it is, for a refusal.
@@ -63,20 +63,32 @@ _FORMATS = {
     "G": "IYYY",
     "V": "IW",
 }
-_DIRECTIVE = re.compile(r"%(.)|([^%]+)", re.DOTALL)
+_UNPADDED = frozenset("mdHIMSj")
+"""Directives that DuckDB prints without leading zeros after ``-``."""
+_DIRECTIVE = re.compile(r"%(-?.)|([^%]+)", re.DOTALL)
 
 
 def _shown_time(node: exp.Expr) -> exp.Expr | None:
-    """``STRFTIME(x, '%Y-%m')`` as ``TO_CHAR(x, 'YYYY-MM')``."""
+    """``STRFTIME(x, '%Y-%m')`` as ``TO_CHAR(x, 'YYYY-MM')``; DuckDB takes the two in either order."""
     if len(node.expressions) != 2:
         return None
     value, text = node.expressions[0], _text(node.expressions[1])
+    if text is None:
+        value, text = node.expressions[1], _text(node.expressions[0])
     parts = [] if text is None else _DIRECTIVE.findall(text)
     is_whole = "".join(f"%{letter}" if letter else other for letter, other in parts) == text
-    if not parts or not is_whole or any(letter and letter not in _FORMATS for letter, _ in parts):
+    if not parts or not is_whole or any(letter and _field(letter) is None for letter, _ in parts):
         return None
-    spelt = "".join(_FORMATS[letter] if letter else _as_text(other) for letter, other in parts)
+    spelt = "".join(_field(letter) or _as_text(other) for letter, other in parts)
     return exp.ToChar(this=value.copy(), format=exp.Literal.string(spelt))
+
+
+def _field(directive: str) -> str | None:
+    """A directive in TO_CHAR's letters; None for what has none, and for no directive."""
+    letter = directive.removeprefix("-")
+    if directive == letter or letter in _UNPADDED:
+        return f"FM{_FORMATS[letter]}" if directive != letter else _FORMATS.get(letter)
+    return None
 
 
 def _as_text(text: str) -> str:
@@ -99,6 +111,17 @@ FIELDS: Mapping[type[exp.Expr], str] = {
     exp.Minute: "MINUTE",
 }
 """Fields of a time by functions of their own, which DuckDB and others have beside EXTRACT."""
+
+
+NAMES: Mapping[type[exp.Expr], str] = {exp.Monthname: "FMMonth", exp.Dayname: "FMDay"}
+"""Names of a month and of a day of the week by functions of their own, with the format that prints them."""
+
+
+def name_of_time(node: exp.Expr) -> exp.Expr | None:
+    """``MONTHNAME(x)`` as ``TO_CHAR(x, 'FMMonth')``."""
+    if any(value for name, value in node.args.items() if name != "this"):
+        return None
+    return exp.ToChar(this=node.this.copy(), format=exp.Literal.string(NAMES[type(node)]))
 
 
 def field_of_time(node: exp.Expr) -> exp.Expr | None:

@@ -92,6 +92,8 @@ KEYS = [
             ("ts", "FMMonth YYYY"), ("day", "Month"), ("ts", 'YYYY-"Q"Q'), ("ts", "Q"), ("ts", 'IYYY-"W"IW'),
             ("inst", "IYYY-IW ID"), ("ts", "YYYY-WW W"), ("ts", "HH24:00"), ("ts", "HH12 AM"), ("ts", "HH pm"),
             ("ts", "D"), ("day", 'YYYY-MM-DD"T"HH24:MI'), ("ts", "YY-Mon"), ("ts", "FMDD/FMMM %"), ("ts", "yyyy/mm"),
+            ("ts", "MM/YYYY"), ("inst", "MM/YYYY"), ("day", "DD.MM.YYYY"), ("ts", "Q/YYYY"), ("ts", "IW/IYYY"),
+            ("inst", "Dy DD Mon YYYY"), ("ts", "DDD/YYYY"), ("ts", "MM/IYYY"), ("ts", "HH24 DD/MM/YYYY"),
         )
     ),
 ]  # fmt: skip
@@ -281,6 +283,40 @@ def test_formats_are_those_of_postgres_above_a_release_too(proxy: Proxy, truth: 
     sql = """SELECT TO_CHAR(m, 'Mon YYYY'), TO_CHAR(m, 'Q'), TO_CHAR(m, 'Month'), n
         FROM (SELECT DATE_TRUNC('month', ts) AS m, COUNT(*) AS n FROM visit GROUP BY 1) AS months"""
     assert _plain(proxy.session().execute(sql).rows) == _plain(truth.execute(sql).fetchall())
+
+
+PRINTED = [
+    ("TO_CHAR(ts, 'MM/YYYY')", "DATE_TRUNC('month', ts)"),
+    ("TO_CHAR(inst, 'FMMonth YYYY')", "DATE_TRUNC('month', inst)"),
+    ("STRFTIME(ts, '%-m/%Y')", "DATE_TRUNC('month', ts)"),
+    ("STRFTIME('%m/%Y', ts)", "DATE_TRUNC('month', ts)"),
+    ("TO_CHAR(day, '\"Q\"Q YYYY')", "DATE_TRUNC('quarter', day)"),
+    ("TO_CHAR(ts, 'IW/IYYY')", "DATE_TRUNC('week', ts)"),
+    ("TO_CHAR(ts, 'DD.MM.YYYY')", "DATE_TRUNC('day', ts)"),
+]
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize(("text", "period"), PRINTED)
+def test_periods_printed_in_another_order_are_groups_of_the_periods(proxy: Proxy, text: str, period: str) -> None:
+    session = proxy.session()
+    periods = session.execute(f"SELECT {period} AS k, COUNT(*) FROM visit WHERE ts < '2024-02-10' GROUP BY 1")
+    printed = session.execute(f"SELECT {text} AS k, COUNT(*) FROM visit WHERE ts < '2024-02-10' GROUP BY k")
+    assert sorted(row[1] for row in printed.rows) == sorted(row[1] for row in periods.rows)
+    assert "answered from what was released before, at no price" in printed.notices
+
+
+def test_empty_ends_of_printed_periods_are_left_out(proxy: Proxy, truth: psycopg.Connection) -> None:
+    sql = """SELECT TO_CHAR(ts, 'MM/YYYY') AS k, COUNT(*) AS n, GROUPING(TO_CHAR(ts, 'MM/YYYY')) AS g FROM visit
+        WHERE day >= '2024-02-01' AND cost < 90 GROUP BY ROLLUP(TO_CHAR(ts, 'MM/YYYY')) HAVING COUNT(*) > 5 ORDER BY 1"""
+    assert list(proxy.session().execute(sql).rows) == truth.execute(sql).fetchall()
+
+
+def test_names_of_months_and_days_by_functions_of_their_own(proxy: Proxy, truth: psycopg.Connection) -> None:
+    written = "SELECT MONTHNAME(ts) AS m, DAYNAME(day) AS d, COUNT(*) FROM visit WHERE cost < 50 GROUP BY 1, 2"
+    meant = written.replace("MONTHNAME(ts)", "TO_CHAR(ts, 'FMMonth')").replace("DAYNAME(day)", "TO_CHAR(day, 'FMDay')")
+    there = [row for row in proxy.session().execute(written).rows if row[2]]
+    assert [(str(m).strip(), d, n) for m, d, n in sorted(there)] == truth.execute(meant + " ORDER BY 1, 2").fetchall()
 
 
 def test_the_name_of_a_bucket_is_that_of_what_was_written(proxy: Proxy) -> None:

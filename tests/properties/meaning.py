@@ -169,8 +169,11 @@ def keyed(rows: Sequence[Sequence[object]], keys: int) -> dict[Key, Sequence[obj
 
 _AT_MOST = re.compile(r"is at most ([\d,]+): as many values are declared")
 _NOBODYS = "groups that are nobody's"
+_FILLED = "empty group has numbers"
 _EVERY_ROW = re.compile(r"windows (have a row for|count) each group that the policy declares")
 """What is said of sums along groups, which are made over all of them."""
+_UNDECLARED = "may also have values that are not declared"
+"""What is said of grouping sets that are too many to be listed, beside coarser ones that are."""
 
 
 def compare(asked: Statement, answer: Answer, reader: Reader, place: World) -> list[Wrong]:
@@ -190,6 +193,8 @@ def compare(asked: Statement, answer: Answer, reader: Reader, place: World) -> l
     wrong = min(found, key=len)
     if any(_EVERY_ROW.search(notice) for notice in answer.notices):
         wrong = [one for one in wrong if one.what != _NOBODYS and "PRECEDING AND CURRENT ROW" not in one.detail]
+    if any(_UNDECLARED in notice for notice in answer.notices):
+        wrong = [one for one in wrong if one.what not in (_NOBODYS, _FILLED)]
     most = {int(one.replace(",", "")) for notice in answer.notices for one in _AT_MOST.findall(notice)}
     if asked.form == "COUNT over DISTINCT" and most and {mine[0][-1]} <= most:
         wrong = [one for one in wrong if one.what != "wrong count"]
@@ -225,7 +230,7 @@ def _differences(
         if any(part not in allowed for part, allowed in zip(key, ghosts, strict=False)):
             nobodys.append(key)
         if filled and not asked.above:
-            wrong.append(Wrong("empty group has numbers", key, f"{filled}"))
+            wrong.append(Wrong(_FILLED, key, f"{filled}"))
     if nobodys:
         wrong.append(Wrong(_NOBODYS, nobodys[0], f"{len(nobodys)} such beside {len(theirs)} of the truth"))
     return wrong

@@ -493,3 +493,13 @@ def test_a_number_of_rows_that_is_read_off_is_not_said_to_cost(shop: Session) ->
     said = " ".join(shop.explain(sql).notices)
     assert "are left out where noisy sums show nobody" in said
     assert "of the price" not in said
+
+
+def test_values_that_are_not_declared_are_told_of_where_finer_groups_have_them(shop: Session) -> None:
+    """Days of visits and debuts are too many together to be listed, and a day alone is listed."""
+    days = 'SELECT "at"::date AS d, debut, COUNT(*) AS n FROM sale WHERE "at" IS NOT NULL GROUP BY'
+    told = "may also have values that are not declared, whose rows are in no group of "
+    both = shop.execute(f"{days} ROLLUP (1, 2)")
+    assert sum(told in notice and notice.startswith("groups of ") for notice in both.notices) == 1, both.notices
+    for sets in ("GROUPING SETS ((1), (2), ())", "GROUPING SETS ((1, 2), ())", "1, 2"):
+        assert not any("values that are not declared" in one for one in shop.execute(f"{days} {sets}").notices)

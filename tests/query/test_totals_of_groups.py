@@ -121,6 +121,41 @@ def test_a_total_of_groups_has_the_noise_of_one_number_and_the_rows_of_no_group(
     assert all(high - low < 50 for _, low, high in rows)
 
 
+@pytest.mark.parametrize(
+    ("sql", "totals"),
+    [
+        (f"SELECT SUM(c) AS t, COUNT(*) AS n FROM {DAILY}", 1),
+        (f"SELECT SUM(c) / COUNT(*) AS m, AVG(s) AS a, SUM(s) AS t FROM {DAILY} WHERE sex = 'f'", 2),
+        (f"SELECT SUM(c) AS t, MAX(c) AS m, COUNT(*) AS n FROM {DAILY}", 0),  # the largest of the groups that are shown
+        (f"SELECT SUM(c) AS t, COUNT(*) AS n FROM {DAILY} WHERE c > 10", 0),
+        (f"SELECT SUM(c) AS t, COUNT(*) AS n FROM {DAILY} GROUP BY sex", 0),
+        (f"SELECT SUM(c) FILTER (WHERE sex = 'f') AS t, COUNT(*) AS n FROM {DAILY}", 0),
+        (f"SELECT SUM(c * c) AS t, COUNT(*) AS n FROM {DAILY}", 0),
+    ],
+)
+def test_totals_beside_numbers_of_groups_are_asked_apart(sql: str, totals: int) -> None:
+    found = sqlglot.parse_one(coarser(sql), read="postgres")
+    assert len(list(found.find_all(sqlglot.exp.Subquery))) == 1 + 2 * totals
+    assert coarser(sql).count("GROUP BY visit.day") == 1
+
+
+def test_a_total_beside_the_number_of_groups_has_less_noise_than_the_groups_together(visits: Session) -> None:
+    for _ in range(10):
+        [(total, low, high, count, *_)] = visits.execute(f"SELECT SUM(c), COUNT(*) FROM ({PER_DAY}) AS x").rows
+        assert abs(total - 7_800) < 6 * 30
+        assert high - low < 150
+        assert 0 < count <= 366
+
+
+@pytest.mark.campaign
+def test_bars_of_totals_beside_numbers_of_groups_hold_the_truth(visits: Session) -> None:
+    times, held = 200, 0
+    for _ in range(times):
+        [(_, low, high, *_)] = visits.execute(f"SELECT SUM(c), COUNT(*) FROM ({PER_DAY}) AS x").rows
+        held += low <= 7_800 <= high
+    assert held >= 0.9 * times
+
+
 @pytest.mark.campaign
 def test_bars_of_totals_of_groups_hold_the_truth(visits: Session) -> None:
     times, held = 400, 0

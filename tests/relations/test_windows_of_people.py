@@ -10,7 +10,7 @@ import duckdb
 import psycopg
 import pytest
 
-from dpsql.errors import NotSupportedError
+from dpsql.errors import Error, NotSupportedError
 from dpsql.proxy import Session
 from tests.engines.postgres_server import shared_server
 from tests.properties.planted import case
@@ -121,6 +121,8 @@ def test_a_window_within_a_person_reads_that_persons_rows(both: tuple[Session, o
         ("NTILE(4) OVER (ORDER BY t)", "add WHERE t IS NOT NULL"),
         ("NTILE(10) OVER (ORDER BY w)", "NTILE(4) OVER (ORDER BY w)"),
         ("RANK() OVER (ORDER BY w)", "PERCENTILE_DISC"),
+        ("PERCENT_RANK() OVER (ORDER BY w)", "NTILE(4) OVER (ORDER BY w)"),
+        ("CUME_DIST() OVER (ORDER BY w)", "PERCENT_RANK(50) WITHIN GROUP (ORDER BY w)"),
         ("AVG(w) OVER (ORDER BY w)", "PARTITION BY"),
     ],
 )
@@ -129,3 +131,24 @@ def test_other_windows_are_refused_with_what_works(both: tuple[Session, object],
     with pytest.raises(NotSupportedError) as refused:
         session.execute(f"SELECT AVG(q) FROM (SELECT {window} AS q FROM person) AS r WHERE q BETWEEN 0 AND 1000")
     assert hint in str(refused.value.hint)
+
+
+def test_the_share_of_the_rows_below_a_value_is_what_the_hint_says(both: tuple[Session, object]) -> None:
+    session, raw = both
+    ((share,),) = session.execute("SELECT PERCENT_RANK(500) WITHIN GROUP (ORDER BY w) FROM person").rows
+    truth = raw.execute("SELECT AVG(CASE WHEN w < 500 THEN 1.0 ELSE 0 END) FROM person").fetchone()[0]  # type: ignore[attr-defined]
+    assert float(str(share)) == pytest.approx(float(truth), abs=0.01)
+
+
+def test_parts_beside_groups_are_refused_and_the_hint_is_answered(both: tuple[Session, object]) -> None:
+    session, raw = both
+    with pytest.raises(Error) as refused:
+        session.execute("SELECT NTILE(4) OVER (ORDER BY w) AS q, COUNT(*), AVG(w) FROM person GROUP BY q")
+    assert refused.value.sqlstate == "42P20"
+    assert "SELECT q, COUNT(*) FROM (SELECT NTILE(4) OVER (ORDER BY x) AS q FROM …) AS t GROUP BY q" in str(
+        refused.value
+    )
+    works = "SELECT q, COUNT(*) FROM (SELECT NTILE(4) OVER (ORDER BY w) AS q FROM person) AS t GROUP BY q ORDER BY q"
+    ours, theirs = session.execute(works).rows, raw.execute(works).fetchall()  # type: ignore[attr-defined]
+    assert [q for q, _ in ours] == [q for q, _ in theirs]
+    assert all(abs(int(str(n)) - m) <= 3 for (_, n), (_, m) in zip(ours, theirs, strict=True))

@@ -155,7 +155,7 @@ def test_a_left_join_to_the_person_is_an_inner_one(ana: Session) -> None:
     ("sql", "works"),
     [
         (
-            "SELECT SUM(DISTINCT cost) FROM visit",
+            "SELECT SUM(DISTINCT cost), COUNT(*) FROM visit",
             "SELECT SUM(v) FROM (SELECT patient_id, MAX(cost) AS v FROM visit GROUP BY patient_id) AS t",
         ),
         (

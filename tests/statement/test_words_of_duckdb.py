@@ -77,7 +77,9 @@ def test_a_difference_counts_the_borders_between(unit: str, kind: str) -> None:
 
 
 def test_a_time_is_shown_as_by_duckdb() -> None:
-    pattern = "%Y-%m-%d %y/%j %H:%M:%S %I%p, %b %B %a %A, Week %V of %G (at %H o'clock)".replace("'", "''")
+    pattern = "%Y-%m-%d %y/%j %H:%M:%S %I%p, %b %B %a %A, Week %V of %G, %-d.%-m.%Y %-H:%-M:%-S %-I %-j (at %H o'clock)".replace(
+        "'", "''"
+    )
     for time in TIMES:
         asked = f"SELECT STRFTIME(TIMESTAMP '{time} 07:08:09', '{pattern}') AS t"
         (theirs,) = duckdb.execute(asked).fetchone() or ()

@@ -1,0 +1,120 @@
+"""Sums and means of the different values that people have, as those of groups by the value.
+
+Theorem: ``SELECT k, SUM(DISTINCT x) FROM t GROUP BY k`` is ``SELECT k, SUM(v) FROM (SELECT k, x AS v FROM t GROUP BY k,
+x) GROUP BY k``: each value of a group is there once, and NULL is added by neither. COUNT and AVG of different values
+are put so beside it, where all are of one expression.
+
+Why: one person may be all that a value hangs on, so that no sum of values has a bound beside its largest value. Which
+groups there are is found out as it is of any groups: declared ones by their number of rows, others under δ. The sum is
+then one of released values.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.declared import Catalog
+from rewriter.query.windows_of_people import is_of_people
+from rewriter.statement import (
+    from_items,
+    grouped_item,
+    is_window_function,
+    output_name,
+    unparenthesised,
+    walk,
+)
+
+_PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"})
+_INSIDE = ("from_", "joins", "where")
+_OF_GROUPS = "distinct_values"
+
+
+def sum_groups(select: exp.Select, catalog: Catalog) -> None:
+    """Group by the value whose different values a SELECT over people adds, in place. Its names are bound."""
+    if any(value for part, value in select.args.items() if part not in _PARTS):
+        return
+    calls = [one for part in _parts(select) for one in walk(part) if isinstance(one, exp.AggFunc)]
+    if not any(isinstance(one, exp.Sum | exp.Avg) for one in calls) or not all(map(_is_of_different, calls)):
+        return
+    values = {one.this.expressions[0] for one in calls}
+    group = select.args.get("group")
+    keys = [] if group is None else [unparenthesised(grouped_item(key, select)) for key in group.expressions]
+    (value, *others) = values
+    if others or not all(map(_is_plain, (value, *keys))) or not _is_asked_of_people(select, [value, *keys], catalog):
+        return
+    if group is not None and any(found for part, found in group.args.items() if part != "expressions"):
+        return
+    columns = _columns([*(key for key in dict.fromkeys(keys) if key != value), value])
+    inside = _groups(select, columns)
+    outside = _over_groups(select, columns, columns[value])
+    if outside is None:
+        return
+    outside.set(
+        "from_", exp.From(this=exp.Subquery(this=inside, alias=exp.TableAlias(this=exp.to_identifier(_OF_GROUPS))))
+    )
+    for part in _PARTS:
+        select.set(part, outside.args.get(part))
+
+
+def _parts(select: exp.Select) -> list[exp.Expr]:
+    return [*select.expressions, *(part for name in ("having", "order") if (part := select.args.get(name)) is not None)]
+
+
+def _is_of_different(call: exp.AggFunc) -> bool:
+    """Whether a call is SUM, AVG or COUNT of different values of one expression, over all rows of a group."""
+    known = isinstance(call, exp.Sum | exp.Avg | exp.Count) and isinstance(call.this, exp.Distinct)
+    whole = not isinstance(call.parent, exp.Filter) and not is_window_function(call)
+    return known and whole and len(call.this.expressions) == 1
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    inner = (exp.Query, exp.AggFunc, exp.Window, exp.Tuple, exp.Rollup, exp.Cube, exp.GroupingSets, exp.MD5)
+    return node.find(exp.Column) is not None and node.find(*inner) is None
+
+
+def _is_asked_of_people(select: exp.Select, read: list[exp.Expr], catalog: Catalog) -> bool:
+    """Whether rows of several people are grouped: one person's values are added as they are."""
+    columns = [column for key in read for column in key.find_all(exp.Column)]
+    several = not any(column.name.lower() in catalog.keys_of_people for column in columns)
+    return several and any(is_of_people(item, catalog) for item in from_items(select))
+
+
+def _columns(keys: list[exp.Expr]) -> dict[exp.Expr, exp.Column]:
+    """The columns of the groups, by what they are of."""
+    names = [key.name if isinstance(key, exp.Column) else "" for key in keys]
+    return {
+        key: exp.column(name if name and names.count(name) == 1 else f"k{place}", _OF_GROUPS, quoted=True)
+        for place, (key, name) in enumerate(zip(keys, names, strict=True))
+    }
+
+
+def _groups(select: exp.Select, columns: dict[exp.Expr, exp.Column]) -> exp.Select:
+    items = [exp.alias_(key.copy(), column.name, quoted=True) for key, column in columns.items()]
+    inside = exp.Select(expressions=items)
+    for part in _INSIDE:
+        if (found := select.args.get(part)) is not None:
+            inside.set(part, [one.copy() for one in found] if isinstance(found, list) else found.copy())
+    inside.set("group", exp.Group(expressions=[key.copy() for key in columns]))
+    return inside
+
+
+def _over_groups(select: exp.Select, columns: dict[exp.Expr, exp.Column], value: exp.Column) -> exp.Select | None:
+    """The same SELECT over the groups; None where it reads more than their columns."""
+    copy: exp.Select = select.copy()
+    group = copy.args.get("group")
+    keys = [] if group is None else [unparenthesised(grouped_item(key, copy)).copy() for key in group.expressions]
+    for item in list(copy.expressions):
+        if not isinstance(item, exp.Alias):
+            item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+    for part in _parts(copy):
+        for node in list(part.walk(prune=lambda one: one in columns or isinstance(one, exp.AggFunc | exp.Query))):
+            if isinstance(node, exp.AggFunc):
+                node.set("this", value.copy())
+            elif node in columns:
+                node.replace(columns[node].copy())
+            elif isinstance(node, exp.Query) or (isinstance(node, exp.Column) and node.table):
+                return None
+    copy.set("group", exp.Group(expressions=[columns[key].copy() for key in keys]) if keys else None)
+    copy.set("joins", None)
+    copy.set("where", None)
+    return copy

@@ -1,0 +1,69 @@
+"""SUM, AVG and COUNT of different values over people: PostgreSQL's, of the values that are released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from dpsql.errors import Error
+from dpsql.proxy import Session
+from tests.properties.planted import case, rows
+
+SETUP = [
+    "CREATE TABLE person (id INTEGER PRIMARY KEY, sex TEXT, spend INTEGER, town TEXT)",
+    "INSERT INTO person SELECT n, CASE n % 2 WHEN 0 THEN 'f' ELSE 'm' END, CASE WHEN n % 9 > 0 THEN (n * 7) % 41 END, "
+    "'t' || (n % 3) FROM generate_series(1, 200) AS g(n)",
+    "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person(id), cost INTEGER NOT NULL)",
+    "INSERT INTO visit SELECT 1 + n % 200, n % 23 FROM generate_series(1, 900) AS g(n)",
+]
+TABLES = """
+  person: {columns: {id: {}, sex: {values: [f, m]}, spend: {range: [0, 100]}, town: {}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 20
+    columns: {person_id: {}, cost: {values: [0, 1, 2, 3, 5, 8, 13, 21]}}
+"""
+STATEMENTS = [
+    "SELECT SUM(DISTINCT spend) FROM person",
+    "SELECT AVG(DISTINCT spend) AS a, SUM(DISTINCT spend) AS s, COUNT(DISTINCT spend) AS n FROM person",
+    "SELECT sex, SUM(DISTINCT spend) AS s FROM person GROUP BY sex",
+    "SELECT UPPER(sex) AS u, SUM(DISTINCT spend % 10) / 2 AS s FROM person WHERE id % 3 = 0 GROUP BY 1 ORDER BY s",
+    "SELECT sex, AVG(DISTINCT spend) AS s FROM person GROUP BY 1 HAVING SUM(DISTINCT spend) > 10 ORDER BY sex LIMIT 1",
+    "SELECT SUM(DISTINCT v.cost) FROM visit AS v JOIN person AS p ON p.id = v.person_id"
+    " WHERE p.sex = 'f' AND v.cost IN (0, 1, 2, 3, 5, 8, 13, 21)",
+    "SELECT (SELECT SUM(DISTINCT spend) FROM person) AS a, (SELECT COUNT(*) FROM person) AS b",
+    "SELECT AVG(s) FROM (SELECT person_id, SUM(DISTINCT cost) AS s FROM visit WHERE cost < 4 GROUP BY person_id) AS x",
+]
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with case(tmp_path_factory.mktemp("spend"), SETUP, TABLES, engine=request.param) as session:
+        yield session
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_each_value_is_added_once(people: Session, sql: str) -> None:
+    truth = duckdb.connect()
+    for statement in SETUP:
+        truth.execute(statement)
+    theirs = [
+        tuple(v if isinstance(v, str) else float(v) for v in row)
+        for row in truth.execute(sql.replace(" / 2", " // 2")).fetchall()
+    ]
+    ours = rows(people, sql)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, sorted(theirs, key=str), strict=True):
+        assert one == pytest.approx(other)
+
+
+@pytest.mark.parametrize(
+    "more", ["COUNT(*)", "SUM(spend)", "SUM(DISTINCT spend + 1)", "SUM(DISTINCT spend) FILTER (WHERE sex = 'f')"]
+)
+def test_beside_other_aggregates_it_is_refused_and_the_hint_is_answered(people: Session, more: str) -> None:
+    with pytest.raises(Error, match="beside other aggregates") as raised:
+        people.execute(f"SELECT SUM(DISTINCT spend), {more} FROM person")
+    assert "SELECT (SELECT SUM(DISTINCT x) FROM …), (SELECT COUNT(*) FROM …)" in str(raised.value)
