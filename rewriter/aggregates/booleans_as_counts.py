@@ -111,7 +111,7 @@ def _asks_for_a_row(aggregate: Aggregate) -> bool:
 def _person_of(scope: BlockScope) -> Value | None:
     """A column that says whose each row is; None where there is none that is never missing."""
     columns = (source.reference(name) for source in scope.sources for name in source.fields)
-    return next((value for value in columns if value.identifies and not value.nullable), None)
+    return next((value for value in columns if value.unit and not value.nullable), None)
 
 
 def _existing(aggregate: Aggregate, person: Value | None) -> _Counts:
