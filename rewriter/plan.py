@@ -439,6 +439,10 @@ class Output:
     decides: str = ""
 
 
+EXISTS = "EXISTS"
+"""What a count decides that is asked for whether there is a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inhabited:
     """SQL that answers the same as ``whole``, the SQL of a plan, in no order: without groups that nobody is in, and

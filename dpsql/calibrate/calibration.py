@@ -29,7 +29,7 @@ from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise, NoisyTable
 from rewriter.front_door import EXTREME
-from rewriter.plan import Block, Choice, Plan, Selection, Top
+from rewriter.plan import EXISTS, Block, Choice, Plan, Selection, Top
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
@@ -264,6 +264,13 @@ def turning_notes(calibration: Calibration) -> Iterator[str]:
     known = margins(calibration.plan, calibration) if deciding else {}
     for output in deciding:
         rows = math.floor(known[output.name]) + 1
+        if output.decides == EXISTS:
+            yield (
+                f"whether there is a row is told by a noisy count of {output.text}: from {rows:,} on there is, wrong in"
+                f" at most 2.5 % of cases without a row, and of those with {2 * rows:,}; else the answer is no, also"
+                " where there are too few to tell"
+            )
+            continue
         way, what = ("TRUE", "it is") if output.decides.startswith("BOOL_OR") else ("FALSE", "it is not")
         yield (
             f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"

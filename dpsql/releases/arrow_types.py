@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from dpsql.errors import OperationalError
-from rewriter.declared import Kind, Type
+from rewriter.declared import LISTS, Kind, Type
 
 _LOG = logging.getLogger("dpsql.arrow")
 
@@ -104,7 +104,7 @@ _PLAIN = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
     Kind.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
-    **dict.fromkeys((Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES), pa.string()),
+    **dict.fromkeys((Kind.JSON, Kind.JSONB, *LISTS), pa.string()),
     # Of an answer: PostgreSQL's text of it, whose months and days are no lengths.
     Kind.INTERVAL: pa.string(),
     Kind.TIME: pa.time64("us"),

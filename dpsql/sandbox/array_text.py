@@ -29,7 +29,9 @@ def _item(value: object) -> str:
         return "{" + ",".join(map(_item, value)) + "}"
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
-    text = value.isoformat(" ") if isinstance(value, datetime.datetime) else str(value)
+    text = str(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is None and value.microsecond:
+        text = text.rstrip("0")
     if _PLAIN.fullmatch(text) is not None and text.upper() != "NULL":
         return text
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -347,6 +347,9 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
 _ARRAYS = {
     "DOUBLE[]": DOUBLES,
     "VARCHAR[]": TEXTS,
+    "BOOLEAN[]": Type(Kind.BOOLEANS),
+    "DATE[]": Type(Kind.DATES),
+    "TIMESTAMP[]": Type(Kind.TIMESTAMPS),
     **{f"{spelt}[]": Type(Kind.INTEGERS, bits=bits) for spelt, bits in
        (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64), ("HUGEINT", 128))},
 }  # fmt: skip

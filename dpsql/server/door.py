@@ -38,6 +38,9 @@ class Entrance(Protocol):
     def cancel(self, number: int, secret: bytes) -> None:
         """Cancel what runs on a connection that is not here."""
 
+    def cancel_own(self, number: int, analyst: str) -> bool:
+        """The same, for the analyst whose connection it is; whether it is."""
+
     def ended(self, number: int) -> None:
         """A connection is over."""
 
@@ -80,6 +83,9 @@ class Door:
 
     def cancel(self, number: int, secret: bytes) -> None:
         """All connections are here."""
+
+    def cancel_own(self, number: int, analyst: str) -> bool:
+        return False
 
     def ended(self, number: int) -> None:
         """Who counts them knows."""

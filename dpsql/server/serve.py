@@ -166,6 +166,7 @@ class Server(RunUntilTold):
             tls=self._context is not None,
             key=(number, secrets.token_bytes(4)),
             cancel=self._cancel,
+            cancel_own=self._cancel_own,
             watch=self._watch,
             crowded=lambda analyst: self._crowded(number, analyst),
         )
@@ -289,6 +290,20 @@ class Server(RunUntilTold):
             self.cancel(pid, secret)
         else:
             self._entrance.cancel(pid, secret)
+
+    def _cancel_own(self, pid: int, analyst: str) -> bool:
+        if pid in self._protocols:
+            return self.cancel_own(pid, analyst)
+        return self._entrance.cancel_own(pid, analyst)
+
+    def cancel_own(self, pid: int, analyst: str) -> bool:
+        """Cancel what runs on a connection of this server, for the analyst whose it is; whether it is. From any
+        thread."""
+        found = self._protocols.get(pid)
+        if found is None or found.session is None or found.session.analyst != analyst:
+            return False
+        found.cancel()
+        return True
 
     def cancel(self, pid: int, secret: bytes) -> None:
         """Cancel what runs on a connection of this server, for who knows its secret. From any thread."""

@@ -8,6 +8,9 @@ is, and NULL where neither is: no row, or too few to tell. A margin is the half-
 noise alone says TRUE at most 2.5 times in 100, and as rarely misses twice as many rows as the margin has. BOOL_AND(p)
 is NOT BOOL_OR(NOT p). The two counts are disjoint: together they cost as much as one.
 
+BOOL_OR(TRUE) is EXISTS: whether there is a row. One count is measured for it, of the people who have a row where a
+column says who has it: one person moves that by 1, however many rows people have.
+
 AVG(CASE WHEN p THEN 1 ELSE 0 END) beside other counts or shares is a quotient of two counts, so that all of them are
 one family of counts (:mod:`rewriter.measure.overlapping_counts`); alone it is measured as any mean is, by the same two
 disjoint counts.
@@ -23,10 +26,11 @@ from sqlglot import exp
 from rewriter.aggregates.counts import COUNT
 from rewriter.aggregates.extremes import in_place
 from rewriter.aggregates.grouped_select import Grouped
-from rewriter.aggregates.own_values import Logical
+from rewriter.aggregates.own_values import BOOL_OR, Logical
 from rewriter.declared import Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Value, both, compile_expression, present
+from rewriter.plan import EXISTS
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, Wording, aggregate_name, margin_name
 
@@ -57,8 +61,9 @@ def _is_every(node: exp.Anonymous) -> bool:
     return isinstance(node.this, str) and node.name.upper() == "EVERY" and len(node.expressions) == 1
 
 
-def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
-    """``grouped`` with counts in the place of BOOL_OR, BOOL_AND and shares, which its outer SELECT makes of them."""
+def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect, *, one_row: bool = False) -> Grouped:
+    """``grouped`` with counts in the place of BOOL_OR, BOOL_AND and shares, which its outer SELECT makes of them.
+    ``one_row``: nobody has more than one row."""
     aggregates = grouped.aggregates
     shares = [
         _share(aggregate, call, scope, dialect) for aggregate, call in zip(aggregates, grouped.calls, strict=True)
@@ -75,22 +80,48 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
     table = grouped.outer.args["from_"].this.name
     for number, (aggregate, call, share) in enumerate(zip(aggregates, grouped.calls, shares, strict=True)):
         kind = aggregate.kind
-        found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share
+        found: _Counts | None
+        if _asks_for_a_row(aggregate):
+            found = _existing(aggregate, None if one_row else _person_of(scope))
+        else:
+            found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share
         if found is None:
             places[number] = len(kept)
             kept.append(aggregate)
             calls.append(call)
             continue
         counts, said = found
-        made[number] = said(*(exp.column(aggregate_name(len(kept) + place), table) for place in range(2)))
+        made[number] = said(*(exp.column(aggregate_name(len(kept) + place), table) for place in range(len(counts))))
         kept += counts
-        calls += [call, call]
+        calls += [call for _ in counts]
     outer = in_place(grouped.outer, made, places)
     return replace(grouped, aggregates=tuple(kept), calls=tuple(calls), outer=outer)
 
 
-_Counts = tuple[tuple[Aggregate, Aggregate], Callable[[exp.Column, exp.Column], exp.Expr]]
-"""Two counts, and what is said of their columns."""
+_Counts = tuple[tuple[Aggregate, ...], Callable[..., exp.Expr]]
+"""Counts, and what is said of their columns."""
+
+
+def _asks_for_a_row(aggregate: Aggregate) -> bool:
+    """Whether it is BOOL_OR(TRUE)."""
+    argument = aggregate.argument.sql if aggregate.argument is not None else None
+    return aggregate.kind is BOOL_OR and isinstance(argument, exp.Boolean) and bool(argument.this)
+
+
+def _person_of(scope: BlockScope) -> Value | None:
+    """A column that says whose each row is; None where there is none that is never missing."""
+    columns = (source.reference(name) for source in scope.sources for name in source.fields)
+    return next((value for value in columns if value.unit and not value.nullable), None)
+
+
+def _existing(aggregate: Aggregate, person: Value | None) -> _Counts:
+    counted = Wording("the rows" if person is None else "the people who have a row", ())
+    count = Aggregate(COUNT, person, aggregate.condition, person is not None, counted, decides=EXISTS)
+
+    def said(found: exp.Column) -> exp.Expr:
+        return exp.Case(ifs=[exp.If(this=_exceeds(found), true=exp.true())])
+
+    return (count,), said
 
 
 def _decided(aggregate: Aggregate, is_or: bool) -> _Counts:

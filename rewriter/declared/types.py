@@ -33,7 +33,10 @@ class Kind(StrEnum):
     TEXTS = "text[]"
     INTEGERS = "integer[]"
     DOUBLES = "double precision[]"
-    """Of answers alone: a value is the text that PostgreSQL writes for it."""
+    """Of answers alone, as those below: a value is the text that PostgreSQL writes for it."""
+    BOOLEANS = "boolean[]"
+    DATES = "date[]"
+    TIMESTAMPS = "timestamp[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ class Type:
         return self.kind.value
 
 
+LISTS = frozenset({Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES, Kind.BOOLEANS, Kind.DATES, Kind.TIMESTAMPS})
+"""Kinds of arrays, of columns and of answers."""
 _KEYED = frozenset(
     {
         *(Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT),

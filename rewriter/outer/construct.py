@@ -45,6 +45,8 @@ class Trait(Flag):
     """A boolean."""
     JOINS_TEXTS = auto()
     """Texts, one behind the other."""
+    LIST = auto()
+    """A list of the values that its argument has on the rows."""
     ROWS = auto()
     """It makes a row of each item of a list."""
     REPLACES_TEXT = auto()
@@ -79,7 +81,8 @@ class Construct:
     ``check`` raises :class:`rewriter.refused.Refused` for calls that are not answered. ``provenance`` is the form of a
     result whose operands have known ones, ``nonnegative`` whether it is never below 0 because of them. ``spelling`` is
     the node that means in DuckDB what it means in PostgreSQL, or the node itself, changed. ``decimals`` is how many a
-    printed number has, where its text says so. ``repeated`` are the parts that DuckDB's own macro of it has twice.
+    printed number has, where its text says so. ``repeated`` are the parts that its spelling, or DuckDB's own macro of
+    it, has so many ``copies`` of.
     """
 
     parts: frozenset[str] | None = None
@@ -90,6 +93,7 @@ class Construct:
     decimals: Callable[[exp.Expr], int | None] = _printed_as_it_is
     traits: Trait = Trait.NONE
     repeated: frozenset[str] = frozenset()
+    copies: int = 2
 
 
 ORDINARY = Construct()

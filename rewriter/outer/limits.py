@@ -60,10 +60,12 @@ class _Measure:
                 total += aliases.get(_NAMED_WINDOW + node.alias.lower(), 0)
             elif isinstance(node, exp.Table):
                 self._widths[id(node)] = self._stored(node, ctes)
-            twice = CONSTRUCTS.of(node).repeated
+            construct = CONSTRUCTS.of(node)
             for child in node.iter_expressions():
                 if not isinstance(child, exp.With):
-                    total += self.size(child, aliases, ctes) * (2 if child.arg_key in twice else 1)
+                    total += self.size(child, aliases, ctes) * (
+                        construct.copies if child.arg_key in construct.repeated else 1
+                    )
             if isinstance(node, exp.Query | exp.Values | exp.SetOperation):
                 self._widths[id(node)] = self._width(node)
         return _bounded(total, MAX_SIZE, "the query becomes too large when its names are put in")

@@ -10,6 +10,7 @@ from rewriter.declared import Kind
 from rewriter.dialects import call
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
+from rewriter.outer.json_values import COPIES, json_key, json_value
 from rewriter.outer.numbers import put_under
 from rewriter.refused import Refused
 from rewriter.statement import function_name
@@ -74,7 +75,8 @@ def _mode(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 
 
 def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
-    return call("JSON_GROUP_OBJECT", *node.expressions)
+    key, value = node.expressions
+    return call("JSON_GROUP_OBJECT", json_key(key, spelling), json_value(value, spelling))
 
 
 def _in_doubles(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -137,10 +139,16 @@ AGGREGATES: Sequence[OuterFunction] = (
     _of_two(exp.RegrSyy),
     _aggregate(exp.GroupConcat, "STRING_AGG(t, ',')"),
     _aggregate(
-        exp.ArrayAgg, "ARRAY_AGG(i ORDER BY t); ARRAY_AGG(i) FILTER (WHERE i > 0)", Construct(frozenset({"this"}))
+        exp.ArrayAgg,
+        "ARRAY_AGG(i ORDER BY t); ARRAY_AGG(i) FILTER (WHERE i > 0)",
+        Construct(frozenset({"this"}), traits=Trait.LIST),
     ),
     _aggregate(
-        exp.JSONObjectAgg, "JSON_OBJECT_AGG(t, i)", Construct(frozenset({"expressions"}), spelling=_json_object)
+        exp.JSONObjectAgg,
+        "JSON_OBJECT_AGG(t, i)",
+        Construct(
+            frozenset({"expressions"}), spelling=_json_object, repeated=frozenset({"expressions"}), copies=COPIES
+        ),
     ),
     _aggregate(exp.LogicalAnd, "BOOL_AND(i > 0)", _TRUTH),
     _aggregate(exp.LogicalOr, "BOOL_OR(i > 0)", _TRUTH),

@@ -27,6 +27,7 @@ from rewriter.expressions import (
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
+from rewriter.outer.json_values import COPIES, json_key, json_value
 from rewriter.outer.outer_syntax import whole_literal
 from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, Refused
 
@@ -244,7 +245,7 @@ def _parts(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 def _to_json(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     """NULL is no JSON in PostgreSQL."""
     (value,) = node.expressions
-    return when(value.copy().is_(exp.Null()).not_(), call("TO_JSON", value))
+    return when(value.copy().is_(exp.Null()).not_(), call("TO_JSON", json_value(value, spelling)))
 
 
 def _hexadecimal(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -261,12 +262,12 @@ def _hexadecimal(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 
 
 def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
-    keys = [exp.cast(one, "text") if place % 2 == 0 else one for place, one in enumerate(node.expressions)]
-    return call("JSON_OBJECT", *keys)
+    parts = [(json_value if place % 2 else json_key)(one, spelling) for place, one in enumerate(node.expressions)]
+    return call("JSON_OBJECT", *parts)
 
 
 def _json_array(node: exp.Expr, spelling: Spelling) -> exp.Expr:
-    return call("JSON_ARRAY", *node.expressions)
+    return call("JSON_ARRAY", *(json_value(one, spelling) for one in node.expressions))
 
 
 def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -361,9 +362,9 @@ PARTICULAR: Mapping[str, Construct] = {
     "array_length": Construct(spelling=_size, repeated=frozenset({"this"})),
     "cardinality": Construct(spelling=_cardinality),
     "string_to_array": Construct(spelling=_parts),
-    "to_json": Construct(spelling=_to_json, repeated=frozenset({"expressions"})),
-    "json_build_object": Construct(spelling=_json_object),
-    "json_build_array": Construct(spelling=_json_array),
+    "to_json": Construct(spelling=_to_json, repeated=frozenset({"expressions"}), copies=COPIES + 1),
+    "json_build_object": Construct(spelling=_json_object, repeated=frozenset({"expressions"}), copies=COPIES),
+    "json_build_array": Construct(spelling=_json_array, repeated=frozenset({"expressions"}), copies=COPIES),
 }
 """What is particular to a function, by its first name in the one table of functions."""
 

@@ -10,7 +10,7 @@ from rewriter.relations.from_where import (
     resolved,
 )
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
-from rewriter.relations.membership import Inside, Subqueries
+from rewriter.relations.membership import Inside, Subqueries, unlimited_rows
 from rewriter.relations.ownerless_rows import matches_people_alone, rows_of_nobody
 from rewriter.relations.relation import MADE, UNIT, Relation, kept_of, outside, renamed, union_all
 from rewriter.relations.shared_rows import is_bounded, limited_rows, of_people
@@ -41,4 +41,5 @@ __all__ = [
     "rows_of_nobody",
     "unbounded_rows",
     "union_all",
+    "unlimited_rows",
 ]

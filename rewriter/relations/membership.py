@@ -142,7 +142,7 @@ class Subqueries:
 
     def exists(self, node: exp.Exists, scope: Scope) -> Value:
         """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""
-        select = _unlimited(node.this)
+        select = unlimited_rows(node.this)
         if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
             raise _correlated()
         inside = Inside(select)
@@ -273,7 +273,7 @@ def _link(test: exp.Expr, inner: Mapping[exp.Column, Value]) -> tuple[exp.Column
     return (other, one) if one in inner else (one, other)
 
 
-def _unlimited(query: exp.Expr) -> exp.Expr:
+def unlimited_rows(query: exp.Expr) -> exp.Expr:
     """The rows of an EXISTS without what does not change whether there is one: their order, and a LIMIT above 0."""
     copy = query.copy()
     copy.set("order", None)

@@ -29,7 +29,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.columns import BEHIND, Computed, Origin, aliased, literal_of
-from rewriter.declared import AnsweredColumn, Catalog, ContributionBound, EarlierAnswer, Kind
+from rewriter.declared import LISTS, AnsweredColumn, Catalog, ContributionBound, EarlierAnswer, Kind
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Value, makes_rows
 from rewriter.refused import TOO_COMPLEX, NeedsAnswer, Refused, compared_with_aggregate
@@ -163,7 +163,7 @@ def _relation(answer: EarlierAnswer, query: exp.Query, alias: str, dialect: Dial
         )
     for column in answer.columns:
         if column.type.kind not in _COMPARED:
-            is_list = column.type.kind in (Kind.DOUBLES, Kind.TEXTS, Kind.INTEGERS)
+            is_list = column.type.kind in LISTS
             hint = "ask for one item of it: (SELECT (…)[1] FROM …)" if is_list else "cast it to a number"
             raise Refused(f"a released {column.type} is not compared with rows of people", hint=hint)
     columns = tuple(

@@ -18,7 +18,7 @@ from rewriter.relations import Relation
 PREVIEWED = "no row is shown, since each is about one person: dpsql.columns lists what may be asked of each column"
 MADE_UP = "Made up: "
 """The beginning of the notice of an answer whose rows are of nobody."""
-COUNT_THEM = "ask for their number, which is noisy: SELECT COUNT(*) FROM …, or SELECT COUNT(*) > 10 FROM …"
+COUNT_THEM = "LIMIT 1 is answered, and SELECT EXISTS (…), by a noisy count; so is SELECT COUNT(*) FROM …"
 _TYPES = {
     Kind.BOOLEAN: "boolean",
     Kind.DOUBLE: "double precision",
@@ -52,8 +52,8 @@ def unlimited(tree: exp.Query) -> exp.Query:
 def columns_alone(rows: Relation, tree: exp.Query) -> exp.Select:
     """A SELECT of no row with the same columns as the query ``tree``, whose rows they are.
 
-    ``SELECT 1 FROM patient WHERE … LIMIT 1`` shows no column: who asks it asks whether there is a row, and would take
-    none for an answer. It is refused.
+    ``SELECT 1 FROM patient WHERE … LIMIT 5`` shows no column: who asks it asks whether there is a row, and would take
+    none for an answer. It is refused; with LIMIT 1 a noisy count says it (:mod:`rewriter.split.any_row`).
     """
     if isinstance(tree, exp.Select) and not any(item.find(exp.Column, exp.Star) for item in tree.expressions):
         raise Refused("this asks whether there is a row of people", hint=COUNT_THEM, sqlstate=NOT_ALLOWED)

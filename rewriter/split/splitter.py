@@ -51,8 +51,10 @@ from rewriter.relations import (
     matches_people_alone,
     renamed,
     rows_of_nobody,
+    unlimited_rows,
 )
 from rewriter.release import RESERVED, Query, Split, release_name
+from rewriter.split.any_row import any_row, with_any_row
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, groups_of_list, lists_groups, persons_of
@@ -69,7 +71,7 @@ from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
-from rewriter.split.previews import COUNT_THEM, MADE_UP, PREVIEWED, columns_alone, in_place, lists_rows, unlimited
+from rewriter.split.previews import MADE_UP, PREVIEWED, columns_alone, in_place, lists_rows, unlimited
 from rewriter.split.printed_periods import group_by_periods
 from rewriter.split.public_rows import PublicRows, no_subqueries
 from rewriter.split.randomized_groups import by_true_values, values_of_keys
@@ -167,12 +169,14 @@ def split(
     try:
         splitter, resolved = read(asked)
     except LimitedRows:
-        rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
-        if rows is None or not bound:
-            raise
-        alone = columns_alone(rows, plain)
-        made = _made_up(alone, asked_first, everything, dialect) if everything.made_up else None
-        return made or Split((), alone, frozenset(), (), (PREVIEWED,))
+        if (of_any := with_any_row(asked)) is None:
+            rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
+            if rows is None or not bound:
+                raise
+            alone = columns_alone(rows, plain)
+            made = _made_up(alone, asked_first, everything, dialect) if everything.made_up else None
+            return made or Split((), alone, frozenset(), (), (PREVIEWED,))
+        splitter, resolved = read(of_any)
     if isinstance(resolved, Relation):
         shown = next((item for select in plain.find_all(exp.Select) for item in select.expressions), None)
         position = None if shown is None or shown.is_star else position_of(shown)
@@ -430,12 +434,17 @@ class _Splitter:
             if id(node) in done:
                 continue
             if isinstance(node, exp.Select | exp.SetOperation):
-                resolved = self._asked_of_rows(node, names)
-                if isinstance(resolved, Relation) and (groups := groups_of_list(node)) is not None:
+                asked = node.parent if isinstance(node.parent, exp.Exists) else None
+                resolved = self._asked_of_rows(node if asked is None else unlimited_rows(node), names)
+                if asked is not None and isinstance(resolved, Relation):
+                    known = exp.Subquery(this=any_row(unlimited_rows(node)))
+                    asked.replace(exp.Coalesce(this=known, expressions=[exp.false()]))
+                    node = known.this
+                    resolved = self.query(node, names)
+                elif isinstance(resolved, Relation) and (groups := groups_of_list(node)) is not None:
                     resolved = self.query(groups, names)
                 if isinstance(resolved, Relation):
-                    hint = COUNT_THEM if isinstance(node.parent, exp.Exists) else _ROWS_HINT
-                    raise Refused("a subquery returns rows of people", hint=hint, sqlstate=NOT_ALLOWED)
+                    raise Refused("a subquery returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
                 released = released or resolved.releases
                 node.replace(resolved.tree)
             else:
@@ -633,7 +642,8 @@ class _Splitter:
 
     def _measured(self, grouped: Grouped, block: SelectRows) -> Grouped:
         """Rewrites aggregates that are not measured as asked: BOOL_OR as two counts, MIN and MAX as declared ends."""
-        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
+        counted = with_counted_maxima(grouped, block.scope, self._dialect)
+        grouped = as_counts(counted, block.scope, self._dialect, one_row=block.bound.rows == 1)
         if self._catalog.declared_extremes:
             grouped, notes = with_declared_extremes(grouped)
             self.notes |= dict.fromkeys(notes)

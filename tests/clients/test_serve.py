@@ -208,6 +208,57 @@ def test_a_cancel_request_needs_the_secret(running: Running, slow: threading.Eve
         assert [type(rows) for rows in came] == [list], "it was answered"
 
 
+@pytest.mark.parametrize(
+    "asked", ["SELECT pg_cancel_backend(%s)", "SELECT pg_catalog.pg_cancel_backend(%s::int) AS done"]
+)
+def test_an_analyst_ends_a_statement_of_a_session_of_their_own(
+    running: Running, slow: threading.Event, asked: str
+) -> None:
+    with (
+        psycopg.connect(running.dsn(), autocommit=True) as connection,
+        psycopg.connect(running.dsn(), autocommit=True) as other,
+    ):
+        pid = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
+        assert pid == (connection.info.backend_pid,)
+        with asking(connection, f"SELECT COUNT(*) FROM patient WHERE birth_year > {1960 + len(asked) % 7}") as came:
+            assert slow.wait(60)
+            assert other.execute(asked.encode(), pid).fetchone() == (True,)
+        assert came == [psycopg.errors.QueryCanceled]
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_nobody_ends_a_statement_of_another_analyst(running: Running, slow: threading.Event) -> None:
+    """Nor is told whether there is one."""
+    told: list[str] = []
+    with (
+        psycopg.connect(running.dsn(), autocommit=True) as connection,
+        psycopg.connect(running.dsn("ana"), password=SECRET, autocommit=True) as other,
+    ):
+        other.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
+        with asking(connection, "SELECT COUNT(*) FROM patient WHERE birth_year > 1986") as came:
+            assert slow.wait(60)
+            for pid in (connection.info.backend_pid, 999_999):
+                assert other.execute(f"SELECT pg_cancel_backend({pid})".encode()).fetchone() == (False,)
+            slow.clear()
+        assert [type(rows) for rows in came] == [list], "it was answered"
+    assert [" ".join(one.split()[2:]) for one in told] == ["is not a session of this user"] * 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [("SELECT pg_cancel_backend(NULL)", "(None,)"), ("SELECT pg_cancel_backend(pg_backend_pid())", "57014"),
+     ("SELECT pg_cancel_backend(1 + 1)", "0A000"), ("SELECT pg_backend_pid() = pg_backend_pid(), current_user", "(True, 'bob')"),
+     ("SELECT pg_cancel_backend(pid) FROM pg_stat_activity", "None"), ("SELECT pg_terminate_backend(1)", "42501")],
+)  # fmt: skip
+def test_other_calls_of_backends(running: Running, asked: str, expected: str) -> None:
+    with psycopg.connect(running.dsn(), autocommit=True) as connection:
+        try:
+            found = str(connection.execute(asked.encode()).fetchone())
+        except psycopg.Error as refused:
+            found = str(refused.sqlstate)
+        assert found == expected
+
+
 def test_a_statement_timeout_of_the_client(running: Running) -> None:
     with psycopg.connect(running.dsn(), autocommit=True) as connection:
         connection.execute("SET statement_timeout = '200ms'")

@@ -25,7 +25,10 @@ from dpsql.server.wire.wire_types import Undecodable, data_rows, decode_paramete
 
 NAMES = {
     114: "json",
+    1000: "bool[]",
     1005: "int2[]",
+    1115: "timestamp[]",
+    1182: "date[]",
     1007: "int4[]",
     1009: "text[]",
     1016: "int8[]",
@@ -100,7 +103,9 @@ def test_values_are_spelt_as_postgresql_spells_them(postgres: psycopg.Connection
 @pytest.mark.parametrize(
     ("oid", "value"),
     [(1016, "{1,NULL,-9223372036854775808}"), (1007, "{}"), (1005, "{7}"), (1231, "{170141183460469231731687303715884105727,NULL}"),
-     (1009, '{a,"b, c","\\"","NULL",NULL,""}'), (1022, "{1.5,NULL,NaN,-Infinity}"), (114, '{"n": [1, null]}'), (3802, '{"n": [1, null]}')],
+     (1009, '{a,"b, c","\\"","NULL",NULL,""}'), (1022, "{1.5,NULL,NaN,-Infinity}"), (114, '{"n": [1, null]}'), (3802, '{"n": [1, null]}'),
+     (1182, "{2024-02-29,NULL,0999-12-31}"), (1115, '{"2024-02-29 10:20:30.5",NULL}'), (1000, "{t,NULL,f}"),
+     (3802, '{"bb":1e2,"a":[true, "é\\u0001\\n/"],"ä":-0.50,"a":-0.0,"":{}, "c":[ ]}')],
 )  # fmt: skip
 def test_arrays_and_documents_are_spelt_as_postgresql_spells_them(
     postgres: psycopg.Connection, oid: int, value: str, binary: bool

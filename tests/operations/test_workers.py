@@ -101,6 +101,17 @@ def test_a_statement_is_cancelled_from_any_worker(server: Several) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_a_session_of_any_worker_is_ended_by_its_number_by_its_own_analyst(server: Several) -> None:
+    with server.standing(), server.connect() as connection, server.connect() as own, server.connect("bob") as bob:
+        asking = Asking(connection, COUNT + "1003")
+        eventually(lambda: len(server.entered()) == 1)
+        asked = f"SELECT pg_cancel_backend({connection.info.backend_pid})".encode()
+        assert bob.execute(asked).fetchone() == (False,)
+        assert asking.is_alive()
+        assert own.execute(asked).fetchone() == (True,)
+        assert asking.ended().sqlstate == "57014"
+
+
 def test_limits_hold_for_all_workers_together(server: Several) -> None:
     with server.standing():
         connections = [server.connect() for _ in range(EACH + 2)]

@@ -22,12 +22,15 @@ from dpsql import errors
 from dpsql.interfaces.python.cursor import Cursor, Parameters
 
 if TYPE_CHECKING:
+    from dpsql.interfaces.python.catalogs import Catalogs
     from dpsql.proxy import Proxy
     from dpsql.reply import Answer, Budget, Explanation
     from rewriter.declared import Catalog
 
 apilevel = "2.0"
 threadsafety = 2
+_CATALOG = re.compile(r"information_schema|\bpg_", re.IGNORECASE)
+"""A word of all questions about catalogs, and of few others."""
 paramstyle = "qmark"
 """``?`` with a sequence; ``:name`` with a mapping is understood as well."""
 
@@ -56,10 +59,22 @@ def connect(policy: str | os.PathLike[str] | Proxy, analyst: str | None = None, 
 class _Shared:
     """A proxy in use: the last connection to let go of this object closes it, if it is ours to close."""
 
-    __slots__ = ("__weakref__", "proxy")
+    __slots__ = ("__weakref__", "_catalogs", "_lock", "proxy")
 
     def __init__(self, proxy: Proxy) -> None:
         self.proxy = proxy
+        self._catalogs: Catalogs | None = None
+        self._lock = threading.Lock()
+
+    def catalogs(self) -> Catalogs:
+        """Who answers questions about catalogs; closed with the last connection."""
+        from dpsql.interfaces.python.catalogs import Catalogs
+
+        with self._lock:
+            if self._catalogs is None:
+                self._catalogs = Catalogs(self.proxy)
+                weakref.finalize(self, self._catalogs.close)
+            return self._catalogs
 
 
 _OPEN: weakref.WeakValueDictionary[tuple[object, ...], _Shared] = weakref.WeakValueDictionary()
@@ -181,6 +196,10 @@ class Connection:
         when step k of n begins, of a statement that has steps."""
         with self._running:
             checked = self._check(operation, parameters)
+            if _CATALOG.search(operation) is not None:
+                about = self._open().catalogs().answer(operation, checked, self._session)
+                if about is not None:
+                    return about
             return self._session.execute(operation, checked, progress=progress)
 
     def _check(self, operation: str, parameters: Parameters | None) -> Parameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,6 +98,16 @@ class Cursor:
         exact. No row is fetched by that."""
         _needed("pandas", "df()")
         return _framed(lambda: _with_lists(self.arrow(margins=margins)), "pl()")
+
+    def fetch_df_batches(self, size: int = 10_000, *, margins: bool = False) -> Iterator[Any]:
+        """The whole answer as frames of pandas of at most ``size`` rows each, in order, as :meth:`df` has them: one at
+        least, so that they can be put together. No row is fetched by that."""
+        _needed("pandas", "fetch_df_batches()")
+        if size < 1:
+            raise ProgrammingError("a batch has one row at least", sqlstate="22023")
+        table = self.arrow(margins=margins)
+        parts = [table.slice(start, size) for start in range(0, max(table.num_rows, 1), size)]
+        return (_framed(partial(_with_lists, part), "pl()") for part in parts)
 
     def pl(self, *, margins: bool = False) -> Any:
         """The whole answer as a ``polars.DataFrame``, with ``margins`` as :meth:`arrow` has them. No row is fetched by

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.declared import Kind, Type
+from rewriter.declared import LISTS, Kind, Type
 
 Description = tuple[str, Kind, None, int | None, int | None, int | None, None]
 
@@ -31,7 +31,7 @@ class TypeObject:
     __hash__ = None  # type: ignore[assignment]
 
 
-STRING = TypeObject("STRING", frozenset({Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES}))
+STRING = TypeObject("STRING", frozenset({Kind.TEXT, Kind.JSON, Kind.JSONB, *LISTS}))
 BINARY = TypeObject("BINARY", frozenset())
 NUMBER = TypeObject("NUMBER", frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}))
 DATETIME = TypeObject("DATETIME", frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME, Kind.INTERVAL}))
@@ -96,6 +96,9 @@ def arrow_type(of: Type) -> Any:
         Kind.TEXTS: pyarrow.list_(pyarrow.string()),
         Kind.INTEGERS: pyarrow.list_(pyarrow.int64()),
         Kind.DOUBLES: pyarrow.list_(pyarrow.float64()),
+        Kind.BOOLEANS: pyarrow.list_(pyarrow.bool_()),
+        Kind.DATES: pyarrow.list_(pyarrow.date32()),
+        Kind.TIMESTAMPS: pyarrow.list_(pyarrow.timestamp("us")),
         # PostgreSQL's text: months and days are no lengths.
         Kind.INTERVAL: pyarrow.string(),
         Kind.TIME: pyarrow.time64("us"),

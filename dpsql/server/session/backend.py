@@ -14,6 +14,7 @@ from dpsql.error_border import translated
 from dpsql.errors import Error
 from dpsql.memory import Memory
 from dpsql.proxy import Proxy
+from dpsql.server.session import backend_calls
 from dpsql.server.session.plain_columns import plain_columns
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
@@ -38,6 +39,10 @@ class RoutedQuery:
     """The columns of tables that its answer has as they are; empty where they cannot be told."""
     text: str = ""
     """What the shadow is asked instead, where it is not the client's text."""
+    calls: bool = False
+    """Whether the text asks for this session's number, or for an end to what another session runs."""
+    cancels: tuple[str, ...] = ()
+    """The sessions whose statements are to end."""
 
 
 class Backend:
@@ -89,14 +94,26 @@ class Backend:
             raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
         columns = plain_columns(statement.tree, self.proxy.catalog)
         place = RoutedQuery(route(statement.tree, self.proxy.catalog), count, columns=columns)
-        if place.route is not Route.SHADOW or settings_of(statement.tree) is None:
+        sets = settings_of(statement.tree) is not None
+        if place.route is not Route.SHADOW or not (sets or backend_calls.marked(statement.tree)[0]):
             return place
         # Parameters stay parameters: they are marked, since the tree has values where they were.
         marked = parse(text, {name: f"{_MARK}{name}" for name in unknown})
         if not isinstance(marked, Select):
             raise AssertionError("the same text is the same statement")
-        asked = re.sub(f"'{_MARK}(\\d+)'", r"$\1", without_set_config(marked.tree))
-        return replace(place, settings=settings_of(marked.tree) or (), text=asked)
+        spelt, cancels = (without_set_config(marked.tree), ()) if sets else backend_calls.marked(marked.tree)
+        asked = re.sub(f"'{_MARK}(\\d+)'", r"$\1", spelt)
+        settings = settings_of(marked.tree) or ()
+        return replace(place, settings=settings, text=asked, calls=not sets, cancels=cancels)
+
+
+def pid_of(written: str, values: Mapping[str, object], own: int) -> int | None:
+    """The number of a session, as a literal, as a parameter, or as this one's; None for what is none."""
+    if written == backend_calls.PID:
+        return own
+    number = written.removeprefix(_MARK)
+    text = written if number == written else str(values.get(number))
+    return int(text) if re.fullmatch(r"\s*\d{1,10}\s*", text) else None
 
 
 def setting_of(one: SetConfig, values: Sequence[bytes | None]) -> str:

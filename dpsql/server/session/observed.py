@@ -146,7 +146,7 @@ class WatchedSession(WireSession):
         statement = _Statement(_part(bound.statement), _parameters(bound))
         if isinstance(bound.statement.kind, sql.Setting) and bound.statement.kind.word == "EXPLAIN":
             statement.outcome = StatementOutcome.FREE
-        quick = isinstance(bound.statement.kind, _QUICK)
+        quick = self._is_quick(bound.statement.kind)
         receipt = self._receipt = Receipt()
         result, problem = self._tried(statement, work, quick=quick)
         self._receipt = None
@@ -155,11 +155,20 @@ class WatchedSession(WireSession):
             raise problem
         return result[0]
 
+    def _is_quick(self, kind: sql.Kind | None) -> bool:
+        """Whether a statement needs no turn. Nor does one that ends others: they may have all turns."""
+        if not isinstance(kind, sql.QueryStatement) or "pg_cancel_backend" not in kind.text.lower():
+            return isinstance(kind, _QUICK)
+        try:
+            return self._backend.place(kind.text).calls
+        except Error:
+            return False
+
     def _considered(self, text: str, kinds: Sequence[sql.Kind | None], work: Callable[[], _R]) -> _R:
         """Work on a statement that does not run yet: it takes a turn, and is told where it is refused."""
         if self._under_way is not None:
             return work()
-        quick = all(isinstance(kind, _QUICK) for kind in kinds)
+        quick = all(map(self._is_quick, kinds))
         statement = _Statement(text)
         self.begin_statement()
         result, problem = self._tried(statement, work, quick=quick)

@@ -1,6 +1,7 @@
 """Which columns of an answer are columns of a table, as they are: they keep the type that the database calls them by.
 
-Nothing but names of types rests on it: a value is the same text as ``text`` and as ``character varying(16)``.
+Nothing but names of types rests on it: a value is the same text as ``text`` and as ``character varying(16)``, and the
+same document as ``json`` and as ``jsonb``, which a call or a cast of the text says.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from sqlglot import exp
 
 from dpsql.reply import AnswerColumn
 from dpsql.server.wire import Field, WireType, bounded_text, field, wire_type
-from rewriter.declared import Catalog, Column, Kind, Type
+from rewriter.declared import JSONB, Catalog, Column, Kind, Type
 from rewriter.front_door import folded
 
 Outputs = tuple[tuple[str, Column | None], ...]
 """The columns of a relation by their folded names; None stands for what is computed."""
+
+
+_JSONB = frozenset({"JSONB_BUILD_OBJECT", "JSONB_BUILD_ARRAY", "TO_JSONB", "JSONB_AGG", "JSONB_OBJECT_AGG"})
+"""Functions of PostgreSQL whose result is a ``jsonb``."""
 
 
 def plain_columns(tree: exp.Query, catalog: Catalog) -> tuple[Column | None, ...]:
@@ -66,8 +71,18 @@ def _of_projection(projection: exp.Expr, sources: Mapping[str, Outputs | None]) 
         qualifier = column.table.lower() if isinstance(column, exp.Column) else ""
         chosen = [sources.get(qualifier)] if qualifier else list(sources.values())
         return None if None in chosen else tuple(one for several in chosen for one in several or ())
-    found = list(_meant(column, sources)) if isinstance(column, exp.Column) else []
+    found = list(_meant(column, sources)) if isinstance(column, exp.Column) else [_computed(column)]
     return ((projection.alias_or_name.lower(), found[0] if len(found) == 1 else None),)
+
+
+def _computed(node: exp.Expr) -> Column | None:
+    """A column for what is a ``jsonb`` by its text."""
+    while isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.Coalesce):
+        node = node.this
+    cast = isinstance(node, exp.Cast) and node.to.this is exp.DType.JSONB
+    called = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else ""
+    named = called.upper() in _JSONB or isinstance(node, exp.JSONBObjectAgg)
+    return Column("", JSONB) if cast or named else None
 
 
 def _meant(column: exp.Column, sources: Mapping[str, Outputs | None]) -> Iterator[Column | None]:
@@ -86,6 +101,8 @@ def answer_fields(columns: Sequence[AnswerColumn], plain: Sequence[Column | None
 
 
 def _as_declared(type_: Type, source: Column | None) -> WireType:
-    """A column of texts is told as its table has it."""
+    """A column of texts or documents is told as its table has it."""
+    if source is not None and type_.document and source.type.document:
+        return wire_type(source.type)
     texts = source is not None and type_.kind is source.type.kind is Kind.TEXT
     return (texts and source and bounded_text(source.engine_type)) or wire_type(type_)

@@ -60,6 +60,7 @@ class Protocol:
         tls: bool,
         key: tuple[int, bytes] | None = None,
         cancel: Callable[[int, bytes], None] = lambda pid, secret: None,
+        cancel_own: Callable[[int, str], bool] = lambda pid, analyst: False,
         watch: Watch | None = None,
         crowded: Callable[[str], bool] = lambda analyst: False,
     ) -> None:
@@ -74,6 +75,7 @@ class Protocol:
         self._gate = gate
         self._tls = tls
         self._cancel = cancel
+        self._cancel_own = cancel_own
         self._watch = watch or Watch()
         self._crowded = crowded
         self._ended_paid = False
@@ -263,6 +265,8 @@ class Protocol:
             session.begin(name, value)
         self._watch.tell(LoggedIn(session.client))
         self.session = session
+        session.pid = self.key[0]
+        session.cancel_other = lambda pid: self._cancel_own(pid, session.analyst)
         session.aside = lambda notice: self.aside(b"".join(self._told((notice,))))
         self._framer.set_limit(AFTER_LOGIN)
         yield m.authentication_ok()

@@ -19,7 +19,8 @@ from dpsql.ledger import Receipt
 from dpsql.price_text import errors_line, price_line
 from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
-from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
+from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, pid_of, setting_of
+from dpsql.server.session.backend_calls import filled
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
 from dpsql.server.session.plain_columns import answer_fields
@@ -52,6 +53,10 @@ class WireSession:
         self._gone = False
         self.aside: Callable[[Notice], None] = lambda notice: None
         """Sends a notice at once, while a statement runs."""
+        self.pid = 0
+        """The number that the client knows the session by."""
+        self.cancel_other: Callable[[int], bool] = lambda pid: False
+        """Ends what a session of the same analyst runs; whether there is one."""
         if application:
             self.set("application_name", application)
 
@@ -302,6 +307,8 @@ class WireSession:
         place = self._backend.place(text)
         if place.settings:
             return self._set_config(bound, place)
+        if place.calls:
+            return self._call_backend(bound, place)
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
@@ -395,6 +402,19 @@ class WireSession:
         rows = ReleasedRows(answer_fields(answer.columns), answer.rows)
         tag = answer.tag if kind.word != "SHOW" else "SHOW"
         return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
+
+    def _call_backend(self, bound: BoundStatement, place: RoutedQuery) -> Outcome:
+        """The number of this session, and an end to what others of the same analyst run. A session that ends itself is
+        ended here."""
+        values: Mapping[str, object] = {}
+        if place.cancels:
+            values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
+        pids = [pid_of(one, values, self.pid) for one in place.cancels]
+        done = [pid is not None and self.cancel_other(pid) for pid in pids]
+        outcome = self._shadow(bound, filled(place.text, self.pid, done))
+        unknown = [pid for pid, ended in zip(pids, done, strict=True) if pid is not None and not ended]
+        told = tuple(Notice(f"PID {pid} is not a session of this user", "WARNING", "01000") for pid in unknown)
+        return replace(outcome, notices=(*outcome.notices, *told))
 
     def _set_config(self, bound: BoundStatement, place: RoutedQuery) -> Outcome:
         """SET in the clothes of a query: the shadow answers it with the values, and sets nothing. Without a row nothing

@@ -19,6 +19,7 @@ from psycopg.adapt import PyFormat, Transformer
 
 from dpsql.errors import Error, error
 from dpsql.server.wire.decoding import ARRAYS, TEXTS, Undecodable, decode_parameter
+from dpsql.server.wire.jsonb_text import jsonb_text
 from dpsql.server.wire.messages import Field
 from rewriter.declared import Kind, Scalar, Type
 
@@ -30,7 +31,7 @@ __all__ = [
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 BPCHAR, VARCHAR = 1042, 1043
 JSON, JSONB = 114, 3802
-FLOAT8S = 1022
+FLOAT8S, BOOLS, DATES, TIMESTAMPS = 1022, 1000, 1182, 1115
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC = 1082, 1083, 1114, 1184, 1186, 1700
 
 
@@ -55,6 +56,9 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.JSONB: WireType(JSONB),
     Kind.TEXTS: WireType(1009),
     Kind.DOUBLES: WireType(FLOAT8S),
+    Kind.BOOLEANS: WireType(BOOLS),
+    Kind.DATES: WireType(DATES),
+    Kind.TIMESTAMPS: WireType(TIMESTAMPS),
 }
 _BOUNDED_TEXT = re.compile(r"character( varying)?(?:\((\d{1,8})\))?")
 """As PostgreSQL's ``format_type`` spells them."""
@@ -140,6 +144,10 @@ def _text(value: Scalar) -> bytes:
     return _plain_text(value)
 
 
+def _jsonb_text(value: Scalar) -> bytes:
+    return _text(jsonb_text(value) if isinstance(value, str) else value)
+
+
 def _plain_text(value: Scalar) -> bytes:
     if isinstance(value, float):
         return float_text(value)
@@ -201,7 +209,7 @@ _TEXTS: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT8: lambda value: float_text(float(value)),  # type: ignore[arg-type]
     DATE: _date_text, TIMESTAMP: _timestamp_text, TEXT: _text,
     TIMESTAMPTZ: _instant_text,
-    TIME: _time_text,
+    TIME: _time_text, JSONB: _jsonb_text,
 }  # fmt: skip
 
 _SINCE = datetime.date(2000, 1, 1).toordinal()
@@ -282,8 +290,8 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
     TIMESTAMPTZ: _timestamp_binary,
     TIME: _time_binary, INTERVAL: _interval_binary,
-    JSON: _text, JSONB: lambda value: b"\1" + _text(value),
-    **{oid: partial(_array_binary, oid) for oid in (1005, 1007, 1016, 1009, 1231, FLOAT8S)},
+    JSON: _text, JSONB: lambda value: b"\1" + _jsonb_text(value),
+    **{oid: partial(_array_binary, oid) for oid in (1005, 1007, 1016, 1009, 1231, FLOAT8S, BOOLS, DATES, TIMESTAMPS)},
 }  # fmt: skip
 
 

@@ -83,6 +83,14 @@ class EndedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelOwnCall:
+    """Cancel what runs on a connection of an analyst; the foreman answers whether it is that analyst's."""
+
+    number: int
+    analyst: str
+
+
+@dataclass(frozen=True, slots=True)
 class CancelCall:
     """Cancel what runs on a connection, for who knows its secret."""
 

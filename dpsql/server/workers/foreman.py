@@ -28,6 +28,7 @@ from dpsql.server.operations import logs, short_turns
 from dpsql.server.run_until_told import RunUntilTold
 from dpsql.server.workers.calls import (
     CancelCall,
+    CancelOwnCall,
     ChargeCall,
     EndedCall,
     HealthCall,
@@ -283,6 +284,12 @@ class Foreman(RunUntilTold):
                 guest = self._guests.get(number)
                 if guest is not None and guest.hand is not hand:
                     guest.hand.line.tell(call)
+            case CancelOwnCall(number, analyst):
+                guest = self._guests.get(number)
+                if guest is None or guest.hand is hand or guest.analyst != analyst:
+                    return False
+                guest.hand.line.tell(call)
+                return True
         return None
 
     def _crowded(self, number: int, analyst: str) -> bool:

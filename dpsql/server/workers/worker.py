@@ -30,6 +30,7 @@ from dpsql.server.serving import Parts, Serving, analysts, database_name, made
 from dpsql.server.shadow import Shadow
 from dpsql.server.workers.calls import (
     CancelCall,
+    CancelOwnCall,
     ChargeCall,
     EndedCall,
     HealthCall,
@@ -117,6 +118,12 @@ class HandedOver:
     def cancel(self, number: int, secret: bytes) -> None:
         self._line.tell(CancelCall(number, secret))
 
+    def cancel_own(self, number: int, analyst: str) -> bool:
+        try:
+            return bool(self._line.ask(CancelOwnCall(number, analyst)).result(_PATIENCE))
+        except TimeoutError:
+            return False
+
     def ended(self, number: int) -> None:
         self._line.tell(EndedCall(number))
 
@@ -186,6 +193,8 @@ class Worker:
                 return None
             case CancelCall(number, secret):
                 parts.server.cancel(number, secret)
+            case CancelOwnCall(number, analyst):
+                parts.server.cancel_own(number, analyst)
             case HealthCall():
                 return parts.server.beat()
             case ReportCall():
