@@ -452,7 +452,7 @@ class _Splitter:
         self._with_others = around
         return released
 
-    def _asked_of_rows(self, node: exp.Query, names: Names) -> Resolved:
+    def _asked_of_rows(self, node: exp.Expr, names: Names) -> Resolved:
         """A subquery of an expression. An EXISTS that reads the row around it has no other name for what it lacks."""
         try:
             return self.query(node, names)

@@ -52,7 +52,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.spark.spark_session": "_client:1 connect:1",
         "dpsql.sandbox.sandbox": "Sandbox.load_public:2 _described:1",
         "dpsql.releases.arrow_types": "try_arrow:1 _NoPandas.find_spec:1",
-        "dpsql.releases.store": "ReleaseStore.forget:1 ReleaseStore.open:1",
+        "dpsql.releases.store": "ReleaseStore._forget:1 ReleaseStore.forget:1 ReleaseStore.open:1",
     },
     Reason.PLANNED: {
         "dpsql.calibrate.calibration": "Calibration.__post_init__:5 _check_price:2 _check_sizes:1 _select:2 affordable:2 calibrate:1 measure:1",
@@ -63,7 +63,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.prepare.earlier": "_prepared:2",
         "dpsql.prepare.prepared": "_shown:1",
         "dpsql.price.learn_bounds": "_with:1",
-        "dpsql.price.pricing": "Pricing._epsilon:1 Pricing._series:1 Pricing.most:1 Pricing.settled:1",
+        "dpsql.price.pricing": "Pricing._epsilon:1 Pricing._of_one_step:1 Pricing._series:1 Pricing.most:1 Pricing.settled:1",
     },
     Reason.READING: {
         "dpsql.engines.sql_engine": "SQLEngine._call:3",

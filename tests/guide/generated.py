@@ -32,6 +32,7 @@ FORMS: Mapping[Callable[..., Any], str] = {
     fields.most_rows: "whole number, from 1, and `per month` or another span",
     fields.refresh: "`1 hour`, `1 day at 02:00`, `1 week`, … or `never`",
     fields.per: "`day`, `week`, `month`, `quarter` or `year`",
+    fields.rows_unit: "`person-day`, `person-week`, `person-month`, `person-quarter` or `person-year`",
     fields.tick: "length of time that divides a day, or whole days: `1 minute`, `6 hours`, `1 day`",
     fields.length: "length of time: `6 hours`, `2 days`, `1 month`, `1 year`",
     fields.horizon: "length of time, from `1 day`: `30 days`, `1 year`",

@@ -19,6 +19,7 @@ from dpsql.accounting import PURE, ZCDP, Accountant, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.errors import BudgetExceeded, InternalError
 from dpsql.ledger import EVER, Due, Ledger, Receipt, Span, most_of
+from dpsql.ledger.postgres_journal import PostgresJournal
 from dpsql.ledger.row_times import RowTimeSums
 from tests.ledger.test_postgres_ledger import Server, durable_server
 
@@ -93,6 +94,24 @@ def test_what_is_admitted_is_what_every_time_has_room_for(opened: Callable[[Acco
     for at in PROBES:
         (found,) = (loss for span, loss in spent.items() if span.begin <= at < span.end)
         assert found == sum(loss for _, span, loss in known if span.begin <= at < span.end)
+
+
+def test_a_proxy_on_a_server_counts_what_others_charged_meanwhile(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another proxy charges between a look at the ledger and a charge is counted by the server, where it is."""
+    url = str(server.process.url(server.database()))
+    with closing(Ledger.open(url, of_rows(1))) as one, closing(Ledger.open(url, of_rows(1))) as other:
+        for span in SPANS[:2]:
+            one.charge_together("ana", [Due(cost("1/10"), "x", (), span)])
+        for span in (SPANS[0], Span(BEGINS[1], BEGINS[2])):
+            other.charge_together("ben", [Due(cost("3/5"), "x", (), span)])
+        monkeypatch.setattr(PostgresJournal, "_follow", lambda self: None)
+        march = Span(BEGINS[2], BEGINS[3])
+        one.charge_together("ana", [Due(cost("9/10"), "x", (), march)])
+        for span in (SPANS[0], Span(BEGINS[1], BEGINS[2]), EVER):
+            with pytest.raises(BudgetExceeded):
+                one.charge_together("ana", [Due(cost("3/10"), "x", (), span)])
 
 
 @given(st.lists(st.tuples(st.sampled_from(SPANS), st.integers(0, 5)), max_size=12), st.sampled_from(SPANS))

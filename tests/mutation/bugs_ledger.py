@@ -64,7 +64,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.ledger.postgres_sql:",
         "since < ends AND until > begins",
         "since < begins AND until > ends",
-        f"{ROW_TIMES}::test_what_is_admitted_is_what_every_time_has_room_for",
+        f"{ROW_TIMES}::test_a_proxy_on_a_server_counts_what_others_charged_meanwhile",
     ),
     bug(
         "a charge is kept without the times of its rows",

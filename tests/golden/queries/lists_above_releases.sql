@@ -46,7 +46,16 @@ ORDER BY
 SELECT
   g.g AS "g",
   ARRAY_AGG(t.n ORDER BY t.sex) AS "array_agg",
-  CASE WHEN NOT ARRAY_AGG(t.sex) IS NULL THEN TO_JSON(ARRAY_AGG(t.sex)) END AS "json_agg"
+  CASE
+    WHEN NOT ARRAY_AGG(t.sex) IS NULL
+    THEN TO_JSON(
+      CASE
+        WHEN TYPEOF(ARRAY_AGG(t.sex)) LIKE 'TIMESTAMP%'
+        THEN CAST(REGEXP_REPLACE(REPLACE(CAST(TO_JSON(ARRAY_AGG(t.sex)) AS TEXT), ' ', 'T'), '([+-]\d\d)"', '\1:00"', 'g') AS JSON)
+        ELSE TO_JSON(ARRAY_AGG(t.sex))
+      END
+    )
+  END AS "json_agg"
 FROM (
   SELECT
     dpsql_values.value AS "g"
