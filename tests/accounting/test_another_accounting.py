@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-import duckdb
 import pytest
 
 import dpsql
@@ -17,6 +16,7 @@ from dpsql.accounting.accounting import Accounting, Allowance
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.interfaces.commands.commands import main
 from rewriter.declared import Norm
+from tests.new_databases import new_database
 
 HUNDREDTH = Fraction(1, 100)
 PEOPLE = 3_000
@@ -73,7 +73,7 @@ class Hundredths(Accounting):
 @pytest.fixture
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(cast("dict[str, Any]", ACCOUNTINGS), Hundredths.name, Hundredths())
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
+    with new_database(tmp_path / "people.duckdb") as database:
         database.execute(
             f"""CREATE TABLE person AS SELECT range AS id, range % 100 AS age,
             CASE WHEN range % 3 = 0 THEN 'even' ELSE 'odd' END AS half FROM range({PEOPLE})"""

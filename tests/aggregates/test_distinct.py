@@ -15,6 +15,7 @@ from dpsql.policy.problem import PolicyError
 from dpsql.proxy import Proxy, Session
 from dpsql.testing import measure
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 GROUPS = 400
 ROWS = """
@@ -148,7 +149,7 @@ def test_a_person_with_many_values_moves_the_count_by_the_declared_number(most: 
     for people in (range(5), range(1, 5)):
         folder = tmp_path / str(len(people))
         folder.mkdir()
-        with duckdb.connect(str(folder / "data.duckdb")) as connection:
+        with new_database(folder / "data.duckdb") as connection:
             connection.execute(ROWS)
             connection.execute("DELETE FROM visit")
             connection.execute(f"DELETE FROM person WHERE id NOT IN ({', '.join(map(str, people))})")

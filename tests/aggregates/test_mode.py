@@ -8,7 +8,6 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pytest
 from scipy import stats
 
@@ -23,6 +22,7 @@ from rewriter.plan import Choice
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.mechanisms.test_top_k import assert_follows, exponential_law, flip_law
+from tests.new_databases import new_database
 
 POLICY = """
 database: {database}
@@ -60,7 +60,7 @@ INSERT INTO visit SELECT 7, 'pain', DATE '2024-02-04' FROM {series} AS t(p);
 
 def proxy_over(folder: Path, accounting: str, database: str = "", *, noise: bool = False) -> Proxy:
     if not database:
-        with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        with new_database(folder / "people.duckdb") as connection:
             connection.execute(TABLES.format(series="range(900)"))
         database = "duckdb:people.duckdb"
     delta = "0" if accounting == "pure" else "1e-6"

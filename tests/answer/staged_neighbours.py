@@ -25,6 +25,7 @@ from dpsql.proxy import Session
 from dpsql.releases import ExactTable, NoisyTable
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 GONE = 7
 """The person that the neighbour lacks."""
@@ -107,7 +108,7 @@ def two_policies(folder: Path, *, unit: str = "person.id", later: float | None =
     that told rows apart does not any more."""
     for name in ("here", "there"):
         path = folder / f"{name}.duckdb"
-        with duckdb.connect(str(path)) as connection:
+        with new_database(path) as connection:
             connection.execute(ROWS)
             if later is not None:
                 at = f"now() + INTERVAL '{later} seconds'"

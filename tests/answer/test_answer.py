@@ -25,13 +25,14 @@ from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable
 from rewriter.plan import Plan
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 CANARY = "canary-7f3a"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute(
             "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, name VARCHAR, weight DOUBLE)"
         )

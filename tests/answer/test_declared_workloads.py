@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.errors import BudgetExceeded, OperationalError
@@ -17,6 +16,7 @@ from dpsql.interfaces.commands.commands import main
 from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy
+from tests.new_databases import new_database
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
 POLICY = """
@@ -48,7 +48,7 @@ OTHER = "SELECT COUNT(*) FROM person WHERE amount > 50"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
             " plan ENUM ('free', 'pro') NOT NULL, amount INTEGER NOT NULL)"

@@ -15,6 +15,7 @@ from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
 from tests.default_run import thinned
 from tests.doubles import NoNoise
+from tests.new_databases import new_database
 
 ROWS = "SELECT i % 50, DATE '2026-03-01' + (i // 100)::INT, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END FROM range(6000) t(i)"
 PEOPLE = ROWS.replace("i % 50", "i")
@@ -57,7 +58,7 @@ def hands() -> Hands:
 @pytest.fixture
 def session(tmp_path: Path, hands: Hands) -> Iterator[Session]:
     """Sixty days of visits from the first of March on, the same in both schemas."""
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute(
             "CREATE TABLE patient (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex ENUM ('F', 'M') NOT NULL)"
         )

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsql.interfaces.commands.commands import main
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -30,7 +31,7 @@ SELECT AVG(amount) FROM person
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
             " plan ENUM ('free', 'pro', 'max') NOT NULL, vip BOOLEAN NOT NULL, amount INTEGER)"

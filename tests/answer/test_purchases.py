@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from dpsql.engines.deadlines import Cancellation, Patience
@@ -22,6 +21,7 @@ from dpsql.purchases import Purchases
 from dpsql.releases.tables import ExactTable
 from dpsql.reply import Answer
 from rewriter.plan import Plan
+from tests.new_databases import new_database
 
 COUNT = "SELECT COUNT(*) FROM patient"
 TOTAL = "SELECT SUM(dose) FROM patient"
@@ -30,7 +30,7 @@ THREADS = 8
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, weight DOUBLE, dose INTEGER)")
         connection.execute("INSERT INTO patient SELECT i, 'F', 60 + i % 9, i % 50 FROM range(500) t(i)")
     (tmp_path / "policy.yaml").write_text(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.errors import OperationalError
@@ -16,13 +15,14 @@ from dpsql.opened import compared, load_policy, open_here
 from dpsql.policy import Policy, PolicyError
 from dpsql.proxy import Proxy
 from dpsql.refresh import Refresh
+from tests.new_databases import new_database
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL)")
         connection.execute(
             "INSERT INTO patient SELECT i, CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END FROM range(500) t(i)"

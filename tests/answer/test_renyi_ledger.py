@@ -6,13 +6,13 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pytest
 
 import dpsql
 from dpsql.accounting import RDP, ZCDP, PrivacyLoss
 from dpsql.interfaces.commands.commands import main
 from dpsql.mechanisms import AboveThreshold
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -39,7 +39,7 @@ STATEMENTS = (
 def policy(folder: Path, accounting: str) -> Path:
     database = folder / "people.duckdb"
     if not database.exists():
-        with duckdb.connect(str(database)) as connection:
+        with new_database(database) as connection:
             connection.execute(
                 "CREATE TABLE person AS SELECT range AS id, range % 100 AS age, range % 50 AS pay,"
                 " CASE WHEN range % 3 = 0 THEN 'even' ELSE 'odd' END AS half, 'town ' || (range % 2) AS town"

@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-import duckdb
 import pytest
 
 from dpsql.accounting import PrivacyLoss
@@ -26,6 +25,7 @@ from rewriter.statement.parser import Select, parse
 from tests.answer.answers import drawn, with_answers
 from tests.doubles import open_without_noise
 from tests.golden.pairs import clinic
+from tests.new_databases import new_database
 
 ABOVE = "SELECT COUNT(*) FROM patient WHERE weight > (SELECT AVG(weight) FROM patient)"
 NESTED = "SELECT COUNT(*) FROM patient WHERE weight < (SELECT AVG(weight) FROM patient WHERE weight > (SELECT AVG(weight) FROM patient))"
@@ -34,7 +34,7 @@ KEYED = "SELECT COUNT(*) FROM patient p JOIN (SELECT sex, AVG(weight) AS a FROM 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute(
             "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, name VARCHAR, weight DOUBLE)"
         )

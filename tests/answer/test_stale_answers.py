@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
@@ -17,6 +16,7 @@ from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy
 from rewriter.plan import Plan
+from tests.new_databases import new_database
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
 POLICY = """
@@ -48,7 +48,7 @@ STAGED = "SELECT COUNT(*) FROM person WHERE amount > (SELECT AVG(amount) FROM pe
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL, amount INTEGER)"
         )

@@ -33,6 +33,7 @@ from dpsql.proxy import Proxy, Session
 from tests.doubles import NoNoise
 from tests.engines.postgres_server import Server
 from tests.ledger.test_postgres_ledger import durable_server
+from tests.new_databases import new_database
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
 FEW, MANY = "SELECT COUNT(*) > 900 FROM patient", "SELECT COUNT(*) > 100 AS many FROM patient"
@@ -40,7 +41,7 @@ FEW, MANY = "SELECT COUNT(*) > 900 FROM patient", "SELECT COUNT(*) > 100 AS many
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, age INTEGER)")
         connection.execute("INSERT INTO patient SELECT i, i % 90 FROM range(500) t(i)")
     path = tmp_path / "policy.yaml"
@@ -266,7 +267,7 @@ def test_another_name_comparison_or_price_is_another_watch(proxy: Proxy) -> None
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
     """A visit of each of 500 people every other day of March."""
-    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+    with new_database(tmp_path / "visits.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO patient SELECT i FROM range(500) t(i)")
         connection.execute("CREATE TABLE visit (patient_id INTEGER NOT NULL, made TIMESTAMP NOT NULL)")
@@ -390,7 +391,7 @@ tables:
 )
 def test_only_what_goes_one_way_costs_less(tmp_path: Path, asked: str, one_way: bool) -> None:
     """A sum with a sign goes both ways; a row without a match goes when another person's refund comes."""
-    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+    with new_database(tmp_path / "shop.duckdb") as connection:
         connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY)")
         connection.execute("CREATE TABLE sale (ticket INTEGER PRIMARY KEY, buyer INTEGER, price INTEGER, gain INTEGER)")
         connection.execute("CREATE TABLE refund (ticket INTEGER PRIMARY KEY, who INTEGER)")
@@ -413,7 +414,7 @@ BY_WARD = "SELECT ward, COUNT(*) > 90 AS full FROM stay GROUP BY ward"
 @pytest.fixture
 def wards(tmp_path: Path) -> Path:
     """Stays of 100 people on five wards, of which nobody is on one."""
-    with duckdb.connect(str(tmp_path / "wards.duckdb")) as connection:
+    with new_database(tmp_path / "wards.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO patient SELECT range FROM range(100)")
         connection.execute(

@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from dpsql.accounting import PrivacyLoss
@@ -20,6 +19,7 @@ from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
+from tests.new_databases import new_database
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
 DAY, HOUR = datetime.timedelta(days=1), datetime.timedelta(hours=1)
@@ -43,7 +43,7 @@ def hands() -> Hands:
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, age INTEGER, weight DOUBLE, ill BOOLEAN)")
         connection.execute("INSERT INTO patient SELECT i, i % 90, 60 + i % 30, i % 3 = 0 FROM range(500) t(i)")
         connection.execute("CREATE TABLE visit (patient_id INTEGER NOT NULL, made TIMESTAMP NOT NULL)")

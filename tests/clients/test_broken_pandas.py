@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.errors import OperationalError
 from dpsql.opened import open_policy
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -54,7 +54,7 @@ BROKEN = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
+    with new_database(tmp_path / "people.duckdb") as database:
         database.execute(
             "CREATE TABLE person AS SELECT i AS id, IF(i % 2 = 0, 'F', 'M') AS sex, 30 AS age FROM range(400) AS t(i)"
         )

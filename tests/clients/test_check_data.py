@@ -19,6 +19,7 @@ from dpsql.interfaces.commands.commands import main
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.policy import Policy
 from tests.engines.postgres_server import copy_tables, shared_server
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:shop.duckdb
@@ -38,7 +39,7 @@ tables:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+    with new_database(tmp_path / "shop.duckdb") as connection:
         connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, email TEXT, sex TEXT, age INTEGER)")
         connection.execute("""INSERT INTO customer SELECT i, 'c' || i, CASE WHEN i % 10 = 0 THEN 'X' ELSE 'F' END,
             CASE WHEN i % 4 = 0 THEN NULL WHEN i % 5 = 0 THEN 7 WHEN i % 7 = 0 THEN 99 ELSE 30 END

@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
@@ -22,6 +21,7 @@ from dpsql.interfaces.agent_session import AgentSession, SessionLimit, limit_of
 from dpsql.interfaces.mcp_server import mcp_server
 from dpsql.ledger import Ledger, Receipt
 from dpsql.proxy import Proxy
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -37,7 +37,7 @@ BY_HALF = "SELECT half, COUNT(*) AS n FROM person GROUP BY half"
 
 @pytest.fixture(params=["pure", "zcdp"])
 def policy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, half VARCHAR NOT NULL, age INTEGER)")
         connection.execute(
             "INSERT INTO person SELECT i, CASE WHEN i % 2 = 0 THEN 'even' ELSE 'odd' END, i % 100 FROM range(1000) t(i)"

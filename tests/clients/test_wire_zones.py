@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import duckdb
 import psycopg
 import pytest
 from test_psql import psql
@@ -22,6 +21,7 @@ from dpsql.policy import Policy
 from dpsql.server.start import database_name
 from tests.clients.served import Served
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 BERLIN = ZoneInfo("Europe/Berlin")
 POLICY = """
@@ -51,7 +51,7 @@ FROM generate_series(0, 8759) AS t(i);
 
 
 def in_duckdb(folder: Path) -> str:
-    with duckdb.connect(str(folder / "events.duckdb")) as connection:
+    with new_database(folder / "events.duckdb") as connection:
         connection.execute(SCHEMA)
     return "duckdb:events.duckdb"
 

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.engines.known_groups import can_be_known
 from dpsql.proxy import Proxy
+from tests.new_databases import new_database
 
 DATA = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, sex VARCHAR, age SMALLINT);
@@ -70,7 +70,7 @@ KEYS = {
 
 @pytest.fixture(params=["place", "moving"], ids=["table", "view"])
 def proxy(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Proxy, str]]:
-    with duckdb.connect(str(tmp_path / "d.duckdb")) as database:
+    with new_database(tmp_path / "d.duckdb") as database:
         database.execute(DATA)
     (tmp_path / "d.yaml").write_text(POLICY.replace("SOURCE", request.param))
     opened = Proxy.open(tmp_path / "d.yaml")

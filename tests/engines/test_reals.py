@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import psycopg
 import pytest
 
 import dpsql
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 TEXTS = ["1.62", "1.625", "2.675", "0.1", "123456.7", "1234567.8", "-99.995", "3e-5", "16777217", "0"]
 FORMS = [
@@ -72,7 +72,7 @@ def test_a_filter_counts_what_postgresql_counts(
 ) -> None:
     expected, database = truths
     if engine == "duckdb":
-        with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        with new_database(tmp_path / "t.duckdb") as connection:
             connection.execute("CREATE TABLE t (r REAL, x DOUBLE)")
             rows = ", ".join(f"({text}::DOUBLE)" for text in TEXTS)
             connection.execute(f"INSERT INTO t SELECT v, v FROM (VALUES {rows}) a(v), range(9)")

@@ -36,6 +36,7 @@ from rewriter.plan import Block, Linear, Output, Part, Plan, Statistic
 from rewriter.split.other_groups import LABEL
 from tests.doubles import open_without_noise
 from tests.finish.finished import finished
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:{database}
@@ -76,7 +77,7 @@ FROM range(2200) AS t(i), range(5) AS s(j) WHERE (i + j) % 3 > 0
 
 def database(folder: Path, rows: str) -> Path:
     path = folder / "town.duckdb"
-    with duckdb.connect(str(path)) as connection:
+    with new_database(path) as connection:
         connection.execute(SCHEMA + rows)
     return path
 

@@ -15,6 +15,7 @@ from dpsql.finish.chosen_rows import NOTE
 from dpsql.proxy import Proxy
 from rewriter.outer.checked_outer import chooses
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 GROUPS, EACH = 64, 50
 FIRST = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY n DESC LIMIT 5"
@@ -90,7 +91,7 @@ def test_a_running_sum_over_selected_groups_has_no_interval(tmp_path: Path, engi
     )
     database = shared_server().url(shared_server().database(setup)) if engine == "postgres" else "duckdb:days.duckdb"
     if engine == "duckdb":
-        with duckdb.connect(str(tmp_path / "days.duckdb")) as connection:
+        with new_database(tmp_path / "days.duckdb") as connection:
             connection.execute(setup)
     (tmp_path / "policy.yaml").write_text(
         f"database: {database}\nledger: sqlite:ledger\nprivacy_unit: person.id\n"

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-import duckdb
 import pytest
 
 import dpsql
@@ -15,6 +14,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms import NOISES, Laplace
 from dpsql.releases import IntegerColumn
 from rewriter.declared import Sensitivity
+from tests.new_databases import new_database
 
 PEOPLE = 3_000
 
@@ -37,7 +37,7 @@ class Careful(Laplace):
 
 @pytest.fixture
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
+    with new_database(tmp_path / "people.duckdb") as database:
         database.execute(f"CREATE TABLE person AS SELECT range AS id, range % 100 AS age FROM range({PEOPLE})")
         database.execute("ALTER TABLE person ADD PRIMARY KEY (id)")
     path = tmp_path / "policy.yaml"

@@ -16,6 +16,7 @@ from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 from tests.properties.neighbours import check
 from tests.relations.shop import Shop, grouped_statement
 from tests.relations.test_shared_rows import sound
@@ -92,7 +93,7 @@ def test_answers_are_those_of_plain_sql(engine: str, tmp_path: Path) -> None:
     plain.execute(SETUP)
     policy = POLICY
     if engine == "duckdb":
-        with duckdb.connect(str(tmp_path / "lab.duckdb")) as connection:
+        with new_database(tmp_path / "lab.duckdb") as connection:
             connection.execute(SETUP)
     else:
         server = shared_server()

@@ -18,6 +18,7 @@ from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 POLICY = """
 database: {database}
@@ -61,7 +62,7 @@ def policy_of(engine: str, rows: list[tuple[int, str | None, int | None, str]], 
         database = server.url(server.database(setup))
     else:
         database = f"duckdb:{name}.duckdb"
-        with duckdb.connect(str(folder / f"{name}.duckdb")) as connection:
+        with new_database(folder / f"{name}.duckdb") as connection:
             connection.execute(setup)
     path = folder / f"{name}.yaml"
     path.write_text(POLICY.format(database=database, name=name))
@@ -285,7 +286,7 @@ def test_of_equal_zeros_it_does_not_show_which_the_engine_took(engine: str, show
         server = shared_server()
         database = server.url(server.database(setup))
     else:
-        with duckdb.connect(str(tmp_path / "zeros.duckdb")) as connection:
+        with new_database(tmp_path / "zeros.duckdb") as connection:
             connection.execute(setup)
     policy = tmp_path / "policy.yaml"
     policy.write_text(

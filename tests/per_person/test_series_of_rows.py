@@ -10,6 +10,7 @@ import pytest
 import dpsql
 from dpsql.testing import measure
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:{}
@@ -36,7 +37,7 @@ KEYED = "SELECT night, COUNT(*) AS n FROM (SELECT generate_series(1, nights) AS 
 def policy_at(folder: Path, strange: str = "") -> Path:
     """Forty people of two stays each; ``strange`` is one more row of a person of their own."""
     folder.mkdir()
-    with duckdb.connect(str(folder / "d.duckdb")) as connection:
+    with new_database(folder / "d.duckdb") as connection:
         connection.execute("CREATE TABLE person (id INT PRIMARY KEY)")
         connection.execute("CREATE TABLE stay (id INT, person_id INT, nights INT, begun TIMESTAMP, ended TIMESTAMP)")
         connection.execute("INSERT INTO person SELECT range FROM range(41)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.engines.schema import Look, Schema, SchemaColumn, SchemaTable
@@ -24,6 +23,7 @@ from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 from tests.properties.neighbours import Table, compare
 
 TABLES = """
@@ -63,7 +63,7 @@ class Site:
         path = self.folder / f"policy{len(list(self.folder.iterdir()))}.yaml"
         if self.kind == "duckdb":
             database = path.with_suffix(".duckdb")
-            with duckdb.connect(str(database)) as connection:
+            with new_database(database) as connection:
                 connection.execute(tables)
                 connection.execute(change)
             path.write_text(policy.format(f"duckdb:{database}"))

@@ -13,6 +13,7 @@ from dpsql.opened import open_policy
 from dpsql.proxy import Proxy
 from dpsql.testing import measure
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 TABLES = """
 CREATE TABLE stay (id INT, person VARCHAR, age INT, guardian VARCHAR);
@@ -50,7 +51,7 @@ tables:
 
 
 def opened_at(folder: Path, keys: str = "ALTER TABLE sale ADD PRIMARY KEY (item, ticket)", change: str = "") -> Path:
-    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+    with new_database(folder / "shop.duckdb") as connection:
         connection.execute(TABLES)
         connection.execute(keys)
         connection.execute(FILL)

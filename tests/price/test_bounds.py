@@ -30,6 +30,7 @@ from dpsql.reply import Answer, Explanation
 from rewriter.plan import Plan
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
+from tests.new_databases import new_database
 
 COUNT = "SELECT COUNT(*) FROM visit"
 SUM = "SELECT SUM(cost) FROM visit"
@@ -38,7 +39,7 @@ BOTH = "SELECT AVG(weight), SUM(change) FROM patient"
 
 def fill(path: Path, people: int = 2000, most: int = 5) -> None:
     """People with 1 to ``most`` visits, of a cost below 90, and a change between -7 and 23."""
-    with duckdb.connect(str(path)) as connection:
+    with new_database(path) as connection:
         connection.execute(
             "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, weight DOUBLE, change INTEGER, name VARCHAR)"
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 
 import dpsql
+from tests.new_databases import new_database
 
 PEOPLE = 5_000
 
@@ -16,7 +16,7 @@ PEOPLE = 5_000
 @pytest.fixture(params=["zcdp", "pure"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dpsql.Connection]:
     """Wages lie between 2,000 and 4,000 of a range up to a million; x and y go together."""
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
+    with new_database(tmp_path / "people.duckdb") as database:
         database.execute(
             f"CREATE TABLE person AS SELECT i AS id, 2000 + i % 2000 AS wage, i % 100 AS x, (i % 100 + i % 7) AS y,"
             f" i % 100 + 2 * (i * 37 // 100 % 100) AS z, i % 2 AS half FROM range({PEOPLE}) t(i)"

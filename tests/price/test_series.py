@@ -22,6 +22,7 @@ from dpsql.reply import Answer
 from rewriter.declared import SPANS
 from tests.default_run import thinned
 from tests.doubles import NoNoise
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:clinic.duckdb
@@ -56,7 +57,7 @@ class Clinic:
         self.folder, self.now = folder, datetime.datetime(2026, 3, 10, 3, tzinfo=datetime.UTC)
         self.measured: list[tuple[Calibration, ExactTable]] = []
         self._open: Session | None = None
-        with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        with new_database(folder / "clinic.duckdb") as connection:
             connection.execute(
                 "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex ENUM ('F', 'M') NOT NULL);"
                 "INSERT INTO patient SELECT i, CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END FROM range(40) t(i);"

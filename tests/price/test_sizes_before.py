@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.inference import estimates
@@ -18,6 +17,7 @@ from dpsql.price import expected_error
 from dpsql.proxy import Proxy
 from dpsql.releases import NoisyTable, ReleasedTable
 from rewriter.plan import Plan
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -45,7 +45,7 @@ ODD = (
 def test_a_figure_that_is_no_number_does_not_end_its_statement(
     word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person AS SELECT i::INTEGER AS id, i % 3 AS g, i % 90 AS x FROM range(300) t(i)"
         )

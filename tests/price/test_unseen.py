@@ -12,6 +12,7 @@ import pytest
 
 from dpsql.errors import Error
 from dpsql.proxy import Proxy, Session
+from tests.new_databases import new_database
 
 SIZES = {"a": 40, "b": 150, "c": 600, "d": 2_400, "e": 9_600}
 POLICY = """
@@ -37,7 +38,7 @@ NAMED = "SELECT name, COUNT(*) AS n FROM visit GROUP BY name"
 @pytest.fixture(params=["zcdp", "pure"])
 def visits(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     wards = "".join(ward * size for ward, size in SIZES.items())
-    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+    with new_database(tmp_path / "visits.duckdb") as connection:
         connection.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, ward TEXT NOT NULL, age INTEGER, name TEXT)")
         connection.execute(
             f"INSERT INTO visit SELECT i, substr('{wards}', (i + 1)::INTEGER, 1), 50, 'n' || i % 9"

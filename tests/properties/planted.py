@@ -8,11 +8,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
-
 from dpsql.proxy import Proxy, Session
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 POLICY = """
 database: {database}
@@ -42,7 +41,7 @@ def case(
         server = shared_server()
         database = server.url(server.database(";".join(setup)))
     else:
-        with duckdb.connect(str(folder / "case.duckdb")) as connection:
+        with new_database(folder / "case.duckdb") as connection:
             for statement in setup:
                 connection.execute(statement)
     delta = "" if accounting == "pure" else ", delta: 1e-3"

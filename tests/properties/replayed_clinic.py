@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import duckdb
-
 from rewriter.split.presence import Empty
 from tests.golden.pairs import FOLDER, Pair, pairs
+from tests.new_databases import new_database
 from tests.properties.replayed import Asked
 
 ALONE, PEOPLE = 7, 40
@@ -77,7 +76,7 @@ SPENT = 6
 def clinic_over(folder: Path, accounting: str, *, whole: bool, daily: bool = False) -> Path:
     """A policy over the clinic, with or without the person; ``daily``: with a small budget that renews each day."""
     folder.mkdir(parents=True)
-    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+    with new_database(folder / "clinic.duckdb") as connection:
         connection.execute((FOLDER / "clinic.sql").read_text(encoding="utf-8"))
         for statement in _rows("" if whole else f" AND p <> {ALONE}"):
             connection.execute(statement)

@@ -15,6 +15,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.refused import Refused
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 
 TABLES = """
 CREATE TABLE shop (id INT PRIMARY KEY, size DOUBLE);
@@ -200,7 +201,7 @@ def test_what_is_taken_to_be_one_row_or_one_group_is_one(tmp_path: Path, sql: st
         ("all", ""),
         ("fewer", "DELETE FROM visit WHERE person_id = 0; DELETE FROM person WHERE id = 0"),
     ):
-        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as connection:
+        with new_database(tmp_path / f"{name}.duckdb") as connection:
             connection.execute(WIDE)
             connection.execute(more)
         (tmp_path / "policy.yaml").write_text(WIDE_POLICY.format(f"{name}.duckdb"))

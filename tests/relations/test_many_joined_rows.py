@@ -10,6 +10,7 @@ import pytest
 import dpsql
 from dpsql.testing import measure
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:{}
@@ -30,7 +31,7 @@ CHAIN = "SELECT COUNT(*) FROM event e" + "".join(
 
 def policy_at(folder: Path, *, heavy: bool) -> Path:
     folder.mkdir()
-    with duckdb.connect(str(folder / "d.duckdb")) as connection:
+    with new_database(folder / "d.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person (id INT PRIMARY KEY); CREATE TABLE event (person_id INT, kind INT, hour INT)"
         )

@@ -18,6 +18,7 @@ from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.new_databases import new_database
 from tests.properties.neighbours import Unsound, check
 from tests.relations.shop import POLICY, Shop, statement
 
@@ -126,7 +127,7 @@ def test_answers_are_those_of_plain_sql(engine: str, tmp_path: Path) -> None:
     plain.execute(TAME)
     policy = POLICY
     if engine == "duckdb":
-        with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        with new_database(tmp_path / "shop.duckdb") as connection:
             connection.execute(TAME)
     else:
         server = shared_server()

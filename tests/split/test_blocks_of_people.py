@@ -29,6 +29,7 @@ from rewriter.plan import BLOCK_KEY
 from rewriter.program import rewrite
 from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import clinic
+from tests.new_databases import new_database
 from tests.properties.planted import POLICY, case
 
 PEOPLE = 600
@@ -282,7 +283,7 @@ def test_what_has_no_meaning_in_blocks_is_refused_with_what_has(exact: Session, 
 
 def _measured(folder: Path, sql: str, without: int | None, norm: Norm) -> Measurement:
     folder.mkdir(exist_ok=True)
-    with duckdb.connect(str(folder / "case.duckdb")) as connection:
+    with new_database(folder / "case.duckdb") as connection:
         for statement in SETUP:
             connection.execute(statement)
         if without is not None:

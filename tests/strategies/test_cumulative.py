@@ -36,6 +36,7 @@ from rewriter.statement.parser import Select, parse
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree, convolved
 from tests.doubles import open_without_noise
 from tests.mechanisms.laws import draw
+from tests.new_databases import new_database
 
 DAYS = 30
 VISITS = 3
@@ -49,7 +50,7 @@ STRATEGIES = (Toeplitz(1), Toeplitz(2), Toeplitz(40), Tree(40, 3, 3), Tree(40, 1
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """People with one day each, and three visits each, some of these without a day: every group has somebody."""
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+    with new_database(tmp_path / "clinic.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex TEXT NOT NULL, weight INTEGER)"
         )
@@ -289,7 +290,7 @@ def test_no_groups_have_no_running_sums(accounting: str, folder: Path) -> None:
 @pytest.mark.parametrize("down", ["", " DESC", " DESC NULLS LAST", " NULLS FIRST"])
 def test_a_group_of_missing_keys_stands_where_the_order_puts_it(down: str, folder: Path) -> None:
     """Monotone in the order of the window, and exact without noise, wherever NULL comes."""
-    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+    with new_database(folder / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE note (person_id INTEGER REFERENCES person (id), page INTEGER)")
         connection.execute("INSERT INTO note SELECT i, CASE WHEN i % 20 > 0 THEN i % 20 END FROM range(400) t(i)")
     path = policy(folder)

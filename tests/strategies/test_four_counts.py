@@ -9,7 +9,6 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from dpsql.accounting import PURE, ZCDP, Accounting
@@ -20,6 +19,7 @@ from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
 from dpsql.testing import Measurement, measure
+from tests.new_databases import new_database
 
 REPETITIONS = 20_000
 """As many copies of the groups, in one table: noise is drawn afresh for every cell."""
@@ -32,7 +32,7 @@ ONE = (
 
 
 def _policy(folder: Path, budget: str) -> Path:
-    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+    with new_database(folder / "clinic.duckdb") as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, bmi DOUBLE)")
         connection.execute(
             "INSERT INTO patient SELECT i, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END, 18 + i % 20 FROM range(900) t(i)"

@@ -17,6 +17,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.release import Frame
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 DAYS = 60
 WEEK = "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"
@@ -24,7 +25,7 @@ WEEK = "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+    with new_database(tmp_path / "shop.duckdb") as connection:
         connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex TEXT NOT NULL)")
         connection.execute(
             f"INSERT INTO person SELECT i, DATE '2025-01-01' + (i * 7 % {DAYS})::INT,"

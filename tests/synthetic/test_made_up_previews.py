@@ -25,6 +25,7 @@ from dpsql.synthetic import Comparison, attributes, made_table
 from rewriter.front_door import MADE_UP, PREVIEWED
 from tests.clients.served import served
 from tests.console.conftest import ANALYST, served_console
+from tests.new_databases import new_database
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -50,7 +51,7 @@ tables:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """People whose ages are below 50, and made-up ones with higher ages."""
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute(
             "CREATE TABLE person AS SELECT i AS id, ['free', 'pro'][1 + i % 2] AS plan, i % 50 AS age,"
             " DATE '2020-01-01' + i::INTEGER AS joined, 1.25::DECIMAL(6, 2) AS price, 'n' || i AS name"

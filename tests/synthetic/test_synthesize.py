@@ -23,6 +23,7 @@ from dpsql.interfaces.commands.synthesize_command import synthesize
 from dpsql.proxy import Proxy
 from dpsql.synthetic import Marginals, ReleasedCounts, attributes, best, compared, made_table, means
 from tests.doubles import open_without_noise
+from tests.new_databases import new_database
 
 PEOPLE = 400
 POLICY = """
@@ -53,7 +54,7 @@ tables:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+    with new_database(tmp_path / "people.duckdb") as connection:
         connection.execute("CREATE TABLE town (name VARCHAR PRIMARY KEY)")
         connection.execute("INSERT INTO town VALUES ('Graz'), ('Linz'), ('Wels')")
         connection.execute(
