@@ -22,6 +22,7 @@ from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.testing import Measurement, measured, open_policy
 from rewriter.plan import Plan
+from tests.new_databases import insert
 
 POLICY = """\
 database: duckdb:clinic.duckdb
@@ -65,9 +66,9 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "CREATE TABLE visit (patient_id INTEGER NOT NULL, day DATE NOT NULL, cost INTEGER, ward VARCHAR)"
         )
         connection.execute("CREATE TABLE login (patient_id INTEGER NOT NULL, made TIMESTAMP NOT NULL)")
-        connection.executemany("INSERT INTO patient VALUES (?, ?)", [(one, "FM"[one % 2]) for one in people])
-        connection.executemany("INSERT INTO visit VALUES (?, ?, ?, ?)", visits)
-        connection.executemany("INSERT INTO login VALUES (?, ?)", logins)
+        insert(connection, "patient", [(one, "FM"[one % 2]) for one in people])
+        insert(connection, "visit", visits)
+        insert(connection, "login", logins)
     return folder
 
 

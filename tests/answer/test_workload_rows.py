@@ -14,6 +14,7 @@ import pytest
 
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
+from tests.new_databases import insert
 
 PEOPLE = 400
 POLICY = """
@@ -76,14 +77,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         connection.execute(f"CREATE TABLE visit {columns}")
         connection.execute(f"CREATE TABLE stay {columns}")
         connection.execute(f"CREATE TABLE nobody {columns}")
+        people, visits, stays = [], [], []
         for person in range(PEOPLE):
-            connection.execute("INSERT INTO person VALUES (?, ?)", (person, drawn.choice("NESW")))
+            people.append((person, drawn.choice("NESW")))
             for _ in range(drawn.randrange(5)):
-                row = (person, drawn.choice("aabc"), drawn.choice("xy"), drawn.randint(0, 50), drawn.randint(-50, 20))
-                connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?, ?)", row)
-            for place in range(8):
-                row = (person, "ab"[place % 2], "xxxy"[place % 4], 50, -50)
-                connection.execute("INSERT INTO stay VALUES (?, ?, ?, ?, ?)", row)
+                ward, kind = drawn.choice("aabc"), drawn.choice("xy")
+                visits.append((person, ward, kind, drawn.randint(0, 50), drawn.randint(-50, 20)))
+            stays += [(person, "ab"[place % 2], "xxxy"[place % 4], 50, -50) for place in range(8)]
+        for table, rows in (("person", people), ("visit", visits), ("stay", stays)):
+            insert(connection, table, rows)
     return made
 
 

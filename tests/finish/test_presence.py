@@ -20,6 +20,7 @@ from dpsql.mechanisms import NOISES
 from dpsql.proxy import Proxy, Session
 from rewriter.plan import Linear
 from tests.doubles import open_without_noise
+from tests.new_databases import insert
 
 SCHEMA = """
 CREATE TABLE item (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);
@@ -50,14 +51,16 @@ def build(folder: Path, seed: int) -> Path:
     random = Random(seed)
     connection = duckdb.connect(str(folder / "shop.duckdb"))
     connection.execute(SCHEMA)
+    people, sales = list[tuple[object, ...]](), list[tuple[object, ...]]()
     for number in range(120):
         sex = random.choice(["F", "F", "M", "Q", None])
         born, zip_ = 1950 + random.randrange(29), random.choice(["d", "f", "f", "g", "z", None])
         joined = f"{random.randrange(2001, 2013)}-0{random.randrange(1, 9)}-11"
-        connection.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?)", [number, sex, born, zip_, joined])
+        people.append((number, sex, born, zip_, joined))
         for _ in range(random.randrange(5)):
-            sale = [number, random.choice([1, 1, 2, 5, 9, 77, None]), random.randrange(10)]
-            connection.execute("INSERT INTO sale VALUES (?, ?, ?)", sale)
+            sales.append((number, random.choice([1, 1, 2, 5, 9, 77, None]), random.randrange(10)))
+    insert(connection, "person", people)
+    insert(connection, "sale", sales)
     connection.close()
     shutil.copy(folder / "shop.duckdb", folder / "plain.duckdb")
     (folder / "shop.yaml").write_text(POLICY)

@@ -27,6 +27,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.declared.randomization import Randomization, Rappor, Response
 from rewriter.front_door import Select, parse, rewrite
 from rewriter.plan import Plan
+from tests.new_databases import insert
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 SMOKES = Response(("yes", "no"), Fraction("1.1"))
@@ -90,8 +91,8 @@ class Worlds:
                 told = {"smokes": one.smokes, "drink": one.drink, "site": one.site, column: said}
                 rows.append((len(rows), world, told["smokes"], told["drink"], told["site"], one.age))
                 visits += [(len(rows) - 1, 10 * number + 5) for number in range(one.rows)]
-        connection.executemany("INSERT INTO person VALUES (?, ?, ?, ?, ?, ?)", rows)
-        connection.executemany("INSERT INTO visit VALUES (?, ?)", visits)
+        insert(connection, "person", rows)
+        insert(connection, "visit", visits)
         connection.close()
         (folder / "policy.yaml").write_text(_policy(folder, len(ways), column))
         shares = tuple(prod((share for _, share in way), start=Fraction(1)) for way in ways)

@@ -22,6 +22,7 @@ from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Plan
 from rewriter.planner.bound_histogram import exponents, greatest, histograms
 from rewriter.planner.plan_release import plan
+from tests.new_databases import insert
 
 COST = Missing("visit", "cost", total=True)
 PEOPLE, ROWS = 3_000, 40
@@ -54,14 +55,13 @@ def test_each_person_is_in_the_bin_of_what_their_values_add_up_to(seed: int) -> 
     connection.execute("CREATE TABLE visit (person_id INTEGER, cost DOUBLE)")
     bins = exponents(COST, _catalog())
     expected = dict.fromkeys(range(len(bins)), 0)
+    insert(connection, "person", [(person,) for person in range(60)])
     for person in range(60):
-        connection.execute("INSERT INTO person VALUES (?)", [person])
         values = [
             draw.choice([None, 0.0, -0.0, 1e-9, 0.25, 17.5, 400.0, 1e300, -5.0, float("inf"), float("nan")])
             for _ in range(draw.choice([0, 1, 3, 40, 90]))
         ]
-        for value in values:
-            connection.execute("INSERT INTO visit VALUES (?, ?)", [person, value])
+        insert(connection, "visit", [(person, value) for value in values])
         clipped = [min(400.0, max(0.0, one)) for one in values if one is not None and abs(one) < float("inf")]
         step = Fraction(1, 2048)
         total = sum((Fraction(one) // step * step for one in clipped), Fraction(0))

@@ -15,6 +15,7 @@ import pytest
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.proxy import Proxy
 from dpsql.workload import WorkloadPlan
+from tests.new_databases import insert
 
 PEOPLE = 60
 HEAVY = 7
@@ -76,18 +77,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, ward ENUM ('a', 'b', 'c') NOT NULL,"
             " kind ENUM ('x', 'y') NOT NULL, cost INTEGER, change INTEGER NOT NULL)"
         )
+        people, visits = list[tuple[object, ...]](), list[tuple[object, ...]]()
         for person in range(PEOPLE):
             values = (drawn.choice("NESW"), drawn.choice(["free", "pro", "max"]), drawn.choice(["std", "vip"]))
             day = drawn.choice(["2025-01-01", "2025-01-08", "2025-01-20", "2031-01-01", None])
             amount = drawn.choice([0, 51, 100, 10**6, -5, None])
             height = drawn.choice([-20, 30, 80, 900, -900])
-            connection.execute(
-                "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?, ?)", (person, *values, day, amount, height)
-            )
+            people.append((person, *values, day, amount, height))
             for _ in range(60 if person == HEAVY else drawn.choice([0, 1, 4, 9])):
                 visit = (drawn.choice("abc"), drawn.choice("xy"), drawn.choice([0, 50, 900, None]))
                 change = Random(f"{person} {visit}").choice([-50, 0, 20, -900])
-                connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?, ?)", (person, *visit, change))
+                visits.append((person, *visit, change))
+        insert(connection, "person", people)
+        insert(connection, "visit", visits)
         connection.execute(f"INSERT INTO person VALUES ({BEYOND}, 'N', 'free', 'std', NULL, NULL, 30)")
         for _ in range(MOST_ROWS + 3):
             connection.execute(f"INSERT INTO visit VALUES ({BEYOND}, 'a', 'x', 50, -50)")

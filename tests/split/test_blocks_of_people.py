@@ -29,7 +29,7 @@ from rewriter.plan import BLOCK_KEY
 from rewriter.program import rewrite
 from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import clinic
-from tests.new_databases import new_database
+from tests.new_databases import insert, new_database
 from tests.properties.planted import POLICY, case
 
 PEOPLE = 600
@@ -66,7 +66,7 @@ def blocks() -> list[duckdb.DuckDBPyConnection]:
     for statement in SETUP:
         connection.execute(statement)
     connection.execute("CREATE TABLE block (id INTEGER, b INTEGER)")
-    connection.executemany("INSERT INTO block VALUES (?, ?)", [(one, block_of(one)) for one in range(1, PEOPLE + 1)])
+    insert(connection, "block", [(one, block_of(one)) for one in range(1, PEOPLE + 1)])
     return [connection]
 
 

@@ -290,7 +290,7 @@ def test_no_groups_have_no_running_sums(accounting: str, folder: Path) -> None:
 @pytest.mark.parametrize("down", ["", " DESC", " DESC NULLS LAST", " NULLS FIRST"])
 def test_a_group_of_missing_keys_stands_where_the_order_puts_it(down: str, folder: Path) -> None:
     """Monotone in the order of the window, and exact without noise, wherever NULL comes."""
-    with new_database(folder / "clinic.duckdb") as connection:
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE note (person_id INTEGER REFERENCES person (id), page INTEGER)")
         connection.execute("INSERT INTO note SELECT i, CASE WHEN i % 20 > 0 THEN i % 20 END FROM range(400) t(i)")
     path = policy(folder)
