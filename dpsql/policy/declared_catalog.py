@@ -195,13 +195,12 @@ def _paths(
                     message = "has no meaning under privacy_unit: row, where each row is its own unit: remove it"
                     problems.append(Problem(join("tables", names[real], key), message))
             source = schema.tables[real]
-            hidden = source.view or "rowid" in map(str.lower, source.columns)
+            hidden = (source.view and not source.numbered) or "rowid" in map(str.lower, source.columns)
             if not spec.public and (hidden or not source.told_apart):
                 message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
                 if spec.files is not None:
                     message = (
-                        "rows of files cannot be told apart: load them into a table of a DuckDB file, or name a key of"
-                        " the people"
+                        "the rows of a view cannot be told apart: write database: files, or name a key of the people"
                     )
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
