@@ -42,7 +42,7 @@ from dpsql.mechanisms import AboveThreshold
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.prepare import Prepared
 from dpsql.refresh import Refresh
-from dpsql.releases import ExactTable, Key
+from dpsql.releases import ExactTable, Key, bar
 from dpsql.reply import Answer, AnswerColumn, Budget
 from rewriter.declared import Kind
 from rewriter.front_door import WATCHED_FORM, WatchedComparison
@@ -71,6 +71,7 @@ class WatchedStatement:
     items: tuple[int | None, ...] = (None,)
     inside: tuple[int, int] | None = None
     of_none: str = ""
+    mean: bool = False
 
     def compared(self, integer: int) -> int:
         """What is compared with the threshold.
@@ -117,8 +118,9 @@ def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedCo
     least = comparison.threshold(Fraction(weight))
     inside = comparison.inside(Fraction(weight))
     one_way = block.rises and inside is None
+    of = comparison
     return WatchedStatement(
-        shown, prepared, plan, comparison.sign, least, moved, one_way, comparison.items, inside, comparison.of_none
+        shown, prepared, plan, of.sign, least, moved, one_way, of.items, inside, of.of_none, of.mean
     )
 
 
@@ -141,6 +143,19 @@ def _check_groups(plan: Plan) -> None:
         )
 
 
+def _right(width: float, *, mean: bool) -> str:
+    """How far from the compared number a number is about which most answers are right: of means by their rows.
+
+    >>> _right(637438, mean=True).partition("right ")[2]
+    'about means 64 or more away from what they are compared with, of 10,000 rows; 637438 / n, of n rows'
+    """
+    if mean:
+        of_many = f"about means {bar(width / _MANY)} or more away from what they are compared with, of {_MANY:,} rows"
+        return f"95 of 100 answers are right {of_many}; {width:.6g} / n, of n rows"
+    return f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with"
+
+
+_MANY = 10_000
 _STEPS = 10**6
 """A group's share of ε is a whole number of so many parts."""
 _EACH = "each of {} groups is a watch of its own, paid out of one price: its numbers are compared with more noise"
@@ -301,7 +316,7 @@ class Watching:
                 *((PAID_AGAIN,) if asked.receipt.again else ()),
                 f"watch {one.name}: {self._until(asked, states)}",
                 *((_EACH.format(len(states)),) if len(states) > 1 else ()),
-                f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
+                _right(width, mean=watched.mean),
                 *((watched.of_none,) if watched.of_none else ()),
                 *watched.prepared.program.notes,
                 *watched.plan.notes,

@@ -315,7 +315,7 @@ class _Draft:
         if source.type.nested and self.spec.public:
             self.problems.append(
                 Problem(
-                    path, f"a {source.type} of a public table is not read: leave it out, or make plain columns of it"
+                    path, f"{source.type.one} of a public table is not read: leave it out, or make plain columns of it"
                 )
             )
             return None
@@ -442,7 +442,7 @@ class _Draft:
             return None
         seconds, problem = int(spec.grain.total_seconds()), ""
         if not source.type.temporal:
-            problem = f"a {source.type} has no grain: it is of dates and times"
+            problem = f"{source.type.one} has no grain: it is of dates and times"
         elif source.type.kind is Kind.DATE and seconds % 86_400:
             problem = "dates have no hours: leave it out"
         elif self.spec.public:
@@ -457,7 +457,7 @@ class _Draft:
         if spec.max_items is None or source.type is None:
             return None
         if not source.type.nested:
-            self.problems.append(Problem(join(path, "max_items"), f"a {source.type} has no items: leave it out"))
+            self.problems.append(Problem(join(path, "max_items"), f"{source.type.one} has no items: leave it out"))
             return None
         return spec.max_items
 
@@ -466,7 +466,7 @@ class _Draft:
             return None
         problem = ""
         if not source.type.numeric:
-            problem = f"a {source.type} has no total: leave it out"
+            problem = f"{source.type.one} has no total: leave it out"
         elif self.spec.public:
             problem = "a public table holds no people, and its values are not clipped: leave it out"
         elif self.policy.privacy_unit is None:

@@ -118,6 +118,15 @@ class Type:
             return f"decimal({self.precision},{self.scale})"
         return self.kind.value
 
+    @property
+    def one(self) -> str:
+        """The type as a noun with its article.
+
+        >>> [Type(Kind.INTEGER, bits=32).one, Type(Kind.TEXT).one]
+        ['an integer', 'a text']
+        """
+        return f"{'an' if str(self)[0] in 'aeiou' else 'a'} {self}"
+
 
 _KEYED = frozenset(
     {

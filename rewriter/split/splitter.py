@@ -31,7 +31,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import UNKNOWN, canonical
+from rewriter.query import BEFORE_COMMA, UNKNOWN, canonical
 from rewriter.refused import (
     NOT_ALLOWED,
     UNKNOWN_COLUMN,
@@ -177,6 +177,11 @@ def split(
         position = None if shown is None or shown.is_star else position_of(shown)
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position)
     if not bound:
+        beside = next((one for one in plain.find_all(exp.Column) if BEFORE_COMMA.is_on(one)), None)
+        if beside is not None:
+            text = f"ON does not see {beside.sql('postgres')}: JOIN joins before a comma does"
+            hint = "write JOIN … ON or CROSS JOIN in the place of the comma"
+            raise Refused(text, hint=hint, sqlstate=UNKNOWN_TABLE, position=position_of(beside))
         lacking = next((one for one in plain.find_all(exp.Column) if UNKNOWN.is_on(one)), None)
         if lacking is not None:
             text = f"there is no column {lacking.name}"

@@ -34,7 +34,8 @@ class WatchedComparison:
     that where it is ``strict``. With two ``ends``, it is TRUE where the aggregate is one of them or between them; where
     ``sign`` is -1, in all other cases. ``of_none`` says what is compared where there is no row; empty of a COUNT.
     By group, ``items`` are the columns that are shown: the place of a key in GROUP BY, None for the comparison. Where
-    that is asked in HAVING, and so is none of them, the groups are shown of which it is TRUE.
+    that is asked in HAVING, and so is none of them, the groups are shown of which it is TRUE. Of a ``mean``, ``tree``
+    asks for the sum of what values are beyond its number.
 
     >>> import sqlglot
     >>> found = watched_comparison(sqlglot.parse_one("SELECT 1000 > COUNT(*) AS few FROM visit", read="postgres"))
@@ -49,6 +50,7 @@ class WatchedComparison:
     strict: bool
     ends: tuple[Fraction, Fraction] | None = None
     of_none: str = ""
+    mean: bool = False
 
     def threshold(self, step: Fraction) -> int:
         """The least integer number of steps, with its sign, for which it is TRUE. With two ends: of how far inside of
@@ -131,10 +133,15 @@ def _compared(asked: exp.Expr, alone: _Alone) -> WatchedComparison:
     if isinstance(mean, exp.Avg):
         if isinstance(mean.this, exp.Distinct):
             raise _unwatched()
-        beyond = exp.Sum(this=exp.Sub(this=exp.paren(mean.this), expression=exp.paren(_literal(constant))))
+        value, number = (
+            one if isinstance(one, exp.Column | exp.Literal) else exp.paren(one)
+            for one in (mean.this, _literal(constant))
+        )
+        beyond = exp.Sum(this=exp.Sub(this=value.copy(), expression=number))
         aggregate = exp.Filter(this=beyond, expression=aggregate.expression) if mean is not aggregate else beyond
         constant = Fraction()
-    return WatchedComparison(*alone(aggregate), sign, sign * constant, kind in (exp.GT, exp.LT), None, of_none)
+    least, strict, is_mean = sign * constant, kind in (exp.GT, exp.LT), isinstance(mean, exp.Avg)
+    return WatchedComparison(*alone(aggregate), sign, least, strict, None, of_none, is_mean)
 
 
 _OF_NONE: dict[type[exp.Expr], str] = {

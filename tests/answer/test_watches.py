@@ -583,6 +583,17 @@ def test_it_says_what_the_comparison_says(
         assert any("of no rows is NULL in SQL" in one for one in watched.notices) == ("COUNT" not in condition)
 
 
+def test_of_a_mean_the_distance_is_told_in_its_own_units(policy: Path, hands: list[datetime.datetime]) -> None:
+    """The watch compares a sum: of n rows a mean is off by the n-th part of it."""
+    with closing(opened(policy, hands, NoNoise())) as proxy:
+        (of_sum,) = (one for one in watch(proxy).execute("SELECT SUM(age) > 9 FROM patient").notices if "95 of" in one)
+        (told,) = (one for one in watch(proxy).execute("SELECT AVG(age) > 0 FROM patient").notices if "95 of" in one)
+    width = float(of_sum.split("numbers ")[1].split()[0])
+    mean, of_one = float(told.split("means ")[1].split()[0]), float(told.split("; ")[1].split(" / n")[0])
+    assert of_one == pytest.approx(width)
+    assert mean == pytest.approx(width / 10_000, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("condition", "value"), [("SUM(age) > -1", True), ("AVG(age) >= 40", True), ("AVG(age) > 40", False)]
 )

@@ -89,6 +89,13 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT region, COUNT(*) FROM patient GROUP BY 1 ORDER BY 1",
     ),
     (
+        "SELECT COUNT(*) FROM patient AS p, visit AS v JOIN region AS r ON r.name = p.region WHERE v.patient_id = p.id",
+        78,
+        "42P01: ON does not see p.region: JOIN joins before a comma does | write JOIN … ON or CROSS JOIN in the place of"
+        " the comma",
+        "SELECT COUNT(*) FROM patient AS p JOIN visit AS v ON v.patient_id = p.id JOIN region AS r ON r.name = p.region",
+    ),
+    (
         "SELECT name FROM dpsql.budget",
         8,
         "42703: there is no column name | name a column of FROM",
