@@ -332,7 +332,8 @@ def _rows_in(total: float, width: float) -> str:
     >>> [_rows_in(total, 2_400) for total in (5_918, 918, -918)]
     ['5,918 ± 2,400', 'between 0 and 3,400', 'between 0 and 1,500']
     """
-    return f"{total:,.0f} ± {bar(width)}" if total > width else f"between 0 and {bar(total + width)}"
+    most = math.ceil(total + width)
+    return f"{total:,.0f} ± {bar(width)}" if total > width else f"between 0 and {bar(most) if most > 99 else most}"
 
 
 def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:

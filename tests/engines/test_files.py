@@ -504,6 +504,25 @@ def test_rows_of_files_that_have_the_name_of_their_number_are_refused(
 
 
 @pytest.mark.quick
+def test_no_value_of_a_boolean_is_a_group_only_where_somebody_is_there(tmp_path: Path) -> None:
+    """A column that is declared by its type alone has the groups true and false, as if they were listed."""
+    for nulls, groups in ((0, {True, False}), (300, {True, False, None})):
+        duckdb.sql(f"SELECT CASE WHEN i >= {nulls} THEN i % 2 = 0 END AS smoker FROM range(900) AS t(i)").write_csv(
+            f"{tmp_path}/people-{nulls}.csv"
+        )
+        path = tmp_path / f"policy-{nulls}.yaml"
+        path.write_text(
+            f"database: files\nledger: sqlite:{nulls}.ledger\nprivacy_unit: row\nbudget: {{epsilon: 10, delta: 1e-6}}\n"
+            f"tables: {{people: {{files: people-{nulls}.csv, columns: {{smoker: {{type: boolean}}}}}}}}\n"
+        )
+        with tried(Policy.load(path)) as proxy:
+            answer = answered(proxy, "SELECT smoker, COUNT(*) FROM people GROUP BY smoker", EXACT)
+            assert not isinstance(answer, Error)
+            assert {row[0] for row in answer.rows} == groups
+            assert any("NULL, which is not declared, only if" in notice for notice in answer.notices)
+
+
+@pytest.mark.quick
 def test_a_first_policy_of_files_whose_rows_are_people_opens(tmp_path: Path) -> None:
     (tmp_path / "trial.csv").write_text("age,arm\n3,a\n3,a\n4,b\n")
     path = tmp_path / "first.yaml"
