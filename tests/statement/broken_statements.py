@@ -244,15 +244,15 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT id, COUNT(*) FROM patient GROUP BY id",
         8,
-        "42501: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x),"
-        " with GROUP BY for groups",
+        "42501: this query returns rows of people | each group is one person: ask over all, as in SELECT AVG(n) FROM"
+        " (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t, or with GROUP BY n for how many people have so many rows",
         "SELECT COUNT(*) FROM patient",
     ),
     (
         "SELECT patient_id, SUM(cost) FROM visit GROUP BY patient_id",
         8,
-        "42501: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x),"
-        " with GROUP BY for groups",
+        "42501: this query returns rows of people | each group is one person: ask over all, as in SELECT AVG(n) FROM"
+        " (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t, or with GROUP BY n for how many people have so many rows",
         "SELECT SUM(cost) FROM visit",
     ),
     (
