@@ -409,7 +409,7 @@ def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Val
     value = compile_expression(node, scope, dialect)
     if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
         raise Refused(
-            f"{where} needs a condition, not a {value.type}",
+            f"{where} needs a condition, not {value.type.one}",
             hint="compare it with something",
             sqlstate=TYPE_MISMATCH,
             position=position_of(node),
