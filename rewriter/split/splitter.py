@@ -459,7 +459,7 @@ class _Splitter:
                 continue
             if isinstance(node, exp.Select | exp.SetOperation):
                 asked = node.parent if isinstance(node.parent, exp.Exists) else None
-                resolved = self._asked_of_rows(node if asked is None else unlimited_rows(node), names)
+                resolved = self._asked_of_rows(node, names)
                 if asked is not None and isinstance(resolved, Relation):
                     known = exp.Subquery(this=any_row(unlimited_rows(node)))
                     asked.replace(exp.Coalesce(this=known, expressions=[exp.false()]))
@@ -478,10 +478,11 @@ class _Splitter:
 
     def _asked_of_rows(self, node: exp.Expr, names: Names) -> Resolved:
         """A subquery of an expression. An EXISTS that reads the row around it has no other name for what it lacks."""
+        is_exists = isinstance(node.parent, exp.Exists)
         try:
-            return self.query(node, names)
+            return self.query(unlimited_rows(node) if is_exists else node, names)
         except Refused as refused:
-            if refused.sqlstate != UNKNOWN_COLUMN or not isinstance(node.parent, exp.Exists):
+            if refused.sqlstate != UNKNOWN_COLUMN or not is_exists:
                 raise
             raise Refused(
                 "EXISTS over people is answered where one equality of columns ties it to the public row",
