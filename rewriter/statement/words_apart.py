@@ -83,6 +83,12 @@ def _has_several(before: Token | None, token: Token, spelt: Token, following: To
     return following is None or following.text.upper() not in _UNITS
 
 
+def _as_text(node: exp.Expr) -> exp.Expr:
+    """A literal without a cast to text, where PostgreSQL takes a text: ``'YYYY'::text`` is ``'YYYY'``."""
+    is_cast = isinstance(node, exp.Cast) and node.to.this is exp.DType.TEXT
+    return node.this if is_cast and isinstance(node.this, exp.Literal) and node.this.is_string else node
+
+
 def name_functions(tree: exp.Query) -> None:
     """Give functions the name that they were parsed without, in place, and make sets of groups of those in GROUP BY.
 
@@ -101,7 +107,7 @@ def name_functions(tree: exp.Query) -> None:
                     "TO_CHAR takes a value and a format", hint="write TO_CHAR(day, 'YYYY-MM')", sqlstate="42883"
                 )
             value, pattern = node.expressions
-            node.replace(exp.ToChar(this=value, format=pattern))
+            node.replace(exp.ToChar(this=value, format=_as_text(pattern)))
             continue
         name = next(known for known, unknown in _APART.items() if unknown == node.this)
         if name in _DIFFERENCES:
