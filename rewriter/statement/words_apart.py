@@ -43,6 +43,7 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     >>> told_apart(text, sqlglot.tokenize(text, read="postgres"))
     'SELECT to_cha_(a, x) AS"select", b AS"not", t."select"'
     """
+    text = _without_schema(text, tokens)
     pieces: list[str] = []
     position = 0
     for before, token, following, after_that in zip(
@@ -65,6 +66,15 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
             pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
             position = token.end + 1
     return "".join([*pieces, text[position:]])
+
+
+def _without_schema(text: str, tokens: Sequence[Token]) -> str:
+    """The text with blanks in the place of ``pg_catalog.`` before a call: nobody has a function of another schema."""
+    for schema, dot, _, parenthesis in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        is_call = dot.token_type is TokenType.DOT and parenthesis.token_type is TokenType.L_PAREN
+        if is_call and schema.token_type is TokenType.VAR and schema.text.lower() == "pg_catalog":
+            text = text[: schema.start] + " " * (dot.end + 1 - schema.start) + text[dot.end + 1 :]
+    return text
 
 
 def _is_label(before: Token, after: str | None) -> bool:
