@@ -17,6 +17,8 @@ from rewriter.statement import has_aggregate, unaliased, walk
 _OF_ROWS = frozenset({"expressions", "from_", "joins", "where"})
 _WORN = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Window, exp.Order)
 """Nodes around an aggregate, or in it, that say more of how it aggregates."""
+_LARGEST = 10_000
+"""Syntax nodes that a subquery becomes, at most: its FROM and WHERE stand once for each aggregate."""
 _SETS = (exp.Explode, exp.Unnest, exp.GenerateSeries, exp.Window)
 
 
@@ -47,6 +49,8 @@ def apart(node: exp.Subquery) -> exp.Expr | None:
         return None
     value = exp.Paren(this=item.copy())
     aggregates = list(_outermost(value))
+    if len(aggregates) * sum(1 for _ in query.walk()) > _LARGEST:
+        return None
     found = {id(column) for one in aggregates for column in one.find_all(exp.Column)}
     inside = Inside(query)
     if any(column in inside and id(column) not in found for column in value.find_all(exp.Column)):

@@ -19,9 +19,11 @@ from sqlglot import exp
 from rewriter.expressions import in_place_of
 from rewriter.statement.identifiers import alias_columns, folded, is_star, unaliased
 from rewriter.statement.output_names import output_name
-from rewriter.statement.select_shape import has_aggregate
+from rewriter.statement.select_shape import walk
 from rewriter.statement.spell_json import listed_argument
 
+_OF_ROWS = (exp.AggFunc, exp.Window, exp.Explode, exp.Unnest, exp.GenerateSeries)
+"""Nodes that mean something else over the rows of another FROM."""
 _WORDS = frozenset({"ROW_TO_JSON", "TO_JSON", "TO_JSONB"})
 
 
@@ -87,7 +89,8 @@ def _made(node: exp.Expr) -> list[exp.Expr] | None:
         return None
     is_row = isinstance(row, exp.Column) and not row.args.get("table") and isinstance(row.this, exp.Identifier)
     names = _columns(query, row) if is_row and not alias_columns(item.args.get("alias")) else None
-    return None if names is None or any(map(has_aggregate, inner.expressions)) else inner.expressions
+    is_plain = not any(isinstance(part, _OF_ROWS) for item in inner.expressions for part in walk(item))
+    return inner.expressions if names is not None and is_plain else None
 
 
 def _argument(node: exp.Expr) -> exp.Column | None:

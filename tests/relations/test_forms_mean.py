@@ -64,6 +64,9 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM person AS p WHERE 2 > (SELECT 1 + COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
     "SELECT COUNT(*) FROM person AS p WHERE (SELECT 2 * COUNT(*) - 1 FROM stay WHERE stay.person_id = p.id) > 4",
     "SELECT SUM((SELECT CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END FROM stay WHERE stay.person_id = p.id)) FROM person AS p",
+    # texts that stand for conditions, and rows that are counted as a whole
+    "SELECT COUNT(*) FROM stay WHERE ('true') AND (days > 3 OR 'f')",
+    "SELECT COUNT(t), SUM(t.n) FROM (SELECT * FROM (SELECT kind, COUNT(*) AS n FROM stay GROUP BY kind) AS s) AS t",
     # what is released first, and is a constant then
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE kind = 'none')",
