@@ -788,8 +788,8 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "EXPLAIN DELETE FROM patient",
         None,
-        "0A000: EXPLAIN takes a SELECT, since dpsql only reads, and no option but FORMAT JSON | write EXPLAIN"
-        " SELECT …; it shows expected error, price and plan",
+        "0A000: EXPLAIN takes a SELECT, since dpsql only reads | write EXPLAIN SELECT …; it shows expected error, price"
+        " and plan",
         "SELECT COUNT(*) FROM patient",
     ),
     (
