@@ -440,7 +440,7 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
 
 
 def _determined(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> list[Determined]:
-    """Each column that a condition compares exactly with an expression over rows of other sources, or over none."""
+    """Each column that a condition compares exactly with an expression, and the sources whose rows it is made of."""
     found: list[Determined] = []
     for part in conjuncts(unparenthesised(node)):
         if not isinstance(part := unparenthesised(part), exp.EQ):
@@ -452,7 +452,7 @@ def _determined(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> list[Det
             source, name = scope.resolve(column)
             of = frozenset(scope.resolve(one)[0].alias for one in other.find_all(exp.Column))
             value = compile_expression(other, scope, dialect)
-            if source.alias not in of and _compares_exactly(source.fields[name], value):
+            if _compares_exactly(source.fields[name], value):
                 found.append(Determined((source.alias, name), of))
     return found
 
