@@ -76,6 +76,7 @@ FACTS: Sequence[ProvedFact] = (
             "dpsql.policy.unique_keys:UniqueKeys._people",
             "rewriter.columns.source:_bound",
             "rewriter.relations.ownership:_multiplied",
+            "rewriter.relations.ownership:own_both",
         ),
         ("rewriter.bound.ball:reach_squared", "rewriter.relations.ownership:_row_bound"),
         "nothing is answered once the constraint is gone",

@@ -266,7 +266,9 @@ def _all_of_both(
     scope = BlockScope(tuple(source.as_optional() for source in whole), membership)
     on = exp.and_(*(condition(test, scope, dialect, "a join condition").sql for test in tests), copy=False)
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
-    owner = own_both(whole, equalities, catalog, dialect)
+    complete = len(equalities) == len(tests) and all(map(is_equality, tests))
+    by_unit = complete and _tie_units(equalities, [head], other)
+    owner = own_both(whole, equalities, catalog, dialect, by_unit=by_unit)
     if (same := owner.compared.get(other.alias)) is not None:
         on = exp.and_(on, same, copy=False)
     items = [owner.items.get(source.alias, source.item) for source in whole]

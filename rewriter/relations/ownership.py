@@ -20,7 +20,7 @@ from typing import TypedDict
 from sqlglot import exp
 
 from rewriter.columns import Source, reached, table_node, variable_behind, way_joins
-from rewriter.declared import Catalog, ContributionBound, Hop, OwnerKey, Repeated, least
+from rewriter.declared import ONE, Catalog, ContributionBound, Hop, OwnerKey, Repeated, least
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.refused import Refused
@@ -215,9 +215,18 @@ def own(
 
 
 def own_both(
-    sources: tuple[Source, Source], equalities: Sequence[Equality], catalog: Catalog, dialect: Dialect
+    sources: tuple[Source, Source],
+    equalities: Sequence[Equality],
+    catalog: Catalog,
+    dialect: Dialect,
+    *,
+    by_unit: bool = False,
 ) -> Ownership:
-    """Decide who owns the rows of a FULL JOIN. Raises :class:`Refused` where two people's rows may be one."""
+    """Decide who owns the rows of a FULL JOIN. Raises :class:`Refused` where two people's rows may be one.
+
+    ``by_unit``: its condition is that both rows are of one unit, and nothing else. Then a unit that has at most one row
+    on each side has one row: the pair where it has both, and else the row that it has.
+    """
     if not all(source.private for source in sources):
         raise Refused(
             f"a FULL JOIN keeps rows of {_names(sources, private=False)} that belong to nobody",
@@ -233,7 +242,9 @@ def own_both(
     compared = {} if tied else {other.alias: _same_owner(one, other)}
     once = any(_meets_by_key(a, classes, [b]) for a, b in (sources, sources[::-1]))
     bound = one.bound.plus(other.bound)
-    if not once:
+    if by_unit and one.bound.unique and other.bound.unique:
+        bound = ONE
+    elif not once:
         bound = one.bound.times(other.bound.rows, other.bound.undeclared).plus(bound)
     if one.unit is None or other.unit is None:
         raise AssertionError("owners are read of sources that carry their unit")

@@ -45,6 +45,10 @@ tables:
 MONTHS = "WITH m AS (SELECT DISTINCT user_id, DATE_TRUNC('month', day) AS month FROM hit) "
 NEXT = "a.user_id = b.user_id AND b.month = a.month + INTERVAL '1 month'"
 NUMBERED = "(SELECT user_id, day, ROW_NUMBER() OVER (PARTITION BY user_id ORDER BY day) AS n FROM hit)"
+SIDES = (
+    "WITH a AS (SELECT user_id, COUNT(*) AS n FROM hit WHERE kind = 0 GROUP BY 1),"
+    " b AS (SELECT user_id, COUNT(*) AS n FROM hit WHERE kind > 0 GROUP BY 1)"
+)
 PAIRS = "FROM line AS a JOIN line AS b ON a.order_id = b.order_id"
 OF_TICKETS = "FROM orders AS o JOIN line AS l ON l.order_id = o.id"
 
@@ -64,9 +68,13 @@ MOST = {
     f"SELECT COUNT(DISTINCT a.order_id) {PAIRS} AND a.product < b.product": 6,
     f"SELECT COUNT(DISTINCT o.id) {OF_TICKETS}": 6,
     "SELECT COUNT(DISTINCT a.order_id) FROM line AS a JOIN line AS b USING (order_id) WHERE b.product > 1": 6,
+    # One row of a person on each side, joined by the person alone, is one row; by more, it may be two.
+    f"{SIDES} SELECT COUNT(*) FROM a FULL JOIN b USING (user_id)": 1,
+    f"{SIDES} SELECT SUM(COALESCE(a.n, 0) - COALESCE(b.n, 0)) FROM a FULL JOIN b ON a.user_id = b.user_id": 100,
+    f"{SIDES} SELECT COUNT(*) FROM a FULL JOIN b ON a.user_id = b.user_id AND a.n = b.n": 2,
     # Without a key that follows: the rows of both sides.
     "SELECT COUNT(*) FROM hit AS a JOIN hit AS b ON a.user_id = b.user_id AND b.day = a.day + 1": 10_000,
-    "SELECT COUNT(*) FROM customer AS c JOIN score AS s ON s.user_id = c.id AND s.code = c.size + 0": 9,
+    "SELECT COUNT(*) FROM customer AS c JOIN score AS s ON s.user_id = c.id AND s.code = ABS(c.size)": 9,
     "SELECT COUNT(*) FROM customer AS c JOIN line AS l ON l.product = l.product * c.first JOIN orders AS o"
     " ON o.id = l.order_id AND o.customer_id = c.id": 50,
 }
