@@ -74,7 +74,8 @@ MOST = {
     f"{SIDES} SELECT COUNT(*) FROM a FULL JOIN b ON a.user_id = b.user_id AND a.n = b.n": 2,
     # Without a key that follows: the rows of both sides.
     "SELECT COUNT(*) FROM hit AS a JOIN hit AS b ON a.user_id = b.user_id AND b.day = a.day + 1": 10_000,
-    "SELECT COUNT(*) FROM customer AS c JOIN score AS s ON s.user_id = c.id AND s.code = ABS(c.size)": 9,
+    "SELECT COUNT(s.code) FROM customer AS c LEFT JOIN score AS s ON s.user_id = c.id AND s.code = ABS(c.size)": 9,
+    "SELECT COUNT(s.code) FROM customer AS c LEFT JOIN score AS s ON s.user_id = c.id": 9,
     "SELECT COUNT(*) FROM customer AS c JOIN line AS l ON l.product = l.product * c.first JOIN orders AS o"
     " ON o.id = l.order_id AND o.customer_id = c.id": 50,
 }
