@@ -476,7 +476,7 @@ def _most_values(value: Value) -> int | None:
     if value.constant or value.unit:
         return 1
     variable = variable_behind(value.sql)
-    return None if variable is None else variable.most
+    return None if variable is None or variable.most is None else variable.most + variable.optional
 
 
 def _fewer(bound: ContributionBound, rows: int | None) -> ContributionBound:

@@ -37,6 +37,13 @@ BUGS: tuple[Bug, ...] = (
         f"{KEYS}::test_a_person_of_more_rows_moves_no_join_further",
     ),
     bug(
+        "a column beside rows without a match has no value more",
+        "rewriter.relations.ownership:_most_values",
+        "variable.most + variable.optional",
+        "variable.most",
+        "tests/split/test_bi.py::test_what_a_person_has_once_is_missing_beside_rows_without_a_match",
+    ),
+    bug(
         "a value follows from rows that are not known",
         "rewriter.relations.ownership:_Classes.follows",
         "one.of <= known and",
