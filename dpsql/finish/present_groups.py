@@ -39,6 +39,7 @@ from dpsql.inference.shown_groups import (
     chance_of_each,
     counted_groups,
     discovered,
+    distances_below,
     ends_of_mean,
     may_go,
     trimmed_ends,
@@ -350,10 +351,8 @@ def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
         return np.ones(groups.size, dtype=np.bool_), distances, []
     ends = trimmed_ends(sums, noise)
     kept = ~known | ((ranks >= ends.first) & (ranks <= ends.last))
-    if each == 1 and groups.prefix is None:
-        for block in ends.blocks:
-            own = known & (ranks >= block.first) & (ranks <= block.last)
-            distances[own] = np.maximum(distances[own], distances_above(groups.terms, np.array([block.excess]))[0])
+    if groups.prefix is None:
+        distances = np.where(known, distances_below(ends, ranks, groups.terms), 0.0)
     return kept, distances, _left_out(groups, at, ends, each)
 
 
