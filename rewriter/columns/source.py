@@ -406,13 +406,22 @@ def _most_values(table: Table, name: str, catalog: Catalog) -> int | None:
     """How many different values of a column one person has, at most: as many as rows, as many as there are rows of the
     same person in the table that it refers to, and as many as there are whole numbers or days in its declared range.
     """
-    if catalog.unit is None or catalog.is_entity(table):
+    if catalog.unit is None:
         return 1
     column = table.columns[name]
     whole = column.range is not None and column.type.kind in (Kind.INTEGER, Kind.DATE)
     ranged = math.floor(Interval.of(*column.range).width) + 1 + column.nullable if whole and column.range else None
     referred = (catalog.tables[hop.parent] for hop in table.path[:1] if name in hop.columns)
-    return least((ranged, *(1 if catalog.is_entity(one) else one.max_rows for one in (table, *referred))))
+    return least((ranged, *(_most_rows(one, catalog) for one in (table, *referred))))
+
+
+def _most_rows(table: Table, catalog: Catalog) -> int | None:
+    """How many rows one person has, by the owner's word or a key."""
+    unit_column = _unit_column(table, catalog)
+    single = unit_column is not None and (
+        table.columns[unit_column].unique or frozenset({unit_column}) in (*table.keys, *table.claimed)
+    )
+    return 1 if single else table.max_rows
 
 
 def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:
