@@ -159,6 +159,16 @@ FACTS: Sequence[ProvedFact] = (
         "cannot be: the number is made in the same SQL",
     ),
     ProvedFact(
+        "all rows of a release are of these times",
+        "A SELECT depends only on joined rows that its WHERE keeps, and a comparison with an instant keeps no other"
+        " time, nor NULL: where each place of each table with a time has such conditions, rows of other times move"
+        " nothing.",
+        Basis.FORM,
+        ("rewriter.planner.closed_windows:rows_until", "rewriter.program:_with_ends"),
+        ("rewriter.planner.plan_release:plan",),
+        "cannot be: the conditions are in the engine's SQL; where a place has none, rows of all times are charged",
+    ),
+    ProvedFact(
         "a person is one row after an aggregation",
         "Grouped by the person, and by keys that are the same in all of the person's rows, the person has one group;"
         " the least of a person's values is one value.",
