@@ -116,6 +116,21 @@ class ReleaseExplanation:
     profiled: bool = False
     spreads: frozenset[str] = frozenset()
 
+    @property
+    def node(self) -> dict[str, object]:
+        """The release as a node of a plan of PostgreSQL's: an aggregate of tables, by keys."""
+        return {
+            "Node Type": "Aggregate",
+            "Strategy": "Hashed" if self.plan.keys else "Plain",
+            "Parent Relationship": "Outer",
+            "Output": [output.text for output in self.plan.outputs],
+            **({"Group Key": [key.text for key in self.plan.keys]} if self.plan.keys else {}),
+            "Plans": [
+                {"Node Type": "Seq Scan", "Parent Relationship": "Outer", "Relation Name": name, "Alias": name}
+                for name in sorted(self.plan.tables)
+            ],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Better:
@@ -183,9 +198,17 @@ class Explanation:
 
     @property
     def json(self) -> str:
-        """What EXPLAIN (FORMAT JSON) answers: what one gets, at which price, and what would be better."""
+        """What EXPLAIN (FORMAT JSON) answers: what one gets, at which price, and what would be better.
+
+        ``Plan`` has the form of PostgreSQL's, which tools draw as a tree: the releases, and what is computed of them.
+        """
         left = self.remaining_after
         told = {
+            "Plan": {
+                "Node Type": "Result",
+                "Output": [column.name for column in self.columns],
+                "Plans": [release.node for release in self.releases],
+            },
             "columns": [
                 {"name": column.name, "type": str(column.type)}
                 | ({"expected_errors": list(error)} if isinstance(error, tuple) else {"expected_error": error})

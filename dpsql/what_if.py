@@ -382,6 +382,55 @@ def half_and_twice(policy: Policy, names: Collection[str], asked: Sequence[Asked
     return [line for line in found if line] if kept else []
 
 
+def with_rows(policy: Policy, name: str, key: str, most: MostRows) -> Policy:
+    """The policy with another bound on rows, ``max_rows`` or ``max_rows_per_group``, of the table with this name."""
+    value = most if key == "max_rows" else most.rows
+    return _with_tables(
+        policy, lambda one, table: table.model_copy(update={key: value}) if one.lower() == name.lower() else table
+    )
+
+
+def asked_under(policy: Policy, questions: Sequence[str]) -> list[Asked]:
+    """The questions that are answered with figures under a policy, each with its true answer."""
+    with tried(policy) as trial:
+        with tried(without_bounds(policy, trial)) as whole:
+            true = [answered(whole, sql, EXACT) for sql in questions]
+        asked = [(sql, figures_of(trial, sql, one), one) for sql, one in zip(questions, true, strict=True)]
+    return [one for one in asked if isinstance(one[1], QuestionFigures) and one[1].columns]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBeside:
+    """How large the errors of questions are beside the present ones: ``all`` together, and that of the ``worst``.
+
+    An error is the root of squared bias and variance. ``all`` is the root of the mean square over questions: a question
+    whose error grows n times outweighs n² - 1 questions that lose theirs altogether.
+    """
+
+    all: float = math.inf
+    worst: float = math.inf
+    sql: str = ""
+
+
+def error_beside(policy: Policy, asked: Sequence[Asked]) -> ErrorBeside:
+    """The errors of ``asked`` questions under another policy; infinite where it, or a question, is refused."""
+    try:
+        with tried(policy) as trial:
+            then = [figures_of(trial, sql, true) for sql, _, true in asked]
+    except Error:
+        return ErrorBeside()
+    found: list[tuple[float, str]] = []
+    for (sql, now, _), other in zip(asked, then, strict=True):
+        if isinstance(now, Error) or isinstance(other, Error):
+            return ErrorBeside()
+        pairs = zip(other.columns, now.columns, strict=False)
+        ratios = [_ratio(after.together, before.together) ** 2 for after, before in pairs]
+        found.append((math.sqrt(sum(ratios) / len(ratios)) if ratios else 1.0, sql))
+    if not found:
+        return ErrorBeside()
+    return ErrorBeside(math.sqrt(sum(one**2 for one, _ in found) / len(found)), *max(found))
+
+
 def _tried_bound(other: OtherBound, kept: Sequence[Asked]) -> tuple[str, ...]:
     try:
         with tried(other.policy) as trial:

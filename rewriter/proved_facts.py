@@ -76,6 +76,7 @@ FACTS: Sequence[ProvedFact] = (
             "dpsql.policy.unique_keys:UniqueKeys._people",
             "rewriter.columns.source:_bound",
             "rewriter.relations.ownership:_multiplied",
+            "rewriter.relations.ownership:own_both",
         ),
         ("rewriter.bound.ball:reach_squared", "rewriter.relations.ownership:_row_bound"),
         "nothing is answered once the constraint is gone",
@@ -83,12 +84,15 @@ FACTS: Sequence[ProvedFact] = (
     ProvedFact(
         "a row of a table is met once",
         "Rows that agree with one row in all columns of a unique key are at most one. Equality has to be that of the"
-        " key: of values that compare exactly, and of all of its columns.",
+        " key: of values that compare exactly, and of all of its columns; with a column, or with what is computed of"
+        " other rows than those that are looked for, or of none.",
         Basis.CONSTRAINT,
         (
             "dpsql.policy.unique_keys:UniqueKeys._declared",
             "rewriter.columns.source:base_table",
             "rewriter.relations.from_where:_compares_exactly",
+            "rewriter.relations.from_where:_determined",
+            "rewriter.relations.ownership:_Classes.follows",
         ),
         ("rewriter.relations.ownership:_meets_by_key", "rewriter.relations.ownership:_determined"),
         "of a public table, the first row of each key is read; of people's, nothing is answered",
@@ -151,8 +155,18 @@ FACTS: Sequence[ProvedFact] = (
             "rewriter.relations.row_number_bounds:_most",
             "rewriter.relations.row_number_bounds:_at_most",
         ),
-        ("rewriter.relations.row_number_bounds:limited",),
+        ("rewriter.relations.row_number_bounds:limited", "rewriter.relations.ownership:_keys_of"),
         "cannot be: the number is made in the same SQL",
+    ),
+    ProvedFact(
+        "all rows of a release are of these times",
+        "A SELECT depends only on joined rows that its WHERE keeps, and a comparison with an instant keeps no other"
+        " time, nor NULL: where each place of each table with a time has such conditions, rows of other times move"
+        " nothing.",
+        Basis.FORM,
+        ("rewriter.planner.closed_windows:rows_until", "rewriter.program:_with_ends"),
+        ("rewriter.planner.plan_release:plan",),
+        "cannot be: the conditions are in the engine's SQL; where a place has none, rows of all times are charged",
     ),
     ProvedFact(
         "a person is one row after an aggregation",

@@ -34,11 +34,13 @@ Fingerprint = tuple[int, int, int, int, int, bytes]
 class ListedFiles:
     """The files of one table, as the owner wrote them: absolute paths, ``*`` and ``**`` allowed, or the folder of a
     table of a data lake, whose log says which files it has. ``types`` are those of columns whose files do not say any,
-    and ``nulls`` the texts that stand for NULL in those."""
+    and ``nulls`` the texts that stand for NULL in those. Rows that are ``numbered`` have their place in the files, in a
+    column of its own, as what tells them apart."""
 
     patterns: tuple[str, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
     nulls: tuple[str, ...] = ()
+    numbered: bool = False
 
     def kind(self) -> str:
         """What all of them hold. Raises :class:`OperationalError`."""

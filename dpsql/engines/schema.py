@@ -54,7 +54,8 @@ class SchemaTable:
     through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
     engine's schema of the table where it is not the default one, and ``name`` begins with it then. A ``view`` has no
     constraints. A table that is ``computed`` has columns that are made when they are read, by the clock perhaps. Rows
-    that are not ``told_apart`` have no identity by which the engine knows one from another.
+    that are not ``told_apart`` have no identity by which the engine knows one from another. A view whose rows are
+    ``numbered`` tells them apart by their places in its files.
     """
 
     name: str
@@ -67,6 +68,7 @@ class SchemaTable:
     view: bool = False
     computed: bool = False
     told_apart: bool = True
+    numbered: bool = False
 
     @property
     def own_name(self) -> str:

@@ -39,6 +39,7 @@ from dpsql.inference.shown_groups import (
     chance_of_each,
     counted_groups,
     discovered,
+    distances_below,
     ends_of_mean,
     may_go,
     trimmed_ends,
@@ -322,8 +323,18 @@ def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list
         if lacking == 1 and total > SPEAKS * error and groups.prefix is None:
             distances[missing] = distances_above(groups.terms, np.array([total - SPEAKS * error]))[0]
         return kept, distances, []
-    note = f"rows in which {key.text} is NULL are left out; together they are {total:,.0f} ± {bar(width)} rows"
+    note = f"rows in which {key.text} is NULL are left out; together they are {_rows_in(total, width)} rows"
     return ~missing, distances, [note] if total + width >= 1 else []
+
+
+def _rows_in(total: float, width: float) -> str:
+    """A measured number of rows for a sentence: its interval, where nobody may be there.
+
+    >>> [_rows_in(total, 2_400) for total in (5_918, 918, -918)]
+    ['5,918 ± 2,400', 'between 0 and 3,400', 'between 0 and 1,500']
+    """
+    most = math.ceil(total + width)
+    return f"{total:,.0f} ± {bar(width)}" if total > width else f"between 0 and {bar(most) if most > 99 else most}"
 
 
 def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
@@ -340,10 +351,8 @@ def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
         return np.ones(groups.size, dtype=np.bool_), distances, []
     ends = trimmed_ends(sums, noise)
     kept = ~known | ((ranks >= ends.first) & (ranks <= ends.last))
-    if each == 1 and groups.prefix is None:
-        for block in ends.blocks:
-            own = known & (ranks >= block.first) & (ranks <= block.last)
-            distances[own] = np.maximum(distances[own], distances_above(groups.terms, np.array([block.excess]))[0])
+    if groups.prefix is None:
+        distances = np.where(known, distances_below(ends, ranks, groups.terms), 0.0)
     return kept, distances, _left_out(groups, at, ends, each)
 
 
@@ -362,7 +371,7 @@ def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[st
     if not ends.left_out:
         return []
     width = half_width(groups.terms, times=ends.left_out * each) if groups.prefix is None else Z * ends.spread
-    text, rows = groups.plan.keys[at].text, f"{ends.total:,.0f} ± {bar(width)} rows"
+    text, rows = groups.plan.keys[at].text, f"{_rows_in(ends.total, width)} rows"
     if ends.left_out == 1:
         return [f"1 value of {text} at an end is left out; it has {rows}"]
     return [f"{ends.left_out:,} values of {text} at its ends are left out; together they have {rows}"]

@@ -2,7 +2,7 @@
 
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
-from dpsql.policy.fields import MostRows, Place, ahead
+from dpsql.policy.fields import MostRows, Place, ahead, most_rows
 from dpsql.policy.first_database import database_to_write
 from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import Agreement
@@ -55,6 +55,7 @@ __all__ = [
     "first_policy",
     "fit",
     "join",
+    "most_rows",
     "named_like_keys",
     "people_tables",
     "problems",

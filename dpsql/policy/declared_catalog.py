@@ -195,13 +195,12 @@ def _paths(
                     message = "has no meaning under privacy_unit: row, where each row is its own unit: remove it"
                     problems.append(Problem(join("tables", names[real], key), message))
             source = schema.tables[real]
-            hidden = source.view or "rowid" in map(str.lower, source.columns)
+            hidden = (source.view and not source.numbered) or "rowid" in map(str.lower, source.columns)
             if not spec.public and (hidden or not source.told_apart):
                 message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
                 if spec.files is not None:
                     message = (
-                        "rows of files cannot be told apart: load them into a table of a DuckDB file, or name a key of"
-                        " the people"
+                        "the rows of a view cannot be told apart: write database: files, or name a key of the people"
                     )
                 if not source.told_apart:
                     message = "rows have no identity in this database: name the column that tells people apart"
@@ -316,7 +315,7 @@ class _Draft:
         if source.type.nested and self.spec.public:
             self.problems.append(
                 Problem(
-                    path, f"a {source.type} of a public table is not read: leave it out, or make plain columns of it"
+                    path, f"{source.type.one} of a public table is not read: leave it out, or make plain columns of it"
                 )
             )
             return None
@@ -443,7 +442,7 @@ class _Draft:
             return None
         seconds, problem = int(spec.grain.total_seconds()), ""
         if not source.type.temporal:
-            problem = f"a {source.type} has no grain: it is of dates and times"
+            problem = f"{source.type.one} has no grain: it is of dates and times"
         elif source.type.kind is Kind.DATE and seconds % 86_400:
             problem = "dates have no hours: leave it out"
         elif self.spec.public:
@@ -458,7 +457,7 @@ class _Draft:
         if spec.max_items is None or source.type is None:
             return None
         if not source.type.nested:
-            self.problems.append(Problem(join(path, "max_items"), f"a {source.type} has no items: leave it out"))
+            self.problems.append(Problem(join(path, "max_items"), f"{source.type.one} has no items: leave it out"))
             return None
         return spec.max_items
 
@@ -467,7 +466,7 @@ class _Draft:
             return None
         problem = ""
         if not source.type.numeric:
-            problem = f"a {source.type} has no total: leave it out"
+            problem = f"{source.type.one} has no total: leave it out"
         elif self.spec.public:
             problem = "a public table holds no people, and its values are not clipped: leave it out"
         elif self.policy.privacy_unit is None:

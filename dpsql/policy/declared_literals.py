@@ -36,7 +36,7 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
     datetime.datetime(2020, 12, 31, 23, 59, 59, 999999)
     """
     if not (type_.numeric or type_.temporal):
-        raise ValueError(f"a {type_} has no range: leave it out, or list values")
+        raise ValueError(f"{type_.one} has no range: leave it out, or list values")
     if type_.kind is Kind.DOUBLE:
         # Clipping bounds stay decimal: the interval that a policy spells has no binary neighbours.
         return number(low), number(high)
@@ -58,7 +58,7 @@ def typed_step(step: Fraction, range_: tuple[Written, Written] | None, type_: Ty
     ValueError: a step of 100 does not divide the range from 0 to 4999: write [0, 4900] or [0, 5000]
     """
     if not type_.numeric:
-        raise ValueError(f"a {type_} has no step: leave it out")
+        raise ValueError(f"{type_.one} has no step: leave it out")
     if type_.kind is not Kind.DOUBLE and (step * 10**type_.scale).denominator != 1:
         raise ValueError(f"{show(step)} is finer than the values of {type_}: leave it out")
     if range_ is None:
@@ -146,5 +146,5 @@ _READERS: Mapping[Kind, Callable[[Written, Type], Scalar]] = {
 
 def _reader(type_: Type) -> Callable[[Written, Type], Scalar]:
     if type_.kind not in _READERS:
-        raise ValueError(f"a {type_} has no literals here")
+        raise ValueError(f"{type_.one} has no literals here")
     return _READERS[type_.kind]

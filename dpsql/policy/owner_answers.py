@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from dpsql.engines import Schema, SchemaColumn, SchemaTable
@@ -55,6 +55,11 @@ class OwnerAnswers:
     columns: Mapping[tuple[str, str], ColumnAnswer] = field(default_factory=dict)
     each_row: bool = False
 
+    @classmethod
+    def of(cls, unit: tuple[str, str] | str | None) -> OwnerAnswers:
+        """Whose privacy is kept, as :func:`asked_unit` has it."""
+        return cls(each_row=True) if isinstance(unit, str) else cls(unit)
+
 
 def identifies(column: SchemaColumn) -> bool:
     """Whether a column is named like what identifies a person: such a column is left out of a first policy.
@@ -67,17 +72,13 @@ def identifies(column: SchemaColumn) -> bool:
 
 
 def asked_unit(
-    candidates: Sequence[str], named: Sequence[str], schema: Schema, ask: Ask, *, rows: bool = True
+    candidates: Sequence[str], named: Sequence[str], schema: Schema, ask: Ask
 ) -> tuple[str, str] | str | None:
     """Whose privacy is kept: one of the keys that were found, a column that is ``named`` like a key, any other, or
-    ``row``. Without ``rows``, those of the database cannot be told apart. None where the owner decides later."""
+    ``row``. None where the owner decides later."""
 
     def read(said: str) -> tuple[str, str] | str:
         if said == EACH_ROW:
-            if not rows:
-                raise ValueError(
-                    "rows of files cannot be told apart: load them into a DuckDB file first, or name a key"
-                )
             return EACH_ROW
         table, _, column = said.rpartition(".")
         if table not in schema.tables:
@@ -90,16 +91,15 @@ def asked_unit(
         return table, column
 
     others = [*candidates[1:6], *named]
-    either = ", or row where each row is a person" if rows else ""
     also = (
         f" (or {', '.join(others)})" if candidates and others else f" (perhaps {', '.join(others)})" if others else ""
     )
-    question = f"Whose privacy is kept? The key of the people{either}{also}"
+    question = f"Whose privacy is kept? The key of the people, or row where each row is a person{also}"
     return _asked(question, candidates[0] if candidates else "", read, ask)
 
 
 def asked_bounds(
-    unit: tuple[str, str], tables: Mapping[str, bool], schema: Schema, ask: Ask, untyped: Collection[str] = ()
+    unit: tuple[str, str] | str, tables: Mapping[str, bool], schema: Schema, ask: Ask, untyped: Collection[str] = ()
 ) -> OwnerAnswers:
     """The bounds of tables that are declared for a unit; True for those of which a person may have several rows. The
     columns of ``untyped`` tables are texts of files, which may hold something else."""
@@ -115,10 +115,10 @@ def asked_bounds(
             said = _asked_column(f"{name}.{column.name}", column, ask, untyped=name in untyped)
             if said != ColumnAnswer():
                 columns[name, column.name] = said
-    return OwnerAnswers(unit, max_rows, columns)
+    return replace(OwnerAnswers.of(unit), max_rows=max_rows, columns=columns)
 
 
-def _bounded(table: SchemaTable, unit: tuple[str, str]) -> list[SchemaColumn]:
+def _bounded(table: SchemaTable, unit: tuple[str, str] | str) -> list[SchemaColumn]:
     """The columns whose values a policy may bound: no keys, and none that is left out."""
     keys = {column for key in table.foreign_keys for column in key.columns} | {*table.primary_key}
     return [

@@ -603,6 +603,7 @@ class Policy(_Section):
                 table.files,
                 {column: spec.type for column, spec in (table.columns or {}).items() if spec.type is not None},
                 table.nulls or (),
+                numbered=self.privacy_unit is None and not table.public,
             )
             for name, table in self.tables.items()
             if table.files is not None

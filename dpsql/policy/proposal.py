@@ -66,7 +66,8 @@ def first_policy(
     if answers.unit is not None:
         chosen = Candidate(*answers.unit, _reaching(schema, answers.unit))
         candidates = [chosen, *(one for one in candidates if str(one) != str(chosen))]
-    guessed = ["# Files declare no keys: those below are guessed from names.", ""] if files else []
+    guesses = files and not answers.each_row
+    guessed = ["# Files declare no keys: those below are guessed from names.", ""] if guesses else []
     unit = _EACH_ROW if answers.each_row else _unit(candidates, schema)
     lines = [*_head(database_url), *guessed, *unit, *_rest(), "tables:"]
     people = None if answers.each_row or not candidates else candidates[0]

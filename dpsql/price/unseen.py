@@ -48,10 +48,20 @@ def unseen_notes(prepared: Prepared, calibrations: Sequence[Calibration], known:
             )
     slots = slots_of_columns(prepared, calibrations)
     shown = prepared.program.shown or (Shown.VALUE,) * len(prepared.columns)
-    for (name, kind), measured, how in zip(prepared.columns, prepared.outer.measured, shown, strict=True):
+    said = _told_apart([name for name, _ in prepared.columns])
+    for name, (_, kind), measured, how in zip(said, prepared.columns, prepared.outer.measured, shown, strict=True):
         for form in branches_of(measured.form) if how is Shown.VALUE else ():
             notes |= dict.fromkeys(_of_column(name, form, slots, known, numeric=kind.numeric))
     return tuple(notes)
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """The names of columns; of those that are called alike, also which of the columns it is.
+
+    >>> _told_apart(["region", "avg", "avg"])
+    ['region', 'avg (column 2)', 'avg (column 3)']
+    """
+    return [f"{name} (column {at})" if names.count(name) > 1 else name for at, name in enumerate(names, 1)]
 
 
 def _of_column(name: str, form: Form, slots: Slots, known: ReleasedBefore, *, numeric: bool) -> Iterator[str]:
@@ -62,7 +72,8 @@ def _of_column(name: str, form: Form, slots: Slots, known: ReleasedBefore, *, nu
     elif isinstance(form, Quotient) and form.below.terms:
         people = _people(form.below, slots)
         if people > _plausible(form.below, slots):
-            where = f"in groups of fewer than about {people:,} people"
+            grouped = any(slots[at][0].plan.keys for (at, _), _ in form.below.terms)
+            where = f"{'in groups ' if grouped else ''}of fewer than about {people:,} people"
             yield f"at this price, {name} shows nothing {where}: the error of what it is divided by is as large"
 
 
@@ -77,7 +88,8 @@ def _of_mean(name: str, form: Mean, slots: Slots, known: ReleasedBefore, *, nume
     if size_name(calibration.plan, output.name) in known.errors:
         width = column_half_width(form, slots, known)
         if width is not None and 2 * width >= ends[1] - ends[0]:
-            yield f"at this price, {name} shows nothing in groups as they were released before: {said}"
+            before = f"{'in groups as they were' if calibration.plan.keys else 'of rows as they were'} released before"
+            yield f"at this price, {name} shows nothing {before}: {said}"
         return
     noise = group_noise(calibration.plan.blocks, calibration.noise)
 
@@ -89,7 +101,8 @@ def _of_mean(name: str, form: Mean, slots: Slots, known: ReleasedBefore, *, nume
     plausible = people * _rows_of_one(output, calibration.plan)
     if covers(plausible):
         rows = _least(lambda rows: not covers(rows), plausible)
-        yield f"at this price, {name} shows nothing in groups of fewer than about {rows:,} rows: {said}"
+        where = "in groups of" if calibration.plan.keys else "of"
+        yield f"at this price, {name} shows nothing {where} fewer than about {rows:,} rows: {said}"
 
 
 def _of_sum(name: str, form: Affine, slots: Slots, known: ReleasedBefore) -> Iterator[str]:

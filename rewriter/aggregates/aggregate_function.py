@@ -64,7 +64,7 @@ class Call:
         value = self.value(node)
         if not value.type.numeric:
             hint = _NUMBERS.get(value.type.kind, "cast it, as in x::integer")
-            raise Refused(f"{word} needs a number, not a {value.type}", hint=hint, sqlstate=TYPE_MISMATCH)
+            raise Refused(f"{word} needs a number, not {value.type.one}", hint=hint, sqlstate=TYPE_MISMATCH)
         return value
 
     def of_distinct(self, function: AggregateFunction) -> Aggregate:

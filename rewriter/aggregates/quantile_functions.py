@@ -176,7 +176,7 @@ def numbers_of_one(aggregate: Aggregate) -> Value:
     argument = aggregate.value
     if not argument.type.numeric:
         raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            f"{aggregate.text} of one person's rows needs a number, not {argument.type.one}",
             hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
             sqlstate=TYPE_MISMATCH,
         )
@@ -188,7 +188,7 @@ def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     argument = aggregate.value
     if argument.type.kind not in _ORDERED:
         raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, a time or a text, not a {argument.type}",
+            f"{aggregate.text} of one person's rows needs a number, a time or a text, not {argument.type.one}",
             hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
             sqlstate=TYPE_MISMATCH,
         )

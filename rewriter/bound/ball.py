@@ -32,7 +32,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Norm, Sensitivity
+from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Norm, Sensitivity, least
 from rewriter.dialects import Dialect, double, number
 from rewriter.measure import Addend, Vector
 from rewriter.plan import Block, Statistic
@@ -307,8 +307,12 @@ def _lattice_bits(vector: Vector) -> int:
 def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -> int | None:
     """The square of the norm of one unit's vector, at most: the rows' bound times the most that one row adds.
 
-    ``most_rows`` of the vector bound it in both norms, whatever is known of rows.
+    ``most_rows`` of the vector bound it in both norms, whatever is known of rows, and so does ``most_in_group`` where
+    the number of groups is known.
     """
+    if vector.most_in_group is not None:
+        within = least([contribution.rows_per_group, vector.most_in_group])
+        contribution = replace(contribution, rows_per_group=within)
     if contribution.unique:
         return vector.row_l1**2 if norm is Norm.L1 else vector.row_l2_squared
     if vector.distinct:

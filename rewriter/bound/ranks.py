@@ -316,7 +316,7 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
     argument = aggregate.value
     if not (argument.type.numeric or argument.type.temporal):
         raise Refused(
-            f"{aggregate.text} needs a number, a date or a timestamp, not a {argument.type}",
+            f"{aggregate.text} needs a number, a date or a timestamp, not {argument.type.one}",
             hint="GROUP BY it with COUNT(*)",
             sqlstate=TYPE_MISMATCH,
         )

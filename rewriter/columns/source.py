@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, OwnerKey, Table
+from rewriter.declared import ONE, Catalog, Column, ContributionBound, Interval, Kind, Missing, OwnerKey, Table, least
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import LENGTHS, Value, position_of, read_column, text_size
 from rewriter.once import once
@@ -23,7 +24,8 @@ class Variable:
     """A declared column of one table instance: what a key set can be enumerated over.
 
     ``lister`` is the public table that lists its values, where one does. ``picked``: it stands for the value of one of
-    several rows, which an aggregate chose.
+    several rows, which an aggregate chose. ``most`` is how many different values one person has, NULL among them, where
+    the rows of the table, or of the table that the column refers to, are bounded.
     """
 
     alias: str
@@ -33,6 +35,7 @@ class Variable:
     lister: Table | None = field(default=None, compare=False)
     optional: bool = False
     picked: bool = field(default=False, compare=False)
+    most: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,8 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         own = keys.get(column.name, frozenset())
         way = frozenset({ways[column.name]} if column.name in ways else ()) - own
         if column.name != unit_column:
-            BEHIND.on(sql, Variable(alias, column.name, table, column, lister))
+            most = _most_values(table, column.name, catalog) if private else None
+            BEHIND.on(sql, Variable(alias, column.name, table, column, lister, most=most))
         lengths = [len(one) for one in column.values or () if isinstance(one, str)]
         if lengths:
             LENGTHS.on(sql, (min(lengths), max(lengths)))
@@ -391,8 +395,33 @@ def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) 
         )
     single = (frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable)
     keys = (*table.keys, *single, *table.claimed)
-    rest = (key - {unit_column} for key in keys)
-    return replace(bound, apart=tuple(frozenset((alias, name) for name in key) for key in rest))
+    rest = [key - {unit_column} for key in keys]
+    names = sorted({name for key in rest for name in key if name is not None})
+    most = ((name, _most_values(table, name, catalog)) for name in names)
+    values = tuple(((alias, name), count) for name, count in most if count is not None)
+    return replace(bound, apart=tuple(frozenset((alias, name) for name in key) for key in rest), values=values)
+
+
+def _most_values(table: Table, name: str, catalog: Catalog) -> int | None:
+    """How many different values of a column one person has, at most: as many as rows, as many as there are rows of the
+    same person in the table that it refers to, and as many as there are whole numbers or days in its declared range.
+    """
+    if catalog.unit is None:
+        return 1
+    column = table.columns[name]
+    whole = column.range is not None and column.type.kind in (Kind.INTEGER, Kind.DATE)
+    ranged = math.floor(Interval.of(*column.range).width) + 1 + column.nullable if whole and column.range else None
+    referred = (catalog.tables[hop.parent] for hop in table.path[:1] if name in hop.columns)
+    return least((ranged, *(_most_rows(one, catalog) for one in (table, *referred))))
+
+
+def _most_rows(table: Table, catalog: Catalog) -> int | None:
+    """How many rows one person has, by the owner's word or a key."""
+    unit_column = _unit_column(table, catalog)
+    single = unit_column is not None and (
+        table.columns[unit_column].unique or frozenset({unit_column}) in (*table.keys, *table.claimed)
+    )
+    return 1 if single else table.max_rows
 
 
 def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:

@@ -91,7 +91,8 @@ class ContributionBound:
     ``groups`` and ``rows_per_group`` speak of groupings whose keys vary within a unit. ``unique``: the database's
     constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
     gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
-    alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
+    alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them;
+    by some of them, as many as the others have values. ``values`` is how many some columns have within a unit.
     ``repeated`` are the joins that multiplied the bound, and would not with a key. ``spans`` are those that ``rows``
     is the bound of all of together. ``beyond`` is the product of the bounds, where ``rows`` is the smaller
     ``MOST_JOINED``: it is enforced by clipping like any other bound, so that any number would do. ``shared``: units are
@@ -109,6 +110,7 @@ class ContributionBound:
     unique: bool = False
     undeclared: frozenset[str] = frozenset()
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
+    values: tuple[tuple[tuple[str, str], int], ...] = ()
     repeated: tuple[Repeated, ...] = ()
     spans: tuple[Spans, ...] = ()
     shared: SharedUnits | None = None
@@ -149,10 +151,22 @@ class ContributionBound:
     def by(self, columns: Iterable[tuple[str, str]]) -> ContributionBound:
         """The bound where rows are grouped by these columns, and perhaps by more.
 
-        >>> ContributionBound(rows=40, apart=(frozenset({("t1", "year")}),)).by([("t1", "year")]).rows_per_group
-        1
+        >>> lines = frozenset({("t1", "ordered"), ("t1", "product")})
+        >>> bound = ContributionBound(rows=40, apart=(lines,), values=((("t1", "ordered"), 6),))
+        >>> bound.by([("t1", "product")]).rows_per_group, bound.by(lines).rows_per_group
+        (6, 1)
+        >>> bound.by([("t1", "ordered")]).rows_per_group
         """
-        return replace(self, rows_per_group=1) if self.differ_by(columns) else self
+        grouped, values = frozenset(columns), dict(self.values)
+        if not grouped:
+            return self
+        each = (_product(*(values.get(column) for column in key - grouped)) for key in self.apart)
+        most = least([self.rows_per_group, *each])
+        return (
+            self
+            if most is None or (self.rows is not None and most >= self.rows)
+            else replace(self, rows_per_group=most)
+        )
 
     def differ_by(self, columns: Iterable[tuple[str, str]]) -> bool:
         """Whether the database itself leaves a unit one row for each combination of these columns."""

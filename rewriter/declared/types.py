@@ -121,6 +121,15 @@ class Type:
             return f"decimal({self.precision},{self.scale})"
         return self.kind.value
 
+    @property
+    def one(self) -> str:
+        """The type as a noun with its article.
+
+        >>> [Type(Kind.INTEGER, bits=32).one, Type(Kind.TEXT).one]
+        ['an integer', 'a text']
+        """
+        return f"{'an' if str(self)[0] in 'aeiou' else 'a'} {self}"
+
 
 LISTS = frozenset({Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES, Kind.BOOLEANS, Kind.DATES, Kind.TIMESTAMPS})
 """Kinds of arrays, of columns and of answers."""

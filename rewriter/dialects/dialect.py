@@ -423,7 +423,7 @@ class Dialect(NestedValues, ABC):
         otherwise. Raises :class:`Refused` for other types, which no opened policy has as a key.
         """
         if not type_.keyed:
-            raise refuse(f"a {type_} is no key of a person", "give people a key of another type")
+            raise refuse(f"{type_.one} is no key of a person", "give people a key of another type")
         if type_.kind is not Kind.DOUBLE:
             return sql
         wide = self.cast(sql, DOUBLE)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 from sqlglot.tokenizer_core import Token
 
 
 def plain_text(tree: exp.Expr, grammar: str) -> str:
-    """The text of a tree without facts, which its generator may change.
+    """The text of a tree without facts, which its generator may change. Nothing is said of what another grammar would
+    read in another way: a tree is written for the engine that reads it.
 
     >>> plain_text(exp.column("x", quoted=True), "duckdb")
     '"x"'
     """
-    return _grammar(grammar).generate(tree, copy=False, comments=False)
+    return _grammar(grammar).generate(tree, copy=False, comments=False, unsupported_level=ErrorLevel.IGNORE)
 
 
 def tokens_of(text: str, grammar: str) -> list[Token]:

@@ -107,7 +107,7 @@ def parse_text(spelt: str, type_: Type, zone: str = UTC) -> Scalar:
         return _instant(spelt, zone)
     reader = _READERS.get(type_.kind)
     if reader is None:
-        raise refuse(f"a quoted text cannot be a {type_} here", "write the value without quotes", TYPE_MISMATCH)
+        raise refuse(f"a quoted text cannot be {type_.one} here", "write the value without quotes", TYPE_MISMATCH)
     return reader(spelt, type_)
 
 

@@ -40,7 +40,7 @@ class PublicKeys:
     ``closed`` says of each key whether every row of people has one of its values, NULL too, by proof: the owner's list
     of values proves nothing, since rows may have others. ``listed`` says of each whether its values are listed one by
     one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether NULL is a group of it: the owner
-    named it, CASE can make it or a boolean may be it, and no condition forbids it. ``sorts`` says of each whether it is
+    named it or CASE can make it, and no condition forbids it. ``sorts`` says of each whether it is
     texts that sort as times do. ``notes`` tell an analyst which rows are in no group.
     """
 
@@ -188,4 +188,4 @@ def _lists_null(value: Value) -> bool:
         domain = DOMAIN.of(value.sql)
         return isinstance(domain, Values) and None in domain.values
     column = variable.column
-    return None in (column.values or ()) or (column.values is None and column.type.kind is Kind.BOOLEAN)
+    return None in (column.values or ())

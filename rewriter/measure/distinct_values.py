@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.columns import BEHIND, Origin, Variable
+from rewriter.declared import least
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.keys import public_keys
@@ -18,7 +19,8 @@ from rewriter.release import Key
 def most_of_one_person(values: Sequence[Value], *, nulls: bool) -> int | None:
     """How many distinct combinations of values one person has, by the owner's word; None where nothing is said.
 
-    ``nulls``: NULL is a value, too.
+    ``nulls``: NULL is a value, too. A person has no more values of columns than rows of their table, whatever that is
+    joined with.
     """
     counts = [1 if value.constant else _most(value.sql, nulls=nulls) for value in values]
     known = [count for count in counts if count is not None]
@@ -28,7 +30,7 @@ def most_of_one_person(values: Sequence[Value], *, nulls: bool) -> int | None:
 def _most(node: exp.Expr, *, nulls: bool) -> int | None:
     """An expression has no more values than the columns that it reads have combinations."""
     if not nulls and isinstance(variable := BEHIND.of(node), Variable):
-        return variable.column.max_distinct
+        return least([variable.column.max_distinct, variable.most])
     columns: dict[tuple[str, str], int | None] = {}
     _read(node, (), columns)
     known = [count for count in columns.values() if count is not None]
@@ -38,7 +40,7 @@ def _most(node: exp.Expr, *, nulls: bool) -> int | None:
 def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], int | None]) -> None:
     behind = BEHIND.of(node)
     if isinstance(behind, Variable):
-        declared = behind.column.max_distinct
+        declared = least([behind.column.max_distinct, behind.most])
         # Where a row may lack the column's row, NULL is one value more.
         nullable = behind.optional or behind.column.nullable
         found[".".join((*path, behind.alias)), behind.name] = declared and declared + nullable

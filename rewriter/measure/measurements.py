@@ -241,10 +241,10 @@ def _values(aggregate: Aggregate, builder: Builder, *, one_row: bool) -> Measure
         # Rows with other values count as well: what is measured is cut to what is declared when it is finished.
         what = "the number of different rows" if aggregate.row else aggregate.text
         builder.notes.append(f"{what} is at most {every:,}: as many values are declared")
+    each = least([most_of_one_person(values, nulls=bool(aggregate.row)), every])
     if one_row or any(value.identifies for value in values):
-        builder.vectors.append(Vector((cell,), 1, 1))
+        builder.vectors.append(Vector((cell,), 1, 1, most_in_group=each))
     else:
-        each = least([most_of_one_person(values, nulls=bool(aggregate.row)), every])
         builder.vectors.append(Vector((cell,), 1, 1, credit=Credit(columns, condition, each)))
     return Linear(((cell.name, ONE),), integer=True, minimum=0, maximum=every), ()
 

@@ -67,7 +67,7 @@ class Vector:
     over people. ``rows`` counts the rows of a vector that each row moves by the full amount: a unit with too many rows
     is clipped by their number, whatever their values. It is None where the norm of the vector itself decides.
     ``most_rows``: one person moves the vector by no more than so many of the largest rows, however many rows the person
-    has; None where only the number of rows bounds it.
+    has; None where only the number of rows bounds it. ``most_in_group``: nor by more than so many of them in one group.
     """
 
     cells: tuple[Cell, ...]
@@ -80,6 +80,7 @@ class Vector:
     credit: Credit | None = None
     rows: Addend | None = None
     most_rows: Fraction | None = None
+    most_in_group: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rewriter.declared import BIGINT
-from rewriter.dialects import DUCKDB
+from rewriter.dialects import DUCKDB, plain_text
 from rewriter.outer.null_for_errors import may_fail
 
 _VARIES = (exp.Column, exp.Query, exp.AggFunc, exp.Window, exp.Star, exp.Lambda, exp.Parameter, exp.Placeholder)
@@ -38,15 +38,15 @@ def constants_sql(sql: str) -> str | None:
         if isinstance(node, exp.Limit | exp.Offset) and not isinstance(value := node.expression, exp.Var):
             if _is_constant(value):
                 counted = DUCKDB.cast(value.copy(), BIGINT)
-                found.setdefault(counted.sql("duckdb"), counted)
+                found.setdefault(plain_text(counted, "duckdb"), counted)
                 continue
         elif may_fail(node) and _is_constant(node):
-            found.setdefault(node.sql("duckdb"), node.copy())
+            found.setdefault(plain_text(node, "duckdb"), node.copy())
             continue
         elif isinstance(node, _INNER):
             continue
         waiting += reversed(list(node.iter_expressions()))
-    return exp.select(*found.values()).sql("duckdb", comments=False) if found else None
+    return plain_text(exp.select(*found.values()), "duckdb") if found else None
 
 
 def _is_constant(node: exp.Expr) -> bool:

@@ -29,6 +29,7 @@ from rewriter.columns import BEHIND, Computed, Origin, Path, Source, Variable, a
 from rewriter.declared import ONE, Catalog, ContributionBound, Interval, Kind, OwnerKey, least
 from rewriter.dialects import Dialect
 from rewriter.expressions import PART, SERIES, Value, compile_expression, compile_list, items_of_series, makes_rows
+from rewriter.keys import groups_of_one
 from rewriter.refused import Refused
 from rewriter.relations import MADE as _MADE
 from rewriter.relations import (
@@ -47,15 +48,18 @@ from rewriter.statement import output_name, star_of
 
 
 def groups_of_one_person(
-    keys: Sequence[Key], of_rows: ContributionBound, alias: str, catalog: Catalog
+    keys: Sequence[Key], filters: Sequence[Value], of_rows: ContributionBound, alias: str, catalog: Catalog
 ) -> ContributionBound:
-    """The bound on groups that are rows again, as columns ``k0``, ``k1``, … of ``alias``; ``of_rows`` is that of rows.
+    """The bound on groups that are rows again, as columns ``k0``, ``k1``, … of ``alias``; ``of_rows`` is that of rows,
+    on which ``filters`` hold.
 
-    There are no more groups than rows; where an order is a key, or what an order has alone, no more than orders.
+    There are no more groups than rows, and than the keys have values; where an order is a key, or what an order has
+    alone, no more than orders.
     """
     varying = [place for place, key in enumerate(keys) if not key.value.constant and not key.value.unit]
     parents = _rows_behind([keys[place] for place in varying], catalog)
-    most = least([of_rows.rows, parents])
+    values = None if of_rows.undeclared else groups_of_one([keys[place] for place in varying], filters, None)
+    most = least([of_rows.rows, parents, values])
     apart = frozenset((alias, key_name(place)) for place in varying)
     undeclared = of_rows.undeclared if parents is None else frozenset[str]()
     return ContributionBound(most, most, undeclared=undeclared, apart=(apart,))
@@ -215,7 +219,7 @@ def of_units(
     if group:
         rows.set("group", exp.Group(expressions=group))
     one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
-    bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, catalog)
+    bound = ONE if one_row else groups_of_one_person(grouped.keys, block.filters, block.bound, alias, catalog)
     if owner is None:
         bound, one_row = (block.bound if group else ContributionBound(1)), False
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -59,7 +59,7 @@ def alike(query: Query, vectors: Sequence[Vector], norm: Norm) -> tuple[Vector, 
             return None
         if vector.distinct or vector.credit is not None or vector.rows is not None or _adds_up(vector, norm):
             found.append(vector)
-        elif vector.most_rows is None:
+        elif vector.most_rows is None and vector.most_in_group is None:
             found.append(replace(vector, rows=ALL_ROWS))
         else:
             return None

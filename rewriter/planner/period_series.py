@@ -62,7 +62,7 @@ def series_of(
     A window that moves has the same periods again: their plans are ``remember``ed by the query without what all of a
     period satisfies.
     """
-    plain = not (query.sets or query.others or query.together or query.cumulative or query.only is not None)
+    plain = not (query.sets or query.others or query.together or query.only is not None)
     found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if plain else None
     if found is None:
         return None
@@ -70,7 +70,7 @@ def series_of(
     periods = _periods(query, unit, variable, spans)
     if len(periods) < (2 if at is None else 1):
         return None
-    inside = replace(query, bound=query.bound.touching(_in_one(query, unit, spans)))
+    inside = replace(query, cumulative=None, bound=query.bound.touching(_in_one(query, unit, spans)))
     known: dict[tuple[int, SeriesPeriod], Plan] = {}
 
     about = [_times_of(test, variable) for test in _about(query, variable)]

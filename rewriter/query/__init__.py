@@ -1,6 +1,6 @@
 """A statement in one spelling, whatever it was written as: names resolved, and then one rule a file."""
 
 from rewriter.query.canonical_tree import canonical
-from rewriter.query.names_in_reach import UNKNOWN
+from rewriter.query.names_in_reach import BEFORE_COMMA, UNKNOWN
 
-__all__ = ["UNKNOWN", "canonical"]
+__all__ = ["BEFORE_COMMA", "UNKNOWN", "canonical"]

@@ -24,7 +24,17 @@ from sqlglot import exp
 
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog
 from rewriter.expressions import in_place_of, makes_rows
-from rewriter.query.names_in_reach import UNKNOWN, FromItem, InReach, JoinedItems, NoColumn, NoRule, Reference, spelt
+from rewriter.query.names_in_reach import (
+    BEFORE_COMMA,
+    UNKNOWN,
+    FromItem,
+    InReach,
+    JoinedItems,
+    NoColumn,
+    NoRule,
+    Reference,
+    spelt,
+)
 from rewriter.release import RESERVED
 from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
 
@@ -364,7 +374,7 @@ class _Binder:
             # NATURAL without common columns joins all with all.
             self._changes.append(lambda: _write_on(join, []))
         elif on is not None:
-            self._expression(on, InReach((part,), parent), reach)
+            self._expression(on, InReach((part,), parent), reach, beside=InReach(parts[:-1], parent))
 
     def _item(
         self, node: exp.Expr, reach: Reach, parent: InReach | None, before: Sequence[JoinedItems], taken: set[str]
@@ -452,9 +462,15 @@ class _Binder:
     # Expressions
 
     def _expression(
-        self, node: exp.Expr, scope: InReach, reach: Reach, other: Callable[[exp.Column], bool] = lambda _: False
+        self,
+        node: exp.Expr,
+        scope: InReach,
+        reach: Reach,
+        other: Callable[[exp.Column], bool] = lambda _: False,
+        beside: InReach | None = None,
     ) -> None:
-        """Bind the columns of an expression, and of its subqueries; but for those that are ``other`` names."""
+        """Bind the columns of an expression, and of its subqueries; but for those that are ``other`` names. Columns
+        that are not in reach may be in that ``beside`` it."""
         stack = [node]
         while stack:
             found = stack.pop()
@@ -465,7 +481,9 @@ class _Binder:
                     self._columns.append((found, scope.resolve(found)))
                 except NoRule as lacking:
                     self.complete = False
-                    if isinstance(lacking, NoColumn):
+                    if (found.table or isinstance(lacking, NoColumn)) and beside and _resolves(beside, found):
+                        BEFORE_COMMA.on(found, True)
+                    elif isinstance(lacking, NoColumn):
                         UNKNOWN.on(found, True)
             elif isinstance(found, _NESTED):
                 self.query(found, reach, scope)
@@ -473,6 +491,14 @@ class _Binder:
                 raise NoRule
             else:
                 stack.extend(found.iter_expressions())
+
+
+def _resolves(scope: InReach, column: exp.Column) -> bool:
+    try:
+        scope.resolve(column)
+    except NoRule:
+        return False
+    return True
 
 
 def _only(node: exp.Expr, parts: Iterable[str]) -> None:

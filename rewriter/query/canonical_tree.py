@@ -27,7 +27,7 @@ from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
 from rewriter.query.windows_of_people import ask_first
-from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names
+from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names, plain_texts
 
 
 def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
@@ -35,7 +35,7 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
 
     A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
     """
-    tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(tree)))), catalog.schemas)
+    tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(plain_texts(tree))))), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False
     selects = list(tree.find_all(exp.Select))

@@ -30,6 +30,8 @@ class NoColumn(NoRule):
     """A name that is no column of anything in reach."""
 
 
+BEFORE_COMMA: Fact[bool] = Fact("before a comma")
+"""On a column in the ON of a JOIN that an item of FROM before a comma has, which that ON does not see."""
 UNKNOWN: Fact[bool] = Fact("no column")
 """On a column that there is none of: so says who answers the statement, unless something else is wrong before."""
 

@@ -15,7 +15,7 @@ from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
-from rewriter.relations.ownership import Equality, MixedPeople, OuterCondition, Ownership, own, own_both
+from rewriter.relations.ownership import Determined, Equality, MixedPeople, OuterCondition, Ownership, own, own_both
 from rewriter.relations.row_number_bounds import limited
 from rewriter.relations.shared_rows import shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
@@ -86,6 +86,7 @@ class _Joined:
 
     sources: list[Source]
     equalities: list[Equality]
+    determined: list[Determined]
     outer: dict[str, OuterCondition]
     joins: list[exp.Join]
     conditions: list[Value]
@@ -117,7 +118,7 @@ def build_block(
     head = resolve(first)
     if len(joins) == 1 and joins[0].side == "FULL":
         return _all_of_both(head, joins[0], asked, resolve, membership, catalog, dialect)
-    state = _Joined([head], [], {}, [], [], [], asked)
+    state = _Joined([head], [], [], {}, [], [], [], asked)
     for join in joins:
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), membership)
@@ -126,6 +127,7 @@ def build_block(
     for conjunct in (one for one in asked if one not in reported):
         conditions.append(condition(conjunct, scope, dialect, "WHERE"))
         state.equalities += _equalities(conjunct, scope)
+        state.determined += _determined(conjunct, scope, dialect)
         state.tests.append(conjunct)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
@@ -164,7 +166,7 @@ def build_block(
 def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect: Dialect) -> Ownership:
     """Who owns the rows: one person each; or, where that is not so and few of them are two people's, nobody."""
     try:
-        return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect, state.determined)
     except MixedPeople:
         found = shared_rows(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
         if found is None:
@@ -264,7 +266,9 @@ def _all_of_both(
     scope = BlockScope(tuple(source.as_optional() for source in whole), membership)
     on = exp.and_(*(condition(test, scope, dialect, "a join condition").sql for test in tests), copy=False)
     equalities = [equality for test in tests for equality in _equalities(test, scope)]
-    owner = own_both(whole, equalities, catalog, dialect)
+    complete = len(equalities) == len(tests) and all(map(is_equality, tests))
+    by_unit = complete and _tie_units(equalities, [head], other)
+    owner = own_both(whole, equalities, catalog, dialect, by_unit=by_unit)
     if (same := owner.compared.get(other.alias)) is not None:
         on = exp.and_(on, same, copy=False)
     items = [owner.items.get(source.alias, source.item) for source in whole]
@@ -330,9 +334,11 @@ def _join(
         complete = len(equalities) == len(tests) and all(map(is_equality, tests))
         by_unit = complete and _tie_units(equalities, before, whole)
         state.sources[-1] = limited(whole.as_optional(by_unit=by_unit), tests, scope.resolve)
-        state.outer[source.alias] = OuterCondition(tuple(equalities), complete)
+        determined = tuple(one for test in tests for one in _determined(test, scope, dialect))
+        state.outer[source.alias] = OuterCondition(tuple(equalities), complete, determined)
     else:
         state.equalities += equalities
+        state.determined += [one for test in tests for one in _determined(test, scope, dialect)]
         state.conditions += compiled
         state.tests += tests
     parts: dict[str, object] = {"this": source.item}
@@ -409,7 +415,7 @@ def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Val
     value = compile_expression(node, scope, dialect)
     if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
         raise Refused(
-            f"{where} needs a condition, not a {value.type}",
+            f"{where} needs a condition, not {value.type.one}",
             hint="compare it with something",
             sqlstate=TYPE_MISMATCH,
             position=position_of(node),
@@ -433,6 +439,24 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
         return ()
     left, right = sorted([(one.alias, x), (other.alias, y)])
     return [(left, right)]
+
+
+def _determined(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> list[Determined]:
+    """Each column that a condition compares exactly with an expression, and the sources whose rows it is made of."""
+    found: list[Determined] = []
+    for part in conjuncts(unparenthesised(node)):
+        if not isinstance(part := unparenthesised(part), exp.EQ):
+            continue
+        sides = [unparenthesised(side) for side in (part.this, part.expression)]
+        for column, other in (sides, sides[::-1]):
+            if not isinstance(column, exp.Column) or isinstance(other, exp.Column) or other.find(exp.Query) is not None:
+                continue
+            source, name = scope.resolve(column)
+            of = frozenset(scope.resolve(one)[0].alias for one in other.find_all(exp.Column))
+            value = compile_expression(other, scope, dialect)
+            if _compares_exactly(source.fields[name], value):
+                found.append(Determined((source.alias, name), of))
+    return found
 
 
 def _compares_exactly(one: Value, other: Value) -> bool:

@@ -11,14 +11,18 @@ the preserved one, and nothing else to each other.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 from sqlglot import exp
 
-from rewriter.columns import Source, reached, table_node, way_joins
-from rewriter.declared import Catalog, ContributionBound, Hop, OwnerKey, Repeated
+from rewriter.columns import Source, reached, table_node, variable_behind, way_joins
+from rewriter.declared import ONE, Catalog, ContributionBound, Hop, OwnerKey, Repeated, least
 from rewriter.dialects import Dialect
+from rewriter.expressions import Value
 from rewriter.refused import Refused
 
 ColumnId = tuple[str, str]
@@ -32,18 +36,31 @@ class MixedPeople(Refused):
 
 
 @dataclass(frozen=True, slots=True)
+class Determined:
+    """A column that has one value for each combination of rows of the sources ``of``, wherever a condition holds:
+    ``b.month = a.month + INTERVAL '1 month'`` says so of ``b.month``, and ``b.kind = 'x'`` whatever the other rows are.
+    """
+
+    column: ColumnId
+    of: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class OuterCondition:
-    """The join condition of a null-supplying source: its equalities of columns, and whether it is nothing else."""
+    """The join condition of a null-supplying source: its equalities of columns, and whether it is nothing else; and the
+    columns that it determines."""
 
     equalities: tuple[Equality, ...]
     complete: bool
+    determined: tuple[Determined, ...] = ()
 
 
 class _Classes:
-    """Disjoint sets of columns that are equal on every row."""
+    """Disjoint sets of columns that are equal on every row, and the columns that are ``determined`` on every row."""
 
-    def __init__(self, equalities: Iterable[Equality] = ()) -> None:
+    def __init__(self, equalities: Iterable[Equality] = (), determined: Iterable[Determined] = ()) -> None:
         self._parent: dict[ColumnId, ColumnId] = {}
+        self._determined = tuple(determined)
         for one, other in equalities:
             self.union(one, other)
 
@@ -63,11 +80,24 @@ class _Classes:
 
     def united(self, equalities: Iterable[Equality]) -> _Classes:
         """A copy in which these hold too."""
-        copy = _Classes()
+        copy = _Classes((), self._determined)
         copy._parent = dict(self._parent)
         for one, other in equalities:
             copy.union(one, other)
         return copy
+
+    def where(self, condition: OuterCondition) -> _Classes:
+        """A copy for the rows on which the condition of an outer join holds too."""
+        copy = self.united(condition.equalities)
+        copy._determined += condition.determined
+        return copy
+
+    def follows(self, column: ColumnId, others: Sequence[Source]) -> bool:
+        """Whether rows of the others leave one value of a column."""
+        known = {other.alias for other in others}
+        return any(self.same(column, (other.alias, name)) for other in others for name in other.fields) or any(
+            one.of <= known and self.same(column, one.column) for one in self._determined
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +158,16 @@ def own(
     unmatched: frozenset[str],
     catalog: Catalog,
     dialect: Dialect,
+    determined: Sequence[Determined] = (),
 ) -> Ownership:
     """Decide who owns the rows of a join.
 
-    ``equalities`` hold on every row; ``outer`` maps the alias of each null-supplying source to the equalities of its
-    own join condition, and ``unmatched`` names those of which every row is the NULLs of no match. Raises
-    :class:`Refused` when two private sources may mix people.
+    ``equalities`` and what is ``determined`` hold on every row; ``outer`` maps the alias of each null-supplying source
+    to the equalities of its own join condition, and ``unmatched`` names those of which every row is the NULLs
+    of no match. Raises :class:`Refused` when two private sources may mix people.
     """
     private = [source for source in sources if source.private]
-    classes = _Classes(equalities)
+    classes = _Classes(equalities, determined)
     preserved = [source for source in private if not source.optional]
     constant = _constant_public(sources, private, classes, outer)
     if not private:
@@ -184,9 +215,18 @@ def own(
 
 
 def own_both(
-    sources: tuple[Source, Source], equalities: Sequence[Equality], catalog: Catalog, dialect: Dialect
+    sources: tuple[Source, Source],
+    equalities: Sequence[Equality],
+    catalog: Catalog,
+    dialect: Dialect,
+    *,
+    by_unit: bool = False,
 ) -> Ownership:
-    """Decide who owns the rows of a FULL JOIN. Raises :class:`Refused` where two people's rows may be one."""
+    """Decide who owns the rows of a FULL JOIN. Raises :class:`Refused` where two people's rows may be one.
+
+    ``by_unit``: its condition is that both rows are of one unit, and nothing else. Then a unit that has at most one row
+    on each side has one row: the pair where it has both, and else the row that it has.
+    """
     if not all(source.private for source in sources):
         raise Refused(
             f"a FULL JOIN keeps rows of {_names(sources, private=False)} that belong to nobody",
@@ -202,7 +242,9 @@ def own_both(
     compared = {} if tied else {other.alias: _same_owner(one, other)}
     once = any(_meets_by_key(a, classes, [b]) for a, b in (sources, sources[::-1]))
     bound = one.bound.plus(other.bound)
-    if not once:
+    if by_unit and one.bound.unique and other.bound.unique:
+        bound = ONE
+    elif not once:
         bound = one.bound.times(other.bound.rows, other.bound.undeclared).plus(bound)
     if one.unit is None or other.unit is None:
         raise AssertionError("owners are read of sources that carry their unit")
@@ -391,25 +433,83 @@ def _multiplied(
     """
     inner = [source for source in private if not source.optional]
     factors = _met_by_none([one for one in inner if not _is_parent(one, inner, classes)], classes) or inner[:1]
-    bound = factors[0].bound
-    for source in factors[1:]:
-        product = bound.times(source.bound.rows, source.bound.undeclared)
+    bound = _fewer(factors[0].bound, _rows_met(factors[0], [], classes))
+    for place, source in enumerate(factors[1:], 1):
+        product = bound.times(_rows_met(source, factors[:place], classes), source.bound.undeclared)
         bound = replace(product, unique=bound.unique and source.bound.unique)
     if len(factors) > 1:
-        bound = _repeating(bound, factors, classes)
+        bound = replace(_repeating(bound, factors, classes), **_told_apart(factors, classes))
     counted = {source.alias for source in inner} | unmatched
     for source in private:
         if source.alias in counted:
             continue
-        if bound.unique:
-            bound = source.bound
-        elif not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
-            # A child's row goes with one row of its parent; by the unit alone, all rows go with all.
-            of_parent = _refers_to(source, counted, sources, classes, outer)
-            theirs = source.bound
-            bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
+        if not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
+            here = classes.where(outer[source.alias])
+            theirs = _fewer(source.bound, _rows_met(source, [], here))
+            if bound.unique:
+                bound = theirs
+            elif _refers_to(source, counted, sources, classes, outer):
+                # A child's row goes with one row of its parent; by the unit alone, all rows go with all.
+                bound = bound.plus(theirs)
+            else:
+                met = _rows_met(source, [one for one in sources if one.alias in counted], here)
+                bound = bound.times(met, theirs.undeclared)
         counted.add(source.alias)
     return _with_public(bound, counted, sources, classes, outer)
+
+
+def _rows_met(source: Source, others: Sequence[Source], classes: _Classes) -> int | None:
+    """How many rows of one unit of a source meet one combination of rows of the others, by the owner's word: all of the
+    unit's, or as many as the columns of a key have values, but for those whose value follows from the others' rows."""
+    most = source.bound.rows
+    for key in _keys_of(source):
+        free = [name for name in key if not classes.follows((source.alias, name), others)]
+        counts = [_most_values(source.fields[name]) if name in source.fields else None for name in free]
+        known = [count for count in counts if count is not None]
+        if len(known) == len(counts):
+            most = least([most, max(1, math.prod(known))])
+    return most
+
+
+def _most_values(value: Value) -> int | None:
+    """How many different values of a column one unit has; None where nothing is said."""
+    if value.constant or value.unit:
+        return 1
+    variable = variable_behind(value.sql)
+    return None if variable is None or variable.most is None else variable.most + variable.optional
+
+
+def _fewer(bound: ContributionBound, rows: int | None) -> ContributionBound:
+    """The bound with so many rows, where these are fewer. Spans bound rows of their own."""
+    if rows is None or bound.spans or (bound.rows is not None and bound.rows <= rows):
+        return bound
+    return replace(bound, rows=rows, table="")
+
+
+class _ToldApart(TypedDict):
+    apart: tuple[frozenset[ColumnId], ...]
+    values: tuple[tuple[ColumnId, int], ...]
+
+
+def _told_apart(factors: Sequence[Source], classes: _Classes) -> _ToldApart:
+    """By which columns the rows of a join differ within a unit: by those of its sources together, each class of equal
+    columns once, without columns that have one value."""
+    keys = [[key for key in source.bound.apart if _are_columns_of(source, key)] for source in factors]
+    apart: list[frozenset[ColumnId]] = []
+    for chosen in itertools.islice(itertools.product(*keys), _MOST_KEYS):
+        columns = sorted(column for key in chosen for column in key if not classes.follows(column, []))
+        for ordered in (columns, columns[::-1]):
+            apart.append(frozenset({classes.find(column): column for column in ordered}.values()))
+    values = tuple(pair for source in factors for pair in source.bound.values)
+    return _ToldApart(apart=tuple(dict.fromkeys(apart)), values=values)
+
+
+_MOST_KEYS = 8
+"""Combinations of keys by which the rows of a join are told apart."""
+
+
+def _are_columns_of(source: Source, key: frozenset[ColumnId]) -> bool:
+    return all(alias == source.alias for alias, _ in key)
 
 
 def _with_public(
@@ -428,7 +528,7 @@ def _with_public(
             if not once:
                 rows = source.bound.rows if source.table is None else source.table.rows
                 bound = bound.times(rows)
-                here = classes.united(outer[source.alias].equalities if source.optional else ())
+                here = classes.where(outer[source.alias]) if source.optional else classes
                 met = [other for other in sources if other.alias in counted]
                 bound = _repeated(bound, source, rows, here, met)
             counted.add(source.alias)
@@ -501,7 +601,7 @@ def _refers_to(
     """Whether a null-supplying source is joined by a foreign key of its own to a unique key of a counted source."""
     if source.table is None:
         return False
-    here = classes.united(outer[source.alias].equalities)
+    here = classes.where(outer[source.alias])
     return any(
         other.table is not None
         and other.table.name == hop.parent
@@ -521,20 +621,22 @@ def _meets_once(
     outer: Mapping[str, OuterCondition],
 ) -> bool:
     """Whether the counted sources' rows, together, meet at most one row of this source, by a key."""
-    here = classes.united(outer[source.alias].equalities if source.optional else ())
+    here = classes.where(outer[source.alias]) if source.optional else classes
     return _meets_by_key(source, here, [other for other in sources if other.alias in counted])
 
 
 def _meets_by_key(source: Source, classes: _Classes, others: Sequence[Source]) -> bool:
-    """Whether all columns of a key of the source equal columns of the others."""
-    keys = (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
-    return any(
-        all(
-            any(classes.same((source.alias, column), (other.alias, name)) for other in others for name in other.fields)
-            for column in key
-        )
-        for key in keys
-    )
+    """Whether all columns of a key of the source have one value for each combination of rows of the others.
+
+    Proof: a row of the source that is met has, in these columns, the values that follow from the others' rows; no two
+    rows of it share all of them.
+    """
+    return any(all(classes.follows((source.alias, column), others) for column in key) for key in _keys_of(source))
+
+
+def _keys_of(source: Source) -> tuple[frozenset[str], ...]:
+    """The columns of which no two rows of one unit share all values."""
+    return (*(frozenset({name}) for name in sorted(source.unique_columns | source.numbered)), *source.unique_keys)
 
 
 def reach(

@@ -210,7 +210,7 @@ def _unowned(value: Value) -> Value:
 def _range(asked: OverBlocks, told: Aggregate, derived: Interval | None, answer: Value) -> Interval:
     """The range of the answers: as it was written, or as it follows."""
     if not answer.type.numeric:
-        raise Refused(f"{told.text} needs a number, not a {answer.type}", hint="cast it", sqlstate=TYPE_MISMATCH)
+        raise Refused(f"{told.text} needs a number, not {answer.type.one}", hint="cast it", sqlstate=TYPE_MISMATCH)
     known = derived or answer.interval
     low = asked.low if asked.low is not None else known.low if known is not None else None
     high = asked.high if asked.high is not None else known.high if known is not None else None

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rewriter.relations import Inside
 from rewriter.release import RESERVED
+from rewriter.split.one_row_values import apart
 from rewriter.statement import conjuncts, from_items, has_aggregate, is_grouped, unaliased, unparenthesised, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
@@ -28,15 +29,30 @@ _NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp
 
 def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> exp.Select | None:
     """``select`` with such subqueries as joins; None where it has none. ``is_public`` says so of an item of FROM."""
-    found = [place for place, query in enumerate(_scalars(select)) if _Correlated.of(query) is not None]
-    if not found or select.args.get("from_") is None:
+    if select.args.get("from_") is None or next(_scalars(select), None) is None:
         return None
-    copy: exp.Select = select.copy()
+    copy = _with_apart(select)
+    found = [place for place, query in enumerate(_scalars(copy)) if _Correlated.of(query) is not None]
+    if not found:
+        return None
     nodes = list(_scalars(copy))
     for number, place in enumerate(found):
         correlated = _Correlated.of(nodes[place])
         if correlated is not None:
             correlated.join_to(copy, f"{RESERVED}group_{number}", is_public)
+    return copy
+
+
+def _with_apart(select: exp.Select) -> exp.Select:
+    """A copy in which subqueries that compute with correlated aggregates are expressions over these."""
+    copy: exp.Select = select.copy()
+    waiting = list(_scalars(copy))
+    while waiting:
+        node = waiting.pop()
+        value = None if _Correlated.of(node) is not None else apart(node)
+        if value is not None:
+            node.replace(value)
+            waiting += _values(value)
     return copy
 
 
@@ -48,11 +64,14 @@ def _scalars(select: exp.Select) -> Iterator[exp.Subquery]:
     else:
         parts += [node for item in select.expressions for node in walk(item) if isinstance(node, exp.AggFunc)]
     for part in parts:
-        for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-            if isinstance(node, exp.Subquery) and not isinstance(
-                node.parent, exp.In | exp.Exists | exp.From | exp.Join
-            ):
-                yield node
+        yield from _values(part)
+
+
+def _values(part: exp.Expr) -> Iterator[exp.Subquery]:
+    """The subqueries for one value in an expression, not those inside of others."""
+    for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+        if isinstance(node, exp.Subquery) and not isinstance(node.parent, exp.In | exp.Exists | exp.From | exp.Join):
+            yield node
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def _rows_of(site: Site) -> str:
 
 def _bound(bound: ContributionBound) -> ContributionBound:
     """The bound without the facts of a grouping, whose names differ from SELECT to SELECT."""
-    return replace(bound, apart=())
+    return replace(bound, apart=(), values=())
 
 
 def _without_where(block: SelectRows) -> exp.Select:

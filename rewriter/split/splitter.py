@@ -31,7 +31,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import UNKNOWN, canonical
+from rewriter.query import BEFORE_COMMA, UNKNOWN, canonical
 from rewriter.refused import (
     NOT_ALLOWED,
     UNKNOWN_COLUMN,
@@ -88,6 +88,7 @@ from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
+    is_aggregate,
     is_grouped,
     no_qualify,
     only,
@@ -103,6 +104,10 @@ from rewriter.statement import (
 )
 
 _Found = TypeVar("_Found")
+_EACH_HINT = (
+    "each group is one person: ask over all, as in SELECT AVG(n) FROM (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t,"
+    " or with GROUP BY n for how many people have so many rows"
+)
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -173,15 +178,20 @@ def split(
             rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
             if rows is None or not bound:
                 raise
+            if _aggregates_each(plain):
+                raise _rows_of_people(plain) from None
             alone = columns_alone(rows, plain)
             made = _made_up(alone, asked_first, everything, dialect) if everything.made_up else None
             return made or Split((), alone, frozenset(), (), (PREVIEWED,))
         splitter, resolved = read(of_any)
     if isinstance(resolved, Relation):
-        shown = next((item for select in plain.find_all(exp.Select) for item in select.expressions), None)
-        position = None if shown is None or shown.is_star else position_of(shown)
-        raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED, position=position)
+        raise _rows_of_people(plain)
     if not bound:
+        beside = next((one for one in plain.find_all(exp.Column) if BEFORE_COMMA.is_on(one)), None)
+        if beside is not None:
+            text = f"ON does not see {beside.sql('postgres')}: JOIN joins before a comma does"
+            hint = "write JOIN … ON or CROSS JOIN in the place of the comma"
+            raise Refused(text, hint=hint, sqlstate=UNKNOWN_TABLE, position=position_of(beside))
         lacking = next((one for one in plain.find_all(exp.Column) if UNKNOWN.is_on(one)), None)
         if lacking is not None:
             text = f"there is no column {lacking.name}"
@@ -209,6 +219,20 @@ def _or_else(refused: Refused, form: Callable[[], _Found]) -> _Found:
         return form()
     except Refused:
         raise refused from None
+
+
+def _aggregates_each(tree: exp.Query) -> bool:
+    """Whether a statement asks for aggregates by person: no preview of a table, whose rows would not be missed."""
+    if not isinstance(tree, exp.Select) or tree.args.get("group") is None:
+        return False
+    return any(is_aggregate(node) for item in tree.expressions for node in item.walk())
+
+
+def _rows_of_people(tree: exp.Query) -> Refused:
+    shown = next((item for select in tree.find_all(exp.Select) for item in select.expressions), None)
+    position = None if shown is None or shown.is_star else position_of(shown)
+    hint = _EACH_HINT if _aggregates_each(tree) else _ROWS_HINT
+    return Refused("this query returns rows of people", hint=hint, sqlstate=NOT_ALLOWED, position=position)
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
@@ -435,7 +459,7 @@ class _Splitter:
                 continue
             if isinstance(node, exp.Select | exp.SetOperation):
                 asked = node.parent if isinstance(node.parent, exp.Exists) else None
-                resolved = self._asked_of_rows(node if asked is None else unlimited_rows(node), names)
+                resolved = self._asked_of_rows(node, names)
                 if asked is not None and isinstance(resolved, Relation):
                     known = exp.Subquery(this=any_row(unlimited_rows(node)))
                     asked.replace(exp.Coalesce(this=known, expressions=[exp.false()]))
@@ -454,10 +478,11 @@ class _Splitter:
 
     def _asked_of_rows(self, node: exp.Expr, names: Names) -> Resolved:
         """A subquery of an expression. An EXISTS that reads the row around it has no other name for what it lacks."""
+        is_exists = isinstance(node.parent, exp.Exists)
         try:
-            return self.query(node, names)
+            return self.query(unlimited_rows(node) if is_exists else node, names)
         except Refused as refused:
-            if refused.sqlstate != UNKNOWN_COLUMN or not isinstance(node.parent, exp.Exists):
+            if refused.sqlstate != UNKNOWN_COLUMN or not is_exists:
                 raise
             raise Refused(
                 "EXISTS over people is answered where one equality of columns ties it to the public row",

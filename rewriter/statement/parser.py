@@ -23,6 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.describe_words import described
+from rewriter.statement.explain_options import explain_options
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
 from rewriter.statement.private_words import check_no_private_words
@@ -473,15 +474,15 @@ def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
     # Places in the query are those in the whole text.
     text = " " * (first.end + 1) + text[first.end + 1 :]
     tokens = _tokenize(text)
-    words = [token.text.upper() for token in tokens[:5]]
-    as_json = words[:4] == ["(", "FORMAT", "JSON", ")"]
-    if as_json:
-        text = " " * (tokens[3].end + 1) + text[tokens[3].end + 1 :]
+    as_json, options = explain_options(tokens)
+    if options:
+        end = tokens[options - 1].end + 1
+        text = " " * end + text[end:]
         tokens = _tokenize(text)
     words = [token.text.upper() for token in tokens[:2]]
     if not words or words[0] not in _QUERY_WORDS or (words[0] == "(" and words[-1] not in _QUERY_WORDS):
         raise Refused(
-            "EXPLAIN takes a SELECT, since dpsql only reads, and no option but FORMAT JSON",
+            "EXPLAIN takes a SELECT, since dpsql only reads",
             hint="write EXPLAIN SELECT …; it shows expected error, price and plan",
             sqlstate=NOT_ANSWERED,
         )

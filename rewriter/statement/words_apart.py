@@ -43,6 +43,7 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     >>> told_apart(text, sqlglot.tokenize(text, read="postgres"))
     'SELECT to_cha_(a, x) AS"select", b AS"not", t."select"'
     """
+    text = _without_schema(text, tokens)
     pieces: list[str] = []
     position = 0
     for before, token, following, after_that in zip(
@@ -67,6 +68,15 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     return "".join([*pieces, text[position:]])
 
 
+def _without_schema(text: str, tokens: Sequence[Token]) -> str:
+    """The text with blanks in the place of ``pg_catalog.`` before a call: nobody has a function of another schema."""
+    for schema, dot, _, parenthesis in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        is_call = dot.token_type is TokenType.DOT and parenthesis.token_type is TokenType.L_PAREN
+        if is_call and schema.token_type is TokenType.VAR and schema.text.lower() == "pg_catalog":
+            text = text[: schema.start] + " " * (dot.end + 1 - schema.start) + text[dot.end + 1 :]
+    return text
+
+
 def _is_label(before: Token, after: str | None) -> bool:
     """Whether a word behind this can only be a name."""
     if before.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
@@ -81,6 +91,12 @@ def _has_several(before: Token | None, token: Token, spelt: Token, following: To
     if spelt.token_type is not TokenType.STRING or _QUANTITY.fullmatch(spelt.text):
         return False
     return following is None or following.text.upper() not in _UNITS
+
+
+def _as_text(node: exp.Expr) -> exp.Expr:
+    """A literal without a cast to text, where PostgreSQL takes a text: ``'YYYY'::text`` is ``'YYYY'``."""
+    is_cast = isinstance(node, exp.Cast) and node.to.this is exp.DType.TEXT
+    return node.this if is_cast and isinstance(node.this, exp.Literal) and node.this.is_string else node
 
 
 def name_functions(tree: exp.Query) -> None:
@@ -101,7 +117,7 @@ def name_functions(tree: exp.Query) -> None:
                     "TO_CHAR takes a value and a format", hint="write TO_CHAR(day, 'YYYY-MM')", sqlstate="42883"
                 )
             value, pattern = node.expressions
-            node.replace(exp.ToChar(this=value, format=pattern))
+            node.replace(exp.ToChar(this=value, format=_as_text(pattern)))
             continue
         name = next(known for known, unknown in _APART.items() if unknown == node.this)
         if name in _DIFFERENCES:

@@ -45,7 +45,7 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
         "dpsql.engines.deadlines": "Patience.check:2 Patience.pay:1",
         "dpsql.engines.listed_files": "ListedFiles.kind:1 ListedFiles.snapshot:1 _expanded:2 _plain:3",
         "dpsql.engines.duckdb.duckdb_engine": "DuckDBEngine._opened:1 DuckDBEngine._renewed:3 DuckDBEngine.open:2 DuckDBEngine.ready:1 _watched:1",
-        "dpsql.engines.duckdb.file_views": "_check_declared:2 _columns:1 _first_line:1 _known:1 _view:1 readable_rows:1",
+        "dpsql.engines.duckdb.file_views": "_check_declared:2 _columns:1 _first_line:1 _known:1 _numbered:1 _view:1 readable_rows:1",
         "dpsql.engines.postgres.postgres_connection": "check:3",
         "dpsql.engines.postgres.postgres_engine": "PostgresEngine.open:1",
         "dpsql.engines.spark.spark_engine": "SparkEngine.open:2",

@@ -70,9 +70,8 @@ def test_all_that_an_owner_should_see_is_there(shop: Path) -> None:
     assert lines["age"].startswith("age 25 % 3 20 % 11.5 %")
     assert "leave it out if it identifies people" in lines["email"]
     assert "leave it out" not in lines["id"]
-    assert "max_rows_per_group: 2 would make" in text
     # In March customer 1 has ten rows, and all others two.
-    assert after(text, "max_rows_per_group: 2 would make") == "0.397 % of the rows would be cut off"
+    assert after(text, "max_rows_per_group: 2 takes") == "by month of day, 0.397 % of the rows would be cut off"
 
 
 def after(page: str, words: str) -> str:
@@ -91,11 +90,23 @@ def test_a_bound_that_would_cut_much_says_so_beside_its_gain(shop: Path) -> None
     shop.write_text(policy.replace("amount: {range", "place: {values: [web, shop]}, amount: {range"))
     page = told(shop)
     # 999 customers have six rows at a place, and customer 1 thirty: of 6,039 rows 999 * 4 + 28 are cut.
-    assert after(page, "max_rows_per_group: 2 would make") == "66.6 % of the rows would be cut off"
-    assert after(page, "66.6 % of the rows") == (
-        "in such a group a person has 6 (median), and 6 (99 %): max_rows_per_group: 6 keeps 99 % whole"
+    refused, worst, cut, advised = (one.strip() for one in lines_from(page, "max_rows_per_group: 2 "))
+    assert re.fullmatch(
+        r"purchase: max_rows_per_group: 2 is not advised: it makes the errors of 3 typical questions, noise and what is"
+        r" cut off together, 1\d times as large",
+        refused,
     )
-    assert after(page, "max_rows: 10, not 20 would make") == "0.331 % of the rows would be cut off"
+    assert re.fullmatch(r'2\d times as large is that of SELECT "place", COUNT\(\*\) FROM "purchase" GROUP BY 1', worst)
+    assert cut == "by place, 66.6 % of the rows would be cut off"
+    assert "max_rows_per_group: 6 takes 1" in advised
+    assert after(page, "max_rows: 10, not 20 takes 4") == "0.331 % of the rows would be cut off"
+
+
+def lines_from(page: str, words: str) -> list[str]:
+    """Four lines from the one that has the words."""
+    lines = page.splitlines()
+    at = next(at for at, line in enumerate(lines) if words in line)
+    return lines[at : at + 4]
 
 
 def test_a_bound_on_groups_is_told_with_what_it_does_to_other_keys(shop: Path) -> None:
@@ -110,11 +121,32 @@ def test_a_bound_on_groups_is_told_with_what_it_does_to_other_keys(shop: Path) -
     policy = POLICY.replace("max_rows: 4", "max_rows: 40")
     shop.write_text(policy.replace("amount: {range", "place: {values: [web, shop]}, amount: {range"))
     page = told(shop)
-    at = page.index("max_rows_per_group: 2 would make")
     # 999 customers have two rows in each of four months, and eight at the one place; customer 1 has ten, and forty.
     # Of 8,052 rows, 999 * 6 + 38 are beyond two at the place.
-    assert "by place, 74.9 % would be cut off" in page[at:]
-    assert "leave it out where somebody asks by place: a bound on groups is one for all keys" in page[at:]
+    refused, worst, by_month, by_place = lines_from(page, "max_rows_per_group: 2 ")
+    assert "is not advised" in refused
+    assert 'SELECT "place"' in worst
+    assert "by month of day, 0.397 %" in by_month
+    assert "by place, 74.9 %" in by_place
+    assert "max_rows_per_group: 8 takes" in page
+
+
+def test_no_bound_is_advised_that_costs_a_question_more_than_it_gains(shop: Path) -> None:
+    """Where each customer has many rows of every key, as planes have flights, all small bounds lose."""
+    with duckdb.connect(str(shop.parent / "shop.duckdb")) as connection:
+        connection.execute("ALTER TABLE purchase ADD COLUMN hour INTEGER")
+        connection.execute(
+            "INSERT INTO purchase SELECT c, DATE '2025-03-01', 50, i % 12 FROM range(1, 1001) AS t(c), range(240) AS r(i)"
+        )
+    policy = POLICY.replace("max_rows: 4", "max_rows: 300").replace(
+        "amount: {range", "hour: {range: [0, 11]}, amount: {range"
+    )
+    shop.write_text(policy)
+    page = told(shop)
+    refused, *_ = lines_from(page, "max_rows_per_group: 2 ")
+    assert "is not advised" in refused
+    assert "by hour, 89.3 % of the rows would be cut off" in page
+    assert [line for line in page.splitlines() if "max_rows_per_group" in line and "takes" in line] == []
 
 
 def test_the_bias_of_grouped_questions_is_what_the_bounds_cut(shop: Path) -> None:

@@ -113,14 +113,14 @@ def school(tmp_path: Path) -> Path:
 def test_a_file_is_a_table_of_its_name_and_its_texts_get_types(school: Path) -> None:
     shown, text = asked(
         school,
-        *("row", "tests.kid_id", "3"),
+        *("tests.kid_id", "3"),
         *("word", "text", "art, art", "art, music"),
         *("date", "2024-01-01, 2024-12-31"),
         *("integer", "0, 10"),
         database="school",
     )
     assert "perhaps tests.kid_id" in shown
-    for reason in ("rows of files cannot be told apart", "'word' is not one of", "'art' is there twice"):
+    for reason in ("'word' is not one of", "'art' is there twice"):
         assert reason in shown
     for line in (
         "  tests:",
@@ -130,6 +130,23 @@ def test_a_file_is_a_table_of_its_name_and_its_texts_get_types(school: Path) -> 
         "day: {type: date, range: [2024-01-01, 2024-12-31]}",
         "score: {type: integer, range: [0, 10]}",
     ):
+        assert line in text
+    assert main(["check", str(school / "policy.yaml")]) == 0
+
+
+def test_the_columns_of_rows_that_are_people_are_asked_for(school: Path) -> None:
+    _, text = asked(
+        school,
+        "row",
+        *("text", ""),
+        *("text", "art, music"),
+        *("date", ""),
+        *("integer", "0, 10"),
+        database="school",
+    )
+    assert "privacy_unit: row" in text
+    assert "max_rows:" not in text
+    for line in ("subject: {values: [art, music]}", "score: {type: integer, range: [0, 10]}"):
         assert line in text
     assert main(["check", str(school / "policy.yaml")]) == 0
 

@@ -22,6 +22,7 @@ from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
 from dpsql.proxy import Proxy
 from dpsql.testing import measure
+from dpsql.what_if import EXACT, answered, tried
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Plan, Statistic
 from tests.default_run import thinned
@@ -437,17 +438,99 @@ def test_init_of_a_folder_writes_a_policy(
     capsys.readouterr()
 
 
+ROWS = """
+database: files
+ledger: sqlite:trial.ledger
+privacy_unit: row
+budget: {epsilon: 10, delta: 1e-6}
+tables:
+  trial: {files: FILES, columns: {age: {TYPErange: [0, 9]}, arm: {values: [a, b]}}}
+  site: {files: site.csv, public: true, columns: {arm: {}, town: {}}}
+  other: {files: other.csv, columns: {arm: {values: [a, b]}}}
+"""
+
+
 @pytest.mark.quick
-def test_rows_of_files_are_no_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    duckdb.sql("SELECT i AS age FROM range(9) AS t(i)").write_parquet(str(tmp_path / "trial.parquet"))
-    assert main(["init", str(tmp_path), "--unit", "row"]) == 1
-    assert "load them into a table of a DuckDB file" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("files", "type_"), [("trial-*.csv", "type: integer, "), ("trial.parquet", ""), ("lake", "")], ids=str
+)
+def test_rows_of_files_are_people_where_the_owner_says_so(files: str, type_: str, tmp_path: Path) -> None:
+    """Each row counts once, also one that is there twice; no two rows of any file or table have one number."""
+    rows = "SELECT i % 5 AS age, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END AS arm"
+    for part in range(2):
+        duckdb.sql(f"{rows} FROM range({part * 50}, {part * 50 + 50}) AS t(i)").write_csv(
+            f"{tmp_path}/trial-{part}.csv"
+        )
+    duckdb.sql(f"{rows} FROM range(100) AS t(i)").write_parquet(f"{tmp_path}/trial.parquet")
+    if files == "lake":
+        pytest.importorskip("deltalake").write_deltalake(
+            f"{tmp_path}/lake", duckdb.sql(f"{rows} FROM range(100) AS t(i)").to_arrow_table()
+        )
+    (tmp_path / "site.csv").write_text("arm,town\na,Graz\nb,Linz\n")
+    (tmp_path / "other.csv").write_text("arm\na\na\n")
+    (tmp_path / "policy.yaml").write_text(ROWS.replace("FILES", files).replace("TYPE", type_))
+    assert main(["check", str(tmp_path / "policy.yaml")]) == 0
+    answers = {
+        "SELECT COUNT(*), SUM(age) FROM trial": [(100, 200)],
+        "SELECT arm, COUNT(*) FROM trial WHERE age > 1 GROUP BY arm ORDER BY arm": [("a", 20), ("b", 40)],
+        "SELECT town, COUNT(*) FROM trial JOIN site USING (arm) GROUP BY town ORDER BY town": [
+            ("Graz", 34),
+            ("Linz", 66),
+        ],
+        "SELECT COUNT(*) FROM (SELECT arm FROM trial UNION ALL SELECT arm FROM other) AS u": [(102,)],
+    }
+    with tried(Policy.load(tmp_path / "policy.yaml")) as proxy:
+        for sql, expected in answers.items():
+            answer = answered(proxy, sql, EXACT)
+            assert not isinstance(answer, Error), sql
+            assert list(answer.rows) == expected, sql
+        for sql in ("SELECT COUNT(rowid) FROM trial", "SELECT MAX(rowid) FROM trial", "SELECT rowid FROM trial"):
+            assert "rowid" in str(answered(proxy, sql))
+        plans = [one.plan for one in proxy.session().explain("SELECT COUNT(*) FROM trial").releases]
+        assert [block.sensitivity.l1 for plan in plans for block in plan.blocks] == [1]
+
+
+def test_rows_of_files_that_have_the_name_of_their_number_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duckdb.sql("SELECT i AS age, 7 AS rowid FROM range(9) AS t(i)").write_parquet(str(tmp_path / "trial.parquet"))
     (tmp_path / "policy.yaml").write_text(
         "database: files\nledger: sqlite:trial.ledger\nprivacy_unit: row\nbudget: {epsilon: 1, delta: 0}\n"
         "tables: {trial: {files: trial.parquet, columns: {age: {range: [0, 9]}}}}\n"
     )
     assert main(["check", str(tmp_path / "policy.yaml")]) == 1
-    assert "rows of files cannot be told apart: load them" in capsys.readouterr().out
+    out = capsys.readouterr()
+    assert "have a column rowid" in out.out + out.err
+
+
+@pytest.mark.quick
+def test_no_value_of_a_boolean_is_a_group_only_where_somebody_is_there(tmp_path: Path) -> None:
+    """A column that is declared by its type alone has the groups true and false, as if they were listed."""
+    for nulls, groups in ((0, {True, False}), (300, {True, False, None})):
+        duckdb.sql(f"SELECT CASE WHEN i >= {nulls} THEN i % 2 = 0 END AS smoker FROM range(900) AS t(i)").write_csv(
+            f"{tmp_path}/people-{nulls}.csv"
+        )
+        path = tmp_path / f"policy-{nulls}.yaml"
+        path.write_text(
+            f"database: files\nledger: sqlite:{nulls}.ledger\nprivacy_unit: row\nbudget: {{epsilon: 10, delta: 1e-6}}\n"
+            f"tables: {{people: {{files: people-{nulls}.csv, columns: {{smoker: {{type: boolean}}}}}}}}\n"
+        )
+        with tried(Policy.load(path)) as proxy:
+            answer = answered(proxy, "SELECT smoker, COUNT(*) FROM people GROUP BY smoker", EXACT)
+            assert not isinstance(answer, Error)
+            assert {row[0] for row in answer.rows} == groups
+            assert any("NULL, which is not declared, only if" in notice for notice in answer.notices)
+
+
+@pytest.mark.quick
+def test_a_first_policy_of_files_whose_rows_are_people_opens(tmp_path: Path) -> None:
+    (tmp_path / "trial.csv").write_text("age,arm\n3,a\n3,a\n4,b\n")
+    path = tmp_path / "first.yaml"
+    assert main(["init", str(tmp_path), "--unit", "row", "--output", str(path)]) == 0
+    with tried(Policy.load(path)) as proxy:
+        answer = answered(proxy, "SELECT COUNT(*) FROM trial", EXACT)
+        assert not isinstance(answer, Error)
+        assert list(answer.rows) == [(3,)]
 
 
 @pytest.mark.parametrize("database", ["parquet:/dir", "mysql://h/x", "nothing.duckdb", "s3://b/x.parquet"])

@@ -19,7 +19,51 @@ NESTED = "tests/properties/test_neighbours.py::test_one_more_person_moves_no_sta
 
 WINDOWS = "tests/relations/test_windows_of_people.py"
 
+KEYS = "tests/relations/test_keys_of_joins.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "two whole numbers that are one double are one value of a key",
+        "rewriter.relations.from_where:_determined",
+        "if _compares_exactly(source.fields[name], value):",
+        "if value is not None:",
+        f"{KEYS}::test_a_person_of_more_rows_moves_no_join_further",
+    ),
+    bug(
+        "a person of one row on each side has one row, whatever they are joined by",
+        "rewriter.relations.ownership:own_both",
+        "if by_unit and one.bound.unique",
+        "if one.bound.unique",
+        f"{KEYS}::test_a_person_of_more_rows_moves_no_join_further",
+    ),
+    bug(
+        "a column beside rows without a match has no value more",
+        "rewriter.relations.ownership:_most_values",
+        "variable.most + variable.optional",
+        "variable.most",
+        "tests/split/test_bi.py::test_what_a_person_has_once_is_missing_beside_rows_without_a_match",
+    ),
+    bug(
+        "a value follows from rows that are not known",
+        "rewriter.relations.ownership:_Classes.follows",
+        "one.of <= known and",
+        "",
+        f"{KEYS}::test_the_bound_is_that_of_the_rows_that_are_met",
+    ),
+    bug(
+        "a key is met by some of its columns",
+        "rewriter.relations.ownership:_meets_by_key",
+        "any(all(classes.follows",
+        "any(any(classes.follows",
+        f"{KEYS}::test_a_person_of_more_rows_moves_no_join_further",
+    ),
+    bug(
+        "a person has one value in a group",
+        "rewriter.bound.ball:reach_squared",
+        "within = least([contribution.rows_per_group, vector.most_in_group])",
+        "within = 1",
+        f"{KEYS}::test_nobody_who_keeps_to_what_is_declared_is_cut",
+    ),
     bug(
         "an outer join adds no NULL",
         "rewriter.columns.source:_nullable",

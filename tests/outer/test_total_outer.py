@@ -174,7 +174,6 @@ def test_no_expression_over_extreme_values_fails(sandbox: Sandbox) -> None:
         ("SELECT COUNT(*) FROM r GROUP BY n + 1 HAVING MAX(n) + 1 > 0 ORDER BY MAX(n) + 1", [(1,), (1,)]),
         ("SELECT d + INTERVAL '9000 years' FROM r WHERE s = 0", [(datetime.datetime(9001, 1, 1),)]),
         ("SELECT d + INTERVAL '9000 years' FROM r WHERE s = 32767", [(None,)]),
-        ("SELECT s FROM r ORDER BY s LIMIT (SELECT -COUNT(*) FROM r)", []),
         ("SELECT NTILE(s) OVER () FROM r WHERE s = 0", [(1,)]),
     ],
 )
@@ -182,6 +181,12 @@ def test_what_has_no_result_is_null_and_all_else_stays(sandbox: Sandbox, text: s
     found = computed(sandbox, text)
     assert found is not None
     assert list(found.rows) == rows
+
+
+def test_a_negative_number_of_rows_is_postgresqls_error(sandbox: Sandbox) -> None:
+    with pytest.raises(Error) as raised:
+        computed(sandbox, "SELECT s FROM r ORDER BY s LIMIT (SELECT -COUNT(*) FROM r)")
+    assert raised.value.sqlstate == "2201W"
 
 
 def test_a_text_that_fails_whatever_the_values_are_is_refused_before_it_is_paid_for(sandbox: Sandbox) -> None:

@@ -336,6 +336,60 @@ def test_other_periods(clinic: Clinic, sql: str, unit: str) -> None:
     assert all(row[0] is not None for row in answer.rows)
 
 
+RUNNING = (
+    "SELECT DATE_TRUNC('day', made) AS d, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('day', made)) AS total FROM visit"
+    " WHERE made >= '2026-02-01' AND made < '{}' GROUP BY 1 ORDER BY 1"
+)
+
+
+def test_a_running_total_without_an_end_pays_for_new_days_alone(tmp_path: Path) -> None:
+    """Its numbers of closed days stand for ever; measured as one, all of them were bought at each refresh."""
+    clinic = Clinic(tmp_path, most="6 per month, 1 per day", horizon="365 days")
+    with clinic.session() as session:
+        session.execute("SET dpsql.empty_groups = show")
+        first = session.execute(RUNNING.format("2026-03-10"))
+        clinic.now += datetime.timedelta(days=1)
+        later = session.execute(RUNNING.format("2026-03-11"))
+        session.execute("SET dpsql.reuse = off")
+        joint = session.execute(RUNNING.format("2026-03-11"))
+    assert len(first.rows) == 37
+    assert later.price.rho * 18 < first.price.rho <= joint.price.rho
+    assert later.rows[:36] == first.rows[:36]
+    series, strategy = (sum(float(row[1] or 0) ** 2 for row in one.margins) for one in (later, joint))
+    assert series < 2 * strategy, "at one price the first answer is not much less accurate"
+
+
+def test_bars_of_running_totals_hold(tmp_path: Path) -> None:
+    """Of the sums of 28 days, each with a noise of its own, after every day."""
+    clinic = Clinic(tmp_path, most="31 per month, 1 per day", horizon="365 days")
+    asked = RUNNING.format("2026-03-01")
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        # Each person counts with one row a day.
+        truth = connection.execute(asked.replace("COUNT(*)", "COUNT(DISTINCT patient_id)")).fetchall()
+    held = []
+    for _ in range(12):
+        for kept in tmp_path.glob("clinic.ledger*"):
+            kept.unlink()
+        with clinic.session() as session:
+            session.execute("SET dpsql.empty_groups = show")
+            answer = session.execute(asked)
+        assert any("measured day by day" in note for note in answer.notices)
+        for (_, total), (_, bar), (_, known) in zip(answer.rows, answer.margins, truth, strict=True):
+            held.append(abs(float(str(total)) - known) <= float(bar or 0))
+    assert sum(held) / len(held) >= 0.8  # the totals of one draw lean on each other
+
+
+def test_no_mechanism_is_much_better_for_who_may_come_each_day() -> None:
+    """Running totals of T days, of which each person may be in every one: by the days one by one the mean variance of
+    a total is T²/2 · c²/2ρ, and no mechanism has less than T²/3 · c²/2ρ, since the total of day t moves by t·c where
+    a person has come each day. So independent days are within 1.5 of whatever may be thought of, for every T.
+    """
+    for days in (7, 30, 365, 4000):
+        ours = sum(day * days for day in range(1, days + 1)) / days
+        least = sum(day**2 for day in range(1, days + 1)) / days
+        assert 1 < ours / least < 1.5
+
+
 def test_shares_of_filtered_counts_are_series(clinic: Clinic) -> None:
     share = "COUNT(*) FILTER (WHERE sex = 'F') * 1.0 / COUNT(*)"
     asked = BY_SEX.replace("sex, COUNT(*)", share).replace("GROUP BY 1, 2 ORDER BY 1, 2", "GROUP BY 1 ORDER BY 1")

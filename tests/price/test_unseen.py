@@ -54,6 +54,21 @@ def visits(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     proxy.close()
 
 
+def test_groups_are_told_of_only_where_there_are_some(visits: Session) -> None:
+    """And columns that have one name are told apart."""
+    visits.execute("SET dpsql.epsilon = 0.0001")
+    together = visits.explain("SELECT AVG(age), AVG(age + 1), SUM(age) / COUNT(*) FROM visit").unseen
+    assert [note.split(" shows ")[0] for note in together] == [
+        "at this price, avg (column 1)",
+        "at this price, avg (column 2)",
+        "at this price, ?column?",
+    ]
+    assert [note for note in together if "group" in note] == []
+    by_ward = visits.explain("SELECT ward, AVG(age), SUM(age) / COUNT(*) FROM visit GROUP BY ward").unseen
+    assert [note.split(" shows ")[0] for note in by_ward] == ["at this price, avg", "at this price, ?column?"]
+    assert all("shows nothing in groups of fewer than" in note for note in by_ward)
+
+
 def told(session: Session, sql: str, column: str) -> int | None:
     """The size of a group that is told, the same in EXPLAIN, its JSON and the answer's notices; None of nothing."""
     notes = [note for note in session.explain(sql).notices if note.startswith("at this price")]

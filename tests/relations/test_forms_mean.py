@@ -53,6 +53,20 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind WHERE weight > 1 ORDER BY name LIMIT 1)",
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name AS n FROM kind ORDER BY n DESC NULLS LAST FETCH FIRST ROW ONLY)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT weight FROM kind ORDER BY 1 DESC NULLS LAST LIMIT 1) - 5",
+    # what is computed of looked-up aggregates: of each row, of groups of everybody's rows
+    "SELECT k.name, (SELECT COUNT(*) + 1 FROM stay WHERE stay.kind = k.name) AS n FROM kind AS k ORDER BY 1",
+    "SELECT k.name, (SELECT COALESCE(SUM(days), 0) + k.weight * COUNT(*) FROM stay WHERE stay.kind = k.name AND days > 3) AS n"
+    " FROM kind AS k ORDER BY 1",
+    "SELECT k.name, (SELECT (SELECT COUNT(*) FROM stay WHERE stay.kind = k.name)) AS n FROM kind AS k ORDER BY 1",
+    "SELECT k.name, (SELECT COALESCE((SELECT 2 * COUNT(*) FROM stay WHERE stay.kind = k.name), 0) - 1) AS n FROM kind AS k"
+    " ORDER BY 1",
+    "SELECT p.sex, AVG((SELECT COALESCE(SUM(days), 0) FROM stay WHERE stay.person_id = p.id)) FROM person AS p GROUP BY 1",
+    "SELECT COUNT(*) FROM person AS p WHERE 2 > (SELECT 1 + COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
+    "SELECT COUNT(*) FROM person AS p WHERE (SELECT 2 * COUNT(*) - 1 FROM stay WHERE stay.person_id = p.id) > 4",
+    "SELECT SUM((SELECT CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END FROM stay WHERE stay.person_id = p.id)) FROM person AS p",
+    # texts that stand for conditions, and rows that are counted as a whole
+    "SELECT COUNT(*) FROM stay WHERE ('true') AND (days > 3 OR 'f')",
+    "SELECT COUNT(t), SUM(t.n) FROM (SELECT * FROM (SELECT kind, COUNT(*) AS n FROM stay GROUP BY kind) AS s) AS t",
     # what is released first, and is a constant then
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay WHERE kind = 'none')",
@@ -277,7 +291,6 @@ REFUSED = (
     "SELECT COUNT(*) FROM stay WHERE days = (SELECT AVG(days) FROM stay)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT AVG(s.days) FROM stay AS s WHERE s.kind = t.kind)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(s.days) FROM stay AS s WHERE s.kind < t.kind)",
-    "SELECT COUNT(*) FROM person AS p WHERE 2 > (SELECT 1 + COUNT(*) FROM stay AS s WHERE s.person_id = p.id)",
 )
 
 

@@ -21,10 +21,12 @@ PREVIEWS = [
     ("SELECT reason AS r, cost / 2.0 FROM visit ORDER BY cost FETCH FIRST 10 ROWS ONLY", "r ?column?"),
     ("WITH v AS (SELECT * FROM visit LIMIT 100) SELECT cost FROM v", "cost"),
     ("SELECT sex FROM patient UNION ALL SELECT sex FROM patient LIMIT 3", "sex"),
-    ("SELECT patient_id, COUNT(*) AS n FROM visit GROUP BY patient_id LIMIT 5", "patient_id n"),
+    ("SELECT patient_id FROM visit GROUP BY patient_id LIMIT 5", "patient_id"),
     ("SELECT sex FROM patient WHERE id IN (SELECT patient_id FROM visit LIMIT 3) LIMIT 3", "sex"),
 ]
 REFUSED = [
+    ("SELECT patient_id, COUNT(*) AS n FROM visit GROUP BY patient_id LIMIT 5", "42501", "AVG.n. FROM .SELECT"),
+    ("SELECT patient_id, SUM(cost) FROM visit GROUP BY 1 ORDER BY 2 DESC LIMIT 5", "42501", "AVG.n. FROM .SELECT"),
     ("SELECT * FROM patient", "42501", "rows of people"),
     ("SELECT COUNT(*) FROM (SELECT * FROM visit LIMIT 10) AS v", "42501", "LIMIT over rows"),
     ("SELECT nothing FROM patient LIMIT 10", "42703", "nothing"),

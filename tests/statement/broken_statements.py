@@ -89,6 +89,13 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT region, COUNT(*) FROM patient GROUP BY 1 ORDER BY 1",
     ),
     (
+        "SELECT COUNT(*) FROM patient AS p, visit AS v JOIN region AS r ON r.name = p.region WHERE v.patient_id = p.id",
+        78,
+        "42P01: ON does not see p.region: JOIN joins before a comma does | write JOIN … ON or CROSS JOIN in the place of"
+        " the comma",
+        "SELECT COUNT(*) FROM patient AS p JOIN visit AS v ON v.patient_id = p.id JOIN region AS r ON r.name = p.region",
+    ),
+    (
         "SELECT name FROM dpsql.budget",
         8,
         "42703: there is no column name | name a column of FROM",
@@ -237,15 +244,15 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT id, COUNT(*) FROM patient GROUP BY id",
         8,
-        "42501: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x),"
-        " with GROUP BY for groups",
+        "42501: this query returns rows of people | each group is one person: ask over all, as in SELECT AVG(n) FROM"
+        " (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t, or with GROUP BY n for how many people have so many rows",
         "SELECT COUNT(*) FROM patient",
     ),
     (
         "SELECT patient_id, SUM(cost) FROM visit GROUP BY patient_id",
         8,
-        "42501: this query returns rows of people | ask for aggregates over people: COUNT(*), SUM(x), AVG(x),"
-        " with GROUP BY for groups",
+        "42501: this query returns rows of people | each group is one person: ask over all, as in SELECT AVG(n) FROM"
+        " (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t, or with GROUP BY n for how many people have so many rows",
         "SELECT SUM(cost) FROM visit",
     ),
     (
@@ -781,8 +788,8 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "EXPLAIN DELETE FROM patient",
         None,
-        "0A000: EXPLAIN takes a SELECT, since dpsql only reads, and no option but FORMAT JSON | write EXPLAIN"
-        " SELECT …; it shows expected error, price and plan",
+        "0A000: EXPLAIN takes a SELECT, since dpsql only reads | write EXPLAIN SELECT …; it shows expected error, price"
+        " and plan",
         "SELECT COUNT(*) FROM patient",
     ),
     (

@@ -116,7 +116,7 @@ SHOWN = [
     ("SELECT age FROM person WHERE name IS NULL LIMIT 1", 1),
 ]
 EMPTY = [
-    "SELECT id, COUNT(*) AS n FROM person GROUP BY id LIMIT 5",
+    "SELECT id FROM person GROUP BY id LIMIT 5",
     "SELECT id, age, ROW_NUMBER() OVER (PARTITION BY id ORDER BY age) AS n FROM person LIMIT 5",
     "SELECT kind FROM visit LIMIT 5",
     "SELECT age, kind FROM person JOIN visit ON person_id = id LIMIT 5",

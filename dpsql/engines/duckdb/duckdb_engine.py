@@ -260,7 +260,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             self._now.close()
 
     def _read_schema(self, session: _Cursor) -> Schema:
-        return read_schema(session.cursor)
+        watched = session.database.watched if session.database.own is not None else WatchedFiles()
+        return read_schema(session.cursor, [name for name, listed in watched.listed.items() if listed.numbered])
 
     def rely_on(self, tables: Iterable[str], agrees: Callable[[Engine], bool] | None = None) -> None:
         """Nobody writes to a file that is open for reading; listed files are read anew where the policy ``agrees``."""

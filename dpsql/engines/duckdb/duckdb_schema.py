@@ -8,13 +8,14 @@ that DuckDB is asked which of some texts a column without its rows calls one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import duckdb
 from sqlglot import exp
 
 from dpsql.engines.duckdb.duckdb_types import column_type, keeps_apart
+from dpsql.engines.duckdb.file_views import ROW_NUMBER
 from dpsql.engines.schema import ForeignKey, QualifiedName, Schema, SchemaColumn, SchemaTable
 from rewriter.dialects import DUCKDB
 
@@ -35,13 +36,15 @@ _APART = ("a", "A", "e", "\u00e9", "e\u0301", "\u00df", "ss", "a\u0001", "a\u200
 """Texts of which every collation that is not that of bytes calls some the same."""
 
 
-def read_schema(cursor: duckdb.DuckDBPyConnection) -> Schema:
-    """Tables and views by name."""
+def read_schema(cursor: duckdb.DuckDBPyConnection, numbered: Collection[str] = ()) -> Schema:
+    """Tables and views by name. The number of each row is no column of views that are ``numbered``."""
     columns: dict[QualifiedName, dict[str, SchemaColumn]] = defaultdict(dict)
     for schema, table, name, engine_type, not_null in cursor.execute(_COLUMNS).fetchall():
         columns[schema, table][name] = SchemaColumn(
             name, engine_type, column_type(engine_type), bool(not_null), keeps_apart(engine_type)
         )
+    for name in numbered:
+        del columns[DUCKDB.default_schema, name][ROW_NUMBER]
     for (schema, table), found in columns.items():
         for name in _collated(cursor, schema, table, found):
             found[name] = replace(found[name], engine_type="VARCHAR with a collation", type=None)
@@ -54,6 +57,7 @@ def read_schema(cursor: duckdb.DuckDBPyConnection) -> Schema:
             schema=None if schema == DUCKDB.default_schema else schema,
             view=(schema, name) in views,
             computed=(schema, name) in computed,
+            numbered=schema == DUCKDB.default_schema and name in numbered,
         )
         for (schema, name), found in columns.items()
     }

@@ -3,7 +3,7 @@
 Guarantee: no row decides what a table looks like. The columns of a Parquet file are those that it declares; those of a
 CSV file are named by its first line, and are texts unless the owner says their types: a value that is none of its type
 is NULL, and so is a text that the owner says to stand for it. What separates the fields is fixed, and not guessed
-from the rows.
+from the rows. Where rows are people, each has its place in the files as its number: two rows never have the same one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from dpsql.errors import OperationalError
 from rewriter.declared import TEXT, Type
 from rewriter.dialects import DUCKDB, call, named_table, text
 
+ROW_NUMBER = "rowid"
+"""The column of rows that are numbered: it is called as what tells the rows of DuckDB's own tables apart."""
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
@@ -30,6 +32,8 @@ def write_views(path: str, tables: Mapping[str, tuple[ListedFiles, Sequence[str]
     with duckdb.connect(path, config=dict(config)) as connection:
         for name, (listed, files) in tables.items():
             view = _view(connection, name, listed, files)
+            if listed.numbered:
+                view = _numbered(name, view, _names(connection, view))
             created = exp.Create(
                 this=exp.Table(this=exp.to_identifier(name, quoted=True)), kind="VIEW", expression=view
             )
@@ -74,6 +78,22 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str, listed: ListedFiles,
     types = {_known(name, column, names): type_ for column, type_ in listed.types.items()}
     items = [_field(one, types.get(one, TEXT), listed.nulls) for one in names]
     return exp.select(*items).from_(exp.Table(this=_csv(kind, files, names)), copy=False)
+
+
+def _names(connection: duckdb.DuckDBPyConnection, view: exp.Select) -> list[str]:
+    return [row[0] for row in connection.execute(f"DESCRIBE {view.sql('duckdb')}").fetchall()]
+
+
+def _numbered(name: str, view: exp.Select, names: Sequence[str]) -> exp.Select:
+    """The rows of a view, each with its number. Raises OperationalError where a column has the number's name."""
+    if ROW_NUMBER in map(str.lower, names):
+        raise OperationalError(
+            f"the files of {name} have a column {ROW_NUMBER}, and their rows are people by their numbers",
+            sqlstate="42701",
+            hint="give the column another name, or name a key of the people as privacy_unit",
+        )
+    number = exp.Window(this=exp.RowNumber())
+    return exp.select(exp.alias_(number, ROW_NUMBER), "*").from_(view.subquery("t"), copy=False)
 
 
 def _check_declared(name: str, listed: ListedFiles) -> None:

@@ -8,6 +8,7 @@ from dpsql.inference.shown_groups.ends import (
     Independent,
     TrimmedEnds,
     blocks_of,
+    distances_below,
     trimmed_ends,
 )
 from dpsql.inference.shown_groups.speaking import ONE_SIDED, SPEAKS, SURE, chance_of_each, may_go
@@ -26,6 +27,7 @@ __all__ = [
     "chance_of_each",
     "counted_groups",
     "discovered",
+    "distances_below",
     "ends_of_mean",
     "may_go",
     "trimmed_ends",

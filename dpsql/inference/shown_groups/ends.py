@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpsql.inference.intervals import Terms, half_width, spread
+from dpsql.inference.intervals import Terms, distances_above, half_width, spread
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.inference.shown_groups.speaking import ONE_SIDED, SURE, may_go
 
@@ -117,6 +117,20 @@ def trimmed_ends(counts: FloatArray, noise: BlockNoise) -> TrimmedEnds:
     # The noises of the two ends are taken for independent: those of running sums hardly go together so far apart.
     error = math.hypot(noise.spread(0, before), noise.spread(last + 1, after))
     return TrimmedEnds(first, last, before + after, total, error, tuple(dict.fromkeys(deciding)))
+
+
+def distances_below(ends: TrimmedEnds, places: IntArray, terms: Terms) -> FloatArray:
+    """How far below its number the lower end of each group lies at least: of groups that decided an end, since the sum
+    of a block passed a threshold. ``places`` are those of the groups along the key: by other keys, several have one.
+
+    Why by the excess of the whole block: given all other groups of it, a group's own number passed what was left of the
+    threshold, by as much.
+    """
+    found = np.zeros(len(places))
+    for block in ends.blocks:
+        own = (places >= block.first) & (places <= block.last)
+        found[own] = np.maximum(found[own], distances_above(terms, np.array([block.excess]))[0])
+    return found
 
 
 def _deciding(counts: FloatArray, noise: BlockNoise) -> tuple[DecidingBlock | None, DecidingBlock | None]:

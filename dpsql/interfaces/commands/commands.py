@@ -107,22 +107,16 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         with_guessed_keys,
     )
 
-    unit: tuple[str, str] | None = None
+    unit: tuple[str, str] | str | None = None
     if options.unit == EACH_ROW:
-        if files:
-            raise DataError(
-                "rows of files cannot be told apart",
-                sqlstate="0A000",
-                hint="load them into a table of a DuckDB file: CREATE TABLE t AS SELECT * FROM 'FILE'",
-            )
-        return OwnerAnswers(each_row=True)
-    if options.unit is not None:
+        unit = EACH_ROW
+    elif options.unit is not None:
         table, _, column = options.unit.partition(".")
         if column not in (schema.tables[table].columns if table in schema.tables else ()):
             raise DataError(f"there is no column {options.unit}", sqlstate="42703", hint="--unit TABLE.COLUMN, or row")
         unit = table, column
     if options.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return OwnerAnswers(unit)
+        return OwnerAnswers.of(unit)
 
     def ask(question: str, proposal: str) -> str:
         sys.stderr.write(f"{question}{f' [{proposal}]' if proposal else ''}: ")
@@ -133,12 +127,13 @@ def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, st
         schema = with_guessed_keys(schema)
     candidates = [str(one) for one in units(schema)]
     named = [one for one in named_like_keys(schema) if one not in candidates]
-    said = unit or asked_unit(candidates, named, schema, ask, rows=not files)
-    if said is None or isinstance(said, str):
-        return OwnerAnswers(each_row=said is not None)
+    said = unit or asked_unit(candidates, named, schema, ask)
+    if said is None:
+        return OwnerAnswers()
     # Parquet says what its columns hold; other files hold texts.
     untyped = {table for table, file in files.items() if holds_texts(file)}
-    return asked_bounds(said, people_tables(schema, said, files), schema, ask, untyped)
+    tables = dict.fromkeys(schema.tables, False) if isinstance(said, str) else people_tables(schema, said, files)
+    return asked_bounds(said, tables, schema, ask, untyped)
 
 
 def _check(options: argparse.Namespace) -> int:

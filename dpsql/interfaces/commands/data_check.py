@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -23,11 +23,11 @@ from dpsql.display import grid
 from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.what_if_report import part_of, questions_of, what_if
-from dpsql.policy import Policy, steps_of
+from dpsql.policy import MostRows, Policy, Written, most_rows, steps_of
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
-from dpsql.what_if import per_cent, unreleased
-from rewriter.declared import Catalog, Column, Scalar, Table
+from dpsql.what_if import Asked, ErrorBeside, asked_under, error_beside, per_cent, unreleased, with_rows
+from rewriter.declared import Catalog, Column, Kind, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
 MOST_QUESTIONS = 5
@@ -35,11 +35,13 @@ _EXACT = "Exact figures about your data: do not pass them on. Nothing is charged
 _MOST_SUMS = 2
 """Sums of one table: the other questions are about groups."""
 _ALMOST_UNIQUE = 0.9
-_MUCH = 0.01
-"""The part of the rows that a bound may weigh away without another being proposed."""
+_FEW = 32
+"""So many whole numbers at most are the groups of a typical question, as hours, days and months are."""
 _ANY = 1 << 20
 """More rows than a person has."""
-_ROWS_BOUND = re.compile(r": max_rows(?P<groups>_per_group)?: (?P<rows>\d+)(?! per)\b")
+_BOUND = re.compile(r": (?P<key>max_rows|max_rows_per_group): (?P<value>.+?)(, not .*)?$")
+_WORTH = 0.95
+"""A bound is advised that brings the errors of typical questions down to this part of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,10 @@ class GroupedQuestion:
     sql: str
     column: str
     span: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.span} of {self.column}" if self.span else self.column
 
 
 def check_data(policy: Policy, console: Console, questions: Path | None = None, wanted: str | None = None) -> None:
@@ -180,60 +186,84 @@ class _Checked:
             else:
                 yield Text(f"{said}; nobody has more than {bound}")
 
-    def _other_bounds(self, table: Table) -> Iterator[object]:
-        """Lines for the policy: what each would do to the noise of a question about groups, and to the rows."""
-        for grouped in _grouped(table)[:1]:
+    def _other_bounds(self, table: Table) -> Iterator[Text]:
+        """Lines for the policy: each other bound with what it does to noise and bias together, and to the rows.
+
+        A small bound makes little noise whatever it cuts off, so that a gain in noise alone would be bad advice. A
+        bound is advised if it makes the errors of typical questions by all keys smaller, bias² and variance together,
+        and that of none larger.
+        """
+        told = self._suggested(table)
+        rows, others = [one for one in told if _BOUND.search(one)], [one for one in told if not _BOUND.search(one)]
+        yield from (Text(f"  {change} would be less noise") for change in others)
+        if not rows:
+            return
+        asked = asked_under(self._proxy.policy, [sql for sql, of, _ in self._questions() if of == table])
+        yield from (Text(line) for change in rows for line in self._weighed(table, change, asked))
+
+    def _suggested(self, table: Table) -> list[str]:
+        """Changes that the noise advisor names for the first count by groups that is answered."""
+        for grouped in _grouped(table):
             try:
                 told = unreleased(self._proxy).explain(grouped.sql)
             except Error:
                 continue
-            for one in (*told.better, *told.to_weigh):
-                pairs = zip(told.expected, one.errors, strict=True)
-                times = [now / then for now, then in pairs if now is not None and then]
-                if one.by_owner and times:
-                    yield Text(f"  {one.change} would make {grouped.sql} {max(times):.2g} times less noisy")
-                    yield from map(Text, self._weighed_away(table, one.change, grouped))
-                    yield from map(Text, self._for_other_keys(table, one.change, grouped))
+            return [one.change for one in (*told.better, *told.to_weigh) if one.by_owner]
+        return []
 
-    def _weighed_away(self, table: Table, change: str, grouped: GroupedQuestion) -> Iterator[str]:
-        """What a bound on rows would take from the rows that are there, and one that would take less.
-
-        A bound that is small makes little noise whatever it cuts: the gain alone would be bad advice.
-        """
-        bound = _ROWS_BOUND.search(change)
-        unit = self._proxy.catalog.unit
-        if bound is None or unit is None:
+    def _weighed(self, table: Table, change: str, asked: Sequence[Asked]) -> Iterator[str]:
+        """A bound on rows with its error; of a bound on the rows of a group, also the best of a few larger ones."""
+        bound = _BOUND.search(change)
+        if bound is None:
             return
-        most = int(bound["rows"])
-        spans = (grouped.column, grouped.span) if bound["groups"] else None
+        key, value = bound["key"], bound["value"]
+        error = self._error(table, key, most_rows(Written(value)), asked)
+        if key == "max_rows":
+            yield from self._advised(f"{table.name}: {change.partition(': ')[2]}", error, asked)
+            if "per" not in value:
+                yield self._cut(table, int(value), None)
+            return
+        tried = {int(value): error}
+        for most in self._nearly_whole(table):
+            if most not in tried:
+                tried[most] = self._error(table, key, MostRows(most), asked)
+        best = min(tried, key=lambda most: (not _is_gain(tried[most]), tried[most].all, most))
+        for most in dict.fromkeys((int(value), best if _is_gain(tried[best]) else int(value))):
+            yield from self._advised(f"{table.name}: {key}: {most}", tried[most], asked)
+            yield from (self._cut(table, most, grouped) for grouped in _grouped(table))
+
+    def _error(self, table: Table, key: str, most: MostRows, asked: Sequence[Asked]) -> ErrorBeside:
+        return error_beside(with_rows(self._proxy.policy, table.name, key, most), asked)
+
+    def _advised(self, change: str, error: ErrorBeside, asked: Sequence[Asked]) -> Iterator[str]:
+        of = f"of {len(asked)} typical questions, noise and what is cut off together"
+        if _is_gain(error):
+            yield f"  {change} takes {100 * (1 - error.all):.0f} % from the errors {of}"
+            return
+        yield f"  {change} is not advised: it makes the errors {of}, {bar(error.all)} times as large"
+        if error.worst > 1 / _WORTH:
+            yield f"    {bar(error.worst)} times as large is that of {error.sql}"
+
+    def _nearly_whole(self, table: Table) -> set[int]:
+        """For each key, how many rows 99 % of the people in a group have at most, if a bound could be there."""
+        found = {self._in_groups(table, 1, grouped)[6] for grouped in _grouped(table)}
+        return {most for most in found if 0 < most < (table.max_rows or _ANY)}
+
+    def _cut(self, table: Table, most: int, grouped: GroupedQuestion | None) -> str:
+        cut = self._in_groups(table, most, grouped)[-1]
+        where = "" if grouped is None else f"by {grouped.key}, "
+        return (
+            f"    {where}{_share(cut, self._rows.get(table.name, 0)) if cut else 'none'} of the rows would be cut off"
+        )
+
+    def _in_groups(self, table: Table, most: int, grouped: GroupedQuestion | None) -> list[int]:
+        """The figures of people's rows, in the groups of a question or in all, beside a bound."""
+        unit = self._proxy.catalog.unit
+        if unit is None:
+            return [0]
+        spans = None if grouped is None else (grouped.column, grouped.span)
         scan = partial(owned_rows_scan, table=table.name, people=unit, way=steps_of(table.path), most=most, spans=spans)
-        found = self._engine.figures(scan, self._seconds)
-        _, _, _, _, median, _, nearly_all, _, _, cut = (int(one or 0) for one in found)
-        rows = self._rows.get(table.name, 0)
-        yield f"    {_share(cut, rows) if cut else 'none'} of the rows would be cut off"
-        if bound["groups"] and cut > _MUCH * rows:
-            whole = f"    in such a group a person has {median:,} (median), and {nearly_all:,} (99 %)"
-            fits = nearly_all < (table.max_rows or 1 << 40)
-            yield whole + (f": max_rows_per_group: {nearly_all} keeps 99 % whole" if fits else "")
-
-    def _for_other_keys(self, table: Table, change: str, asked: GroupedQuestion) -> Iterator[str]:
-        """What a bound on rows in a group would take from questions by other keys: it is one bound for all of them."""
-        bound = _ROWS_BOUND.search(change)
-        unit = self._proxy.catalog.unit
-        if bound is None or not bound["groups"] or unit is None:
-            return
-        way, most, rows = steps_of(table.path), int(bound["rows"]), self._rows.get(table.name, 0)
-        losing = []
-        for grouped in _grouped(table):
-            if grouped == asked:
-                continue
-            spans = (grouped.column, grouped.span)
-            scan = partial(owned_rows_scan, table=table.name, people=unit, way=way, most=most, spans=spans)
-            cut = int(self._engine.figures(scan, self._seconds)[-1] or 0)
-            yield f"    by {grouped.column}, {_share(cut, rows) if cut else 'none'} would be cut off"
-            losing += [grouped.column] if cut > _MUCH * rows else []
-        if losing:
-            yield f"    leave it out where somebody asks by {', '.join(losing)}: a bound on groups is one for all keys"
+        return [int(one or 0) for one in self._engine.figures(scan, self._seconds)]
 
     def _profiled(self, table: Table, beyond: int, people: int, cut: int, rows: int) -> Iterator[str]:
         """What the profile says of max_rows, beside the truth."""
@@ -352,16 +382,28 @@ def _without_bounds(catalog: Catalog) -> Catalog:
 
 
 def _grouped(table: Table) -> list[GroupedQuestion]:
-    """Counts by months, and by what is listed."""
+    """Counts by months, by what is listed, and by whole numbers of which there are few, as the months of a year."""
     found: list[GroupedQuestion] = []
     for column in table.columns.values():
         name, source = f'"{column.name}"', f'"{table.name}"'
         if column.range is not None and column.type.temporal:
             sql = f"SELECT DATE_TRUNC('month', {name}), COUNT(*) FROM {source} GROUP BY 1"
             found.insert(0, GroupedQuestion(sql, column.name, "month"))
-        elif column.values is not None:
+        elif column.values is not None or column.type.kind is Kind.BOOLEAN or _is_short(column):
             found.append(GroupedQuestion(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1", column.name))
     return found
+
+
+def _is_gain(error: ErrorBeside) -> bool:
+    """Whether a bound is advised: questions gain, and none of them loses."""
+    return error.all < _WORTH and error.worst <= 1 / _WORTH
+
+
+def _is_short(column: Column) -> bool:
+    if column.range is None or column.type.kind is not Kind.INTEGER:
+        return False
+    low, high = (Fraction(str(end)) for end in column.range)
+    return high - low < _FEW
 
 
 def _is_amount(column: Column) -> bool:
