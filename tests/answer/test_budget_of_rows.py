@@ -131,13 +131,19 @@ STATEMENTS = [
 
 
 MONTHS = (2, 3, 4, 5, 12)
+MOST, SOME = 12, 11
+"""Of a series with more than so many periods, each eleventh is looked at: that is no day of a month or a week."""
 
 
 def _plans(sql: str, proxy: Proxy) -> list[Plan]:
-    """The plans of a statement, in the norm of its accounting, and those of its periods."""
+    """The plans of a statement, in the norm of its accounting, and those of its periods: of all months, or some days."""
     program = proxy.questions([sql])[0].program
     series = [one.series for one in program.options if one.series is not None]
-    parts = [found.of(0, period) for found in series for period in found.periods]
+    parts = [
+        found.of(0, period)
+        for found in series
+        for period in found.periods[:: 1 if len(found.periods) <= MOST else SOME]
+    ]
     return [*(one.by_norm[0] for one in program.options), *parts]
 
 
