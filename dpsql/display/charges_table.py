@@ -78,7 +78,7 @@ def charges_as_csv(charges: Sequence[Charge]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    writer.writerows([*row[:7], " ".join(row[7]), row[8], " ".join(row[9])] for row in _rows(charges))
+    writer.writerows([*row[:7], " ".join(row[7]), row[8], " ".join(row[9]), row[10]] for row in _rows(charges))
     return out.getvalue()
 
 

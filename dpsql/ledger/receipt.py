@@ -14,6 +14,7 @@ class Receipt:
     """The durable charges of one statement, whatever became of it then.
 
     >>> from fractions import Fraction
+    >>> from dpsql.ledger.row_times import EVER
     >>> receipt = Receipt()
     >>> receipt.add([(PrivacyLoss(epsilon=Fraction(1)), EVER), (PrivacyLoss(), EVER)], ["3f", ""])
     >>> receipt.loss.epsilon, receipt.ids

@@ -89,7 +89,7 @@ UNPAID = [
     "SELECT CAST(diagnosis AS INTEGER) FROM patient",
     "SELECT 1 / (height_cm - 213) FROM patient",
     "SELECT (SELECT diagnosis FROM patient WHERE id = 999999)",
-    "SELECT 1 WHERE EXISTS (SELECT 1 FROM patient WHERE id = 999999)",
+    "EXPLAIN SELECT 1 WHERE EXISTS (SELECT 1 FROM patient WHERE id = 999999)",
     "SELECT * FROM patient LIMIT 0",
     "SELECT diagnosis, COUNT(*) FROM patient WHERE 0 = 1 GROUP BY diagnosis",
     "SELECT MIN(height_cm), MAX(height_cm) FROM patient",

@@ -158,7 +158,7 @@ def test_other_previews_are_empty(folder: Path, sql: str) -> None:
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT * FROM person", "SELECT 1 FROM person WHERE age > 60 LIMIT 1", 'SELECT * FROM "made-up rows of person"'],
+    ["SELECT * FROM person", "SELECT 1 FROM person WHERE age > 60 LIMIT 5", 'SELECT * FROM "made-up rows of person"'],
 )
 def test_no_other_statement_reads_made_up_rows(folder: Path, sql: str) -> None:
     with opened(policy(folder, "synthetic")) as proxy:

@@ -1,16 +1,16 @@
---- refused; wire free: how many rows a table has, as the planner thinks
+--- free: how many rows a table has, as the planner thinks
 SELECT reltuples, relpages FROM pg_class WHERE relname = 'member'
---- refused; wire free: the commonest values, as the planner thinks
+--- free: the commonest values, as the planner thinks
 SELECT most_common_vals, histogram_bounds FROM pg_stats WHERE tablename = 'member'
 --- refused; wire free refused: the same behind the view
 SELECT stavalues1 FROM pg_statistic
---- refused; wire free: how many rows are alive
+--- free: how many rows are alive
 SELECT n_live_tup, n_dead_tup, last_analyze FROM pg_stat_user_tables WHERE relname = 'member'
 --- refused; wire free: how large a table is
 SELECT pg_relation_size('member'), pg_total_relation_size('member')
 --- refused; wire free: how large the database is
 SELECT pg_database_size(current_database()) > 0
---- refused; wire refused free: what others ask
+--- free; wire refused free: what others ask
 SELECT query FROM pg_stat_activity
 --- refused; wire refused free: what others asked
 SELECT query FROM pg_stat_statements
@@ -50,9 +50,9 @@ SELECT alias(card) FROM member
 SELECT COUNT(*) FROM member, pg_class
 --- refused: catalogs in a subquery beside people
 SELECT COUNT(*) FROM member WHERE card IN (SELECT relname FROM pg_class)
---- refused; wire free: columns are the policy's, not the table's
+--- free: columns are the policy's, not the table's
 SELECT column_name FROM information_schema.columns WHERE table_name = 'member' AND column_name = 'pin'
---- refused; wire free: tables are the policy's, not the database's
+--- free: tables are the policy's, not the database's
 SELECT table_name FROM information_schema.tables WHERE table_name = 'vault'
 --- refused: the same as DuckDB's own
 SELECT * FROM main.duckdb_views

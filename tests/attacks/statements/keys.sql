@@ -60,7 +60,7 @@ SELECT DISTINCT sex FROM member ORDER BY sex
 SELECT DISTINCT branch FROM member ORDER BY branch
 --- charged: a list with a condition on people is not free
 SELECT DISTINCT card FROM member WHERE id = 7777 OR id < 100 ORDER BY card
---- charged: NULL is a group as others are
+--- charged; rows vary: NULL is a group as others are, where its noisy number shows somebody
 SELECT active, COUNT(*) FROM member GROUP BY active ORDER BY active
 --- charged: doubles as keys, with NaN and infinity
 SELECT price, COUNT(*) FROM loan GROUP BY price ORDER BY price

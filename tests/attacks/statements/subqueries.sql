@@ -1,12 +1,12 @@
 --- refused: one value by a scalar subquery
 SELECT (SELECT card FROM member WHERE id = 7777)
---- refused: whether a row exists
+--- charged: whether a row exists
 SELECT EXISTS (SELECT 1 FROM member WHERE id = 7777)
---- refused: whether a row exists, as a condition on a public table
+--- charged: whether a row exists, as a condition on a public table
 SELECT COUNT(*) FROM branch WHERE EXISTS (SELECT 1 FROM member WHERE id = 7777)
---- refused: public rows where a person is
+--- charged; rows vary: public rows where a person is
 SELECT name FROM branch WHERE name IN (SELECT branch FROM member WHERE id = 7777)
---- refused: public rows where no person is
+--- charged; rows vary: public rows where no person is
 SELECT name FROM branch WHERE name NOT IN (SELECT branch FROM member)
 --- refused: one bit times the size of the table
 SELECT COUNT(*) FROM member WHERE EXISTS (SELECT 1 FROM member AS other WHERE other.id = 7777)
@@ -64,7 +64,7 @@ SELECT MAX(n), MIN(n), COUNT(*) FROM (SELECT branch, COUNT(*) AS n FROM member G
 SELECT ARRAY(SELECT card FROM member)
 --- refused: all rows compared with all rows
 SELECT (SELECT COUNT(*) FROM member) = ALL (SELECT score FROM member)
---- refused: a row comparison with people
+--- charged: a row comparison with people
 SELECT ('x', 1) IN (SELECT card, score FROM member)
 --- refused: a subquery in VALUES
 SELECT * FROM (VALUES ((SELECT MAX(card) FROM member))) AS t (x)
