@@ -36,6 +36,7 @@ from rewriter.planner import (
     only_sorts,
     plan,
     plan_top,
+    rows_of_times,
     rows_until,
     series_of,
     shapes,
@@ -237,7 +238,7 @@ def _program(
 def _with_ends(query: Query, catalog: Catalog) -> Query:
     """The release with the ends of those ranges of its tables that follow the clock, and those of its rows."""
     ends, until = catalog.ends_of(tables_read(query.rows)), rows_until(query, catalog)
-    return replace(query, ends=ends, until=until, until_of=query.rows)
+    return replace(query, ends=ends, until=until, until_of=rows_of_times(query, catalog))
 
 
 def _with_picks(

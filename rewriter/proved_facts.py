@@ -162,9 +162,13 @@ FACTS: Sequence[ProvedFact] = (
         "all rows of a release are of these times",
         "A SELECT depends only on joined rows that its WHERE keeps, and a comparison with an instant keeps no other"
         " time, nor NULL: where each place of each table with a time has such conditions, rows of other times move"
-        " nothing.",
+        " nothing. Where each row of the release needs such a row, who has none there moves nothing at all.",
         Basis.FORM,
-        ("rewriter.planner.closed_windows:rows_until", "rewriter.program:_with_ends"),
+        (
+            "rewriter.planner.closed_windows:rows_until",
+            "rewriter.planner.closed_windows:rows_of_times",
+            "rewriter.program:_with_ends",
+        ),
         ("rewriter.planner.plan_release:plan",),
         "cannot be: the conditions are in the engine's SQL; where a place has none, rows of all times are charged",
     ),

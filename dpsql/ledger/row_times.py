@@ -6,8 +6,8 @@ limit, in whatever order charges come and however their spans overlap.
 
 Why that is a promise about the rows of one person in one period (of a person-month, say). Let two databases differ by
 these rows alone. A release that depends on no row of that period has one law in both: it costs nothing. Any other is
-charged to the period, by what it loses between the two: once, where all rows that it depends on are of this period,
-since the whole of the person's part is there or not; and otherwise as two steps, from the person's part to none, and
+charged to the period, by what it loses between the two: once, where all of its rows need one of this period, since the
+whole of the person's part is there or not; and otherwise as two steps, from the person's part to none, and
 from none to the part without these rows (group privacy: Bun, Steinke 2016, Proposition 27, for zCDP: 2² times ρ; Dwork,
 Roth 2014, Theorem 2.2, for pure ε: twice). The filter of the period adds these up, as any filter does, under adaptive
 choice. The literature calls it block composition: Lécuyer, Spahn, Vodrahalli, Geambasu, Hsu 2019 (Sage).

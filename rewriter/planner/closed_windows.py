@@ -33,7 +33,7 @@ from rewriter.declared import UTC, Catalog, Kind, Table
 from rewriter.expressions import Value
 from rewriter.plan import RowsBetween
 from rewriter.release import Query
-from rewriter.statement import conjuncts, from_items
+from rewriter.statement import conjuncts, from_items, has_aggregate
 
 _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOperation, exp.With)
 """Where one of these stands in the SQL of people's rows, rows may matter that no condition of all rows is about."""
@@ -61,6 +61,25 @@ def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
         for table, nodes in ((catalog.tables[name], nodes) for name, nodes in sorted(places.items()))
         if table.name != entity or table.closes or not tied
     )
+
+
+def rows_of_times(query: Query, catalog: Catalog) -> exp.Select | None:
+    """The rows of a release, where each of them has a row of people whose time a condition compares; None where some
+    may be there without.
+
+    So who has no row of those times moves nothing: of a person whose rows of these times go, all goes. Not so of ``id
+    NOT IN (SELECT patient_id FROM visit WHERE …)``, or of people in groups of those who came and those who did not: a
+    person would go from one number to another.
+    """
+    known = _Known(query)
+    for node in query.rows.find_all(exp.Table):
+        table = catalog.tables.get(catalog_name(node))
+        if table is None or table.public or table.spans is None:
+            continue
+        times = known.of_needed(node, table)
+        if times.low is not None or times.high is not None:
+            return query.rows
+    return None
 
 
 def _looks_beside(node: exp.Expr) -> bool:
@@ -104,8 +123,13 @@ class _Known:
 
     def is_needed(self, place: exp.Table, table: Table) -> bool:
         """Whether each row of the release has one of that place, of a table that closes, before an instant."""
+        return table.closes and self.of_needed(place, table).high is not None
+
+    def of_needed(self, place: exp.Table, table: Table) -> ColumnLimits:
+        """The limits of the time of the row of that place which each row of the release has; none where some have no
+        such row."""
         around = ((select, alias) for select, alias in _around(place) if id(select) in self._needed)
-        return table.closes and self.limits(table, around).high is not None
+        return self.limits(table, around)
 
     def _of(self, select: exp.Select) -> dict[Variable, ColumnLimits]:
         if id(select) not in self._facts:
@@ -123,8 +147,15 @@ def _needed(rows: exp.Select) -> Sequence[exp.Select]:
         inside += [part.this for part in parts if isinstance(part, exp.Exists)]
         if not any(join.side for join in joins):
             inside += from_items(select)
-        found += [one for one in map(_select_of, inside) if one is not None]
+        found += [one for one in map(_select_of, inside) if one is not None and not _has_a_row(one)]
     return found
+
+
+def _has_a_row(select: exp.Select) -> bool:
+    """Whether a SELECT has a row whatever its rows are: an aggregate of all of them."""
+    having = select.args.get("having")
+    aggregates = any(map(has_aggregate, select.expressions)) or (having is not None and has_aggregate(having.this))
+    return aggregates and select.args.get("group") is None
 
 
 def _select_of(node: exp.Expr | None) -> exp.Select | None:

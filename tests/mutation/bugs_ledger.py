@@ -82,6 +82,13 @@ BUGS: tuple[Bug, ...] = (
         f"{OF_ROWS}::test_rows_of_several_months_are_charged_to_each",
     ),
     bug(
+        "who is not among those who came is charged to one month",
+        "rewriter.program:_with_ends",
+        "until_of=rows_of_times(query, catalog)",
+        "until_of=query.rows",
+        f"{OF_ROWS}::test_one_persons_rows_of_a_month_move_what_is_charged_to_it",
+    ),
+    bug(
         "one place of a table that is bounded bounds the charge",
         "rewriter.planner.closed_windows:_until",
         "if len(last) == len(places) else None,\n        UTC",
