@@ -108,7 +108,10 @@ def test_noise_is_told(visits: Visits, number: int) -> None:
             held += low - 0.1 <= float(value) <= high + 0.1
             off[at].append(shown / float(value) - 1)
     assert held / cells >= 0.9, (held, cells)
-    assert all(abs(statistics.median(errors)) < 0.25 for errors in off.values()), off
+    for errors in off.values():
+        # The median of twenty has a standard error of its own, of 1.25 standard deviations by √20.
+        chance = 2 * 1.25 * statistics.pstdev(errors) / len(errors) ** 0.5
+        assert abs(statistics.median(errors)) < 0.25 + chance, off
 
 
 def test_how_many_groups_there_are_is_said_to_be_an_estimate(visits: Visits) -> None:
