@@ -171,14 +171,12 @@ class Opened:
 
         Rows of tables without a time are of no period: what is asked of them alone is charged to all of them.
         """
+        per = self.accountant.rows_of
         dated = [one for one in plan.times if self.policy.is_dated(one.table)]
-        filter_ = self.accountant
-        if not filter_.of_rows or filter_.per is None or not dated:
+        if per is None or not dated:
             return EVER
-        begins, ends = [one.begin for one in dated], [one.end for one in dated]
-        first = min((one for one in begins if one is not None), default=None) if None not in begins else None
-        last = max((one for one in ends if one is not None), default=None) if None not in ends else None
-        return whole_periods(first, last, filter_.per)
+        spans = [whole_periods(one.begin, one.end, per) for one in dated]
+        return Span(min(one.begin for one in spans), max(one.end for one in spans))
 
     def check_rows(self, what: str, hint: str) -> None:
         """Raise 0A000 for what is not bought where the budget is one of the rows of each period."""

@@ -36,10 +36,9 @@ from rewriter.planner import (
     only_sorts,
     plan,
     plan_top,
-    rows_of_times,
-    rows_until,
     series_of,
     shapes,
+    with_times,
 )
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import (
@@ -237,8 +236,7 @@ def _program(
 
 def _with_ends(query: Query, catalog: Catalog) -> Query:
     """The release with the ends of those ranges of its tables that follow the clock, and those of its rows."""
-    ends, until = catalog.ends_of(tables_read(query.rows)), rows_until(query, catalog)
-    return replace(query, ends=ends, until=until, until_of=rows_of_times(query, catalog))
+    return with_times(replace(query, ends=catalog.ends_of(tables_read(query.rows))), catalog)
 
 
 def _with_picks(

@@ -165,9 +165,9 @@ FACTS: Sequence[ProvedFact] = (
         " nothing. Where each row of the release needs such a row, who has none there moves nothing at all.",
         Basis.FORM,
         (
-            "rewriter.planner.closed_windows:rows_until",
-            "rewriter.planner.closed_windows:rows_of_times",
-            "rewriter.program:_with_ends",
+            "rewriter.planner.closed_windows:with_times",
+            "rewriter.planner.closed_windows:_rows_until",
+            "rewriter.planner.closed_windows:_needs_times",
         ),
         ("rewriter.planner.plan_release:plan",),
         "cannot be: the conditions are in the engine's SQL; where a place has none, rows of all times are charged",

@@ -68,6 +68,11 @@ class Accountant:
         return None if self.of_rows else self.per
 
     @property
+    def rows_of(self) -> CalendarUnit | None:
+        """The periods of rows that it is the total of; None where it is of all time, or of windows of time."""
+        return self.per if self.of_rows else None
+
+    @property
     def each(self) -> str:
         """What it is the total of, in words: ``each month``, ``the rows of each month``, or nothing."""
         return "" if self.per is None else f"the rows of each {self.per}" if self.of_rows else f"each {self.per}"

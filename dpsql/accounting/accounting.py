@@ -44,6 +44,9 @@ class Accounting(ABC):
     """The standard deviation of noise that hides 1 at ε = 1."""
     cells_power: ClassVar[float]
     """The share of a measurement in a price goes with this power of the number of its cells."""
+    two_steps: ClassVar[int | None] = None
+    """How many times a loss without δ is lost between databases that are two neighbours apart; None where that is not
+    known."""
     prefers_finest: ClassVar[bool]
     """Whether one measurement, of which others are sums, may be more accurate than a share for each of them."""
 
@@ -112,12 +115,17 @@ class Accounting(ABC):
 
     def of_two_steps(self, loss: PrivacyLoss) -> PrivacyLoss:
         """What is lost between two databases that are two neighbours apart, where each step loses so much. Raises
-        ValueError where this accounting does not know."""
-        raise ValueError(f"{self} accounting knows no price of two steps")
+        ValueError where this accounting does not know, and for a loss with δ."""
+        return loss * self._two_steps(loss)
 
     def step_of_two(self, share: PrivacyLoss) -> PrivacyLoss:
         """What each of two steps may lose, so that a share pays for both. Raises ValueError as :meth:`of_two_steps`."""
-        raise ValueError(f"{self} accounting knows no price of two steps")
+        return share / self._two_steps(share)
+
+    def _two_steps(self, loss: PrivacyLoss) -> int:
+        if self.two_steps is None or loss.delta:
+            raise ValueError(f"{self} accounting knows no price of two steps of this loss")
+        return self.two_steps
 
     @abstractmethod
     def price_of_information(self, part: Fraction) -> Fraction:

@@ -19,6 +19,7 @@ class Pure(Accounting):
     takes_delta = False
     norms: ClassVar[tuple[Norm, ...]] = (Norm.L1,)
     concentrated = False
+    two_steps = 2  # 2·ε: Dwork, Roth 2014, Theorem 2.2
     deviation = math.sqrt(2)
     cells_power = 1 / 3
     prefers_finest = True
@@ -58,21 +59,6 @@ class Pure(Accounting):
 
     def selections(self, share: PrivacyLoss, delta: Fraction) -> Iterator[Allowance]:
         yield from ()
-
-    def of_two_steps(self, loss: PrivacyLoss) -> PrivacyLoss:
-        """2·ε (Dwork, Roth 2014, Theorem 2.2).
-
-        >>> PURE.of_two_steps(PrivacyLoss(epsilon=Fraction(1, 8))).epsilon
-        Fraction(1, 4)
-        """
-        if loss.delta:
-            raise ValueError("a loss with δ has no price of two steps here")
-        return loss * 2
-
-    def step_of_two(self, share: PrivacyLoss) -> PrivacyLoss:
-        if share.delta:
-            raise ValueError("a share with δ has no price of two steps here")
-        return share / 2
 
     def price_of_information(self, part: Fraction) -> Fraction:
         """Variances fall with ε²; rounded up."""

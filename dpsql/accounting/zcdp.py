@@ -23,6 +23,7 @@ class Zcdp(Accounting):
     takes_delta = True
     norms = (Norm.L2,)
     concentrated = True
+    two_steps = 4  # 2²·ρ: Bun, Steinke 2016, Proposition 27
     deviation = 1.0
     cells_power = 1 / 2
     prefers_finest = False
@@ -92,21 +93,6 @@ class Zcdp(Accounting):
         """With the whole δ of the price, which noise does not need."""
         if delta := min(delta, MOST_DELTA):
             yield Allowance(PrivacyLoss(rho=share.rho), PrivacyLoss(rho=share.rho, delta=delta), delta)
-
-    def of_two_steps(self, loss: PrivacyLoss) -> PrivacyLoss:
-        """2²·ρ (Bun, Steinke 2016, Proposition 27), which says nothing of a δ.
-
-        >>> ZCDP.of_two_steps(PrivacyLoss(rho=Fraction(1, 8))).rho
-        Fraction(1, 2)
-        """
-        if loss.delta:
-            raise ValueError("a loss with δ has no price of two steps here")
-        return loss * 4
-
-    def step_of_two(self, share: PrivacyLoss) -> PrivacyLoss:
-        if share.delta:
-            raise ValueError("a share with δ has no price of two steps here")
-        return share / 4
 
     def price_of_information(self, part: Fraction) -> Fraction:
         return part

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.display.terminal_tables import grid
-from dpsql.ledger import EVER, EVERYBODY, Charge, Span, Standing, parts_of
+from dpsql.ledger import EVER, EVERYBODY, Charge, Span, Standing, spent_by_time
 from dpsql.policy import Policy
 from dpsql.price_text import part_left, percent, renewal
 from dpsql.releases import up
@@ -56,7 +56,7 @@ def _by_time(charges: Sequence[Charge], limit: Accountant) -> list[RenderableTyp
     """What is spent of the rows of which times, where the budget is one of the rows of each period."""
     if not limit.of_rows:
         return []
-    parts = [*parts_of((charge.span, charge.loss) for charge in charges)]
+    parts = [*spent_by_time((charge.span, charge.loss) for charge in charges)]
     times = [_times(span) for span, _ in parts]
     used = [percent(float(spent.part_of(limit.limit))) for _, spent in parts]
     return [Text(""), grid(["rows of", "used"], [times, used], [False, True])]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from dpsql.accounting import Accountant, PrivacyLoss
-from dpsql.ledger import EVERYBODY, Charge, Limits, decimal, parts_of
+from dpsql.ledger import EVERYBODY, Charge, Limits, decimal, spent_by_time
 from dpsql.price_text import loss
 from dpsql.releases import up
 
@@ -38,7 +38,7 @@ def _windows(charges: Sequence[Charge], name: str, limit: Accountant) -> dict[da
     """What everybody, or one analyst, has spent in each window; of blocks, from each time at which that changes."""
     own = [charge for charge in charges if name in (EVERYBODY, charge.analyst)]
     if limit.of_rows:
-        return {span.begin: spent for span, spent in parts_of((one.span, one.loss) for one in own) if spent}
+        return {span.begin: spent for span, spent in spent_by_time((one.span, one.loss) for one in own) if spent}
     sums: dict[datetime, PrivacyLoss] = {}
     for charge in own:
         began = _EVER if limit.per is None else limit.per.begin(charge.time)

@@ -6,7 +6,7 @@ from dpsql.ledger.ledger import Due, Filters, Ledger
 from dpsql.ledger.orders import Order, Orders
 from dpsql.ledger.paid import Paid
 from dpsql.ledger.receipt import Receipt
-from dpsql.ledger.row_times import EVER, Span, is_one_period, most_of, parts_of, whole_periods
+from dpsql.ledger.row_times import EVER, Span, is_one_period, most_of, spent_by_time, whole_periods
 from dpsql.ledger.tally import Limits
 from dpsql.ledger.watch_states import WatchState, WatchStates
 
@@ -31,6 +31,6 @@ __all__ = [
     "decimal",
     "is_one_period",
     "most_of",
-    "parts_of",
+    "spent_by_time",
     "whole_periods",
 ]

@@ -299,12 +299,8 @@ class _Sums:
 def standing(name: str, filter_: Accountant, spent: PrivacyLoss, at: datetime) -> Standing:
     """How a filter stands at a time of the ledger."""
     renews = None if filter_.window is None else filter_.window.end(at)
-    return Standing(name, filter_, spent, renews, rows_at(filter_, at))
-
-
-def rows_at(filter_: Accountant, at: datetime) -> Span | None:
-    """The times of the rows of the period around now; None for a filter that is not of rows."""
-    return Span(filter_.per.begin(at), filter_.per.end(at)) if filter_.of_rows and filter_.per is not None else None
+    rows = None if filter_.rows_of is None else Span(filter_.rows_of.begin(at), filter_.rows_of.end(at))
+    return Standing(name, filter_, spent, renews, rows)
 
 
 def _added(units: Sequence[_Units]) -> _Units:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
@@ -30,7 +30,6 @@ from dpsql.ledger.charges import (
     exceeded,
     now,
     recorded,
-    rows_at,
     standing,
 )
 from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, refusal, why
@@ -205,11 +204,11 @@ class Ledger:
 
     def charged(self, due: Due) -> PrivacyLoss:
         """What is charged for a loss. Raises InternalError where nothing pays for it."""
-        filter_ = self._accountant
-        if not filter_.of_rows or filter_.per is None or is_one_period(due.span, filter_.per):
+        per = self._accountant.rows_of
+        if per is None or is_one_period(due.span, per):
             return due.loss
         try:
-            return filter_.accounting.of_two_steps(due.loss)
+            return self._accountant.accounting.of_two_steps(due.loss)
         except ValueError as cause:
             raise InternalError("a loss of rows of several periods has no price in this ledger") from cause
 
@@ -307,7 +306,7 @@ class Ledger:
             if one.of_rows and least and self._tally.row_times is not None:
                 return Standing(name, one, self._tally.row_times.least(name))
             spent = ever if one.per is None else self._tally.standing(one, name, at)
-            return replace(standing(name, one, spent, at), rows=rows_at(one, at))
+            return standing(name, one, spent, at)
 
         return self._read(stand)
 

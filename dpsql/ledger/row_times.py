@@ -142,7 +142,7 @@ def _by_parts(choose: Callable[[Iterable[Fraction]], Fraction], losses: Iterable
     return PrivacyLoss.of_parts(choose(some) for some in parts)
 
 
-def parts_of(charges: Iterable[tuple[Span, PrivacyLoss]]) -> Iterator[tuple[Span, PrivacyLoss]]:
+def spent_by_time(charges: Iterable[tuple[Span, PrivacyLoss]]) -> Iterator[tuple[Span, PrivacyLoss]]:
     """The times on which the sum of some charges is the same, in order."""
     sums = RowTimeSums()
     for span, loss in charges:
@@ -157,4 +157,4 @@ def most_of(charges: Iterable[tuple[Span, PrivacyLoss]]) -> PrivacyLoss:
     >>> most_of([(EVER, PrivacyLoss(rho=Fraction(1))), (EVER, PrivacyLoss(rho=Fraction(2)))]).rho
     Fraction(3, 1)
     """
-    return _by_parts(max, (spent for _, spent in parts_of(charges)))
+    return _by_parts(max, (spent for _, spent in spent_by_time(charges)))

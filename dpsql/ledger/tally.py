@@ -100,10 +100,10 @@ class Tally:
 
     def standing(self, filter_: Accountant, name: str, at: datetime.datetime) -> PrivacyLoss:
         """What a filter of a window or of rows has spent around a time, by everybody or one analyst."""
+        if filter_.rows_of is not None and self.row_times is not None:
+            return self.row_times.most(name, Span(filter_.rows_of.begin(at), filter_.rows_of.end(at)))
         if filter_.per is None:
             raise ValueError("a filter of all time has no window")
-        if filter_.of_rows and self.row_times is not None:
-            return self.row_times.most(name, Span(filter_.per.begin(at), filter_.per.end(at)))
         return self.spent(filter_.per, name, at)
 
     def spent(self, period: CalendarUnit, name: str, at: datetime.datetime) -> PrivacyLoss:

@@ -236,12 +236,9 @@ class Pricing:
 
     def _of_periods(self, plans: Sequence[Plan]) -> tuple[str, ...]:
         """What it costs that a release depends on rows of several periods, each with a budget of its own."""
-        filter_ = self._opened.accountant
-        if not filter_.of_rows or filter_.per is None:
+        per = self._opened.accountant.rows_of
+        if per is None or all(is_one_period(self._opened.span(plan), per) for plan in plans):
             return ()
-        if all(is_one_period(self._opened.span(plan), filter_.per) for plan in plans):
-            return ()
-        per = filter_.per
         return (
             f"rows of several {per}s are read at once, and the budget of each pays: bars are twice as wide as of one;"
             f" write a condition on the time of rows within one {per}, or group by {per}s",
@@ -517,23 +514,23 @@ class Pricing:
 
     def _of_one_step(self, plan: Plan, share: PrivacyLoss) -> PrivacyLoss:
         """What a plan may lose, so that a share pays for it: of rows of several periods, each of two steps."""
-        filter_ = self._opened.accountant
-        if not filter_.of_rows or filter_.per is None or is_one_period(self._opened.span(plan), filter_.per):
+        per = self._opened.accountant.rows_of
+        if per is None or is_one_period(self._opened.span(plan), per):
             return share
         if share.delta:
             raise NotSupportedError(
-                f"groups are not selected from rows of several {filter_.per}s, each of which has a budget of its own",
+                f"groups are not selected from rows of several {per}s, each of which has a budget of its own",
                 sqlstate="0A000",
-                hint=f"list the values of the key in the policy, or ask for the rows of one {filter_.per}",
+                hint=f"list the values of the key in the policy, or ask for the rows of one {per}",
             )
-        return filter_.accounting.step_of_two(share)
+        return self._opened.accountant.accounting.step_of_two(share)
 
     def _parts(self, series: Series) -> int:
         """In how many parts the price of a series is divided: periods whose rows are of one budget share it."""
-        filter_, periods = self._opened.accountant, series.periods
-        if not filter_.of_rows or filter_.per is None:
+        per, periods = self._opened.accountant.rows_of, series.periods
+        if per is None:
             return parts_of(len(periods))
-        spans = [whole_periods(one.begin, one.end, filter_.per) for one in periods]
+        spans = [whole_periods(one.begin, one.end, per) for one in periods]
         return parts_of(max(sum(one.begin < other.end and other.begin < one.end for other in spans) for one in spans))
 
     def _foretold(

@@ -3,7 +3,7 @@
 from rewriter.planner.alike import together
 from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histogram_plans
 from rewriter.planner.canonical_sql import canonical
-from rewriter.planner.closed_windows import rows_of_times, rows_until
+from rewriter.planner.closed_windows import with_times
 from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.one_scan import OneScan, one_scans
 from rewriter.planner.period_series import series_of
@@ -50,10 +50,9 @@ __all__ = [
     "profiled_columns",
     "profiled_tables",
     "profiled_values",
-    "rows_of_times",
-    "rows_until",
     "series_of",
     "shapes",
     "together",
     "values_plan",
+    "with_times",
 ]

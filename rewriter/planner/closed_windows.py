@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -39,22 +40,35 @@ _BESIDE = (exp.Window, exp.Limit, exp.Offset, exp.Fetch, exp.Distinct, exp.SetOp
 """Where one of these stands in the SQL of people's rows, rows may matter that no condition of all rows is about."""
 
 
-def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
-    """The tables with people that a release reads, each with the instant before which its rows are; ``end`` is None
-    where there is no such instant. Empty where it reads none that closes. The table of the people themselves, a row for
-    each, says what they are and not what happened: it is left out where each row of the release has a row that closes.
-    """
-    trees = list(query.trees)
+_Places = Mapping[str, Sequence[exp.Table]]
+"""Where the SQL of a release reads each table with people, by its name."""
+
+
+def with_times(query: Query, catalog: Catalog) -> Query:
+    """The release with the times of its rows: ``until``, and the rows that it is found of, where each of them needs a
+    row of people of such a time."""
     places: dict[str, list[exp.Table]] = {}
-    for node in (node for tree in trees for node in tree.find_all(exp.Table)):
+    for node in (node for tree in query.trees for node in tree.find_all(exp.Table)):
         table = catalog.tables.get(name := catalog_name(node))
         if table is not None and not table.public:
             places.setdefault(name, []).append(node)
     if all(catalog.tables[name].spans is None for name in places):
-        return ()
-    beside = any(_looks_beside(node) for tree in trees for node in tree.find_all(*_BESIDE))
-    entity = None if catalog.unit is None else catalog.unit[0]
+        return replace(query, until=(), until_of=None)
     known = _Known(query)
+    return replace(
+        query,
+        until=_rows_until(query, places, known, catalog),
+        until_of=query.rows if _needs_times(places, known, catalog) else None,
+    )
+
+
+def _rows_until(query: Query, places: _Places, known: _Known, catalog: Catalog) -> tuple[RowsBetween, ...]:
+    """The tables with people that a release reads, each with the instant before which its rows are; ``end`` is None
+    where there is no such instant. The table of the people themselves, a row for each, says what they are and not what
+    happened: it is left out where each row of the release has a row that closes.
+    """
+    beside = any(_looks_beside(node) for tree in query.trees for node in tree.find_all(*_BESIDE))
+    entity = None if catalog.unit is None else catalog.unit[0]
     tied = any(known.is_needed(node, catalog.tables[name]) for name, nodes in places.items() for node in nodes)
     return tuple(
         _until(table, nodes, known, beside=beside)
@@ -63,23 +77,16 @@ def rows_until(query: Query, catalog: Catalog) -> tuple[RowsBetween, ...]:
     )
 
 
-def rows_of_times(query: Query, catalog: Catalog) -> exp.Select | None:
-    """The rows of a release, where each of them has a row of people whose time a condition compares; None where some
-    may be there without.
+def _needs_times(places: _Places, known: _Known, catalog: Catalog) -> bool:
+    """Whether each row of a release has a row of people whose time a condition compares.
 
     So who has no row of those times moves nothing: of a person whose rows of these times go, all goes. Not so of ``id
     NOT IN (SELECT patient_id FROM visit WHERE …)``, or of people in groups of those who came and those who did not: a
     person would go from one number to another.
     """
-    known = _Known(query)
-    for node in query.rows.find_all(exp.Table):
-        table = catalog.tables.get(catalog_name(node))
-        if table is None or table.public or table.spans is None:
-            continue
-        times = known.of_needed(node, table)
-        if times.low is not None or times.high is not None:
-            return query.rows
-    return None
+    dated = ((catalog.tables[name], nodes) for name, nodes in places.items())
+    needed = (known.of_needed(node, table) for table, nodes in dated if table.spans is not None for node in nodes)
+    return any(times.low is not None or times.high is not None for times in needed)
 
 
 def _looks_beside(node: exp.Expr) -> bool:

@@ -38,7 +38,7 @@ from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
 from rewriter.once import Remember, afresh, known_by, remembering
 from rewriter.plan import Plan, Series, SeriesPeriod
-from rewriter.planner.closed_windows import rows_of_times, rows_until
+from rewriter.planner.closed_windows import with_times
 from rewriter.planner.plan_release import plan
 from rewriter.planner.same_query import SameQuery, by_value
 from rewriter.planner.touched_spans import touched_by
@@ -91,8 +91,7 @@ def series_of(
             def planned() -> Plan:
                 with remembering():
                     rows = _within(rest, period, at, subject, variable, dialect)
-                    rows = replace(rows, until=rows_until(rows, catalog), until_of=rows_of_times(rows, catalog))
-                    return replace(plan(rows, norms[place], dialect), period=period)
+                    return replace(plan(with_times(rows, catalog), norms[place], dialect), period=period)
 
             key = (name, *said, period, at, norms[place], dialect)
             known[place, period] = planned() if period in cut else known_by(key, planned, remember)

@@ -76,7 +76,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "people who come without a closed row are thought to be there already",
-        "rewriter.planner.closed_windows:rows_until",
+        "rewriter.planner.closed_windows:_rows_until",
         " or not tied",
         "",
         f"{CLOSED}::test_what_may_still_change_is_bought_at_each_refresh",
