@@ -176,7 +176,7 @@ def test_without_noise_the_answers_are_those_of_the_database(folder: Path, state
 @pytest.mark.parametrize("purchases", [3, pytest.param(12, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("statements", EVERY)
 def test_error_bars_hold_what_they_say(folder: Path, statements: tuple[str, ...], purchases: int) -> None:
-    """The bound is three standard deviations of so many numbers, however many purchases they are of."""
+    """The bound is three standard deviations of a third of the numbers, since those of one purchase go together."""
     known = {sql: truth(folder, sql) for sql in statements}
     inside: list[bool] = []
     for _ in range(purchases):
@@ -195,7 +195,7 @@ def test_error_bars_hold_what_they_say(folder: Path, statements: tuple[str, ...]
                         assert margin is not None
                         inside.append(abs(float(number) - float(exact)) <= margin)  # type: ignore[arg-type]
     assert len(inside) > 10 * purchases
-    assert np.mean(inside) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / len(inside))
+    assert np.mean(inside) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / (len(inside) / 3))
 
 
 def test_counts_of_one_vector_agree_whatever_they_were_bought_for(folder: Path) -> None:
