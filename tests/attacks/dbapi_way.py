@@ -127,7 +127,8 @@ def open_dbapi(library: Library) -> Iterator[DBAPI]:
     handler = _Remembering(way.logged)
     logging.getLogger().addHandler(handler)
     try:
-        yield way
+        with dpsql.connect(proxy, "ana"):  # what answers about catalogs lives as long as a connection is open
+            yield way
     finally:
         logging.getLogger().removeHandler(handler)
         proxy.close()

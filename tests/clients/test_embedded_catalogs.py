@@ -83,3 +83,12 @@ def test_an_answer_is_a_data_frame_as_often_as_it_is_asked_and_in_parts(connecti
     assert [list(part.columns) for part in nothing] == [["region"]]
     with pytest.raises(dpsql.ProgrammingError):
         cursor.fetch_df_batches(0)
+
+
+def test_connections_over_one_proxy_share_what_answers(connection: dpsql.Connection) -> None:
+    """What answers is a server of its own: one for each connection of a pool would be many."""
+    shared = connection._open()
+    with dpsql.connect(shared.proxy, "ana") as one, dpsql.connect(shared.proxy, "ana") as other:
+        for each in (one, other):
+            assert each.execute("SELECT COUNT(*) FROM pg_tables WHERE tablename = 'visit'").fetchall() == [(1,)]
+        assert one._open().catalogs() is other._open().catalogs()

@@ -45,7 +45,7 @@ def connect(policy: str | os.PathLike[str] | Proxy, analyst: str | None = None, 
     Raises OperationalError where the policy, the database or the ledger cannot be opened, or the analyst is
     unknown, and DataError for a bad setting.
     """
-    shared = _shared(policy) if isinstance(policy, str | os.PathLike) else _Shared(policy)
+    shared = _shared(policy) if isinstance(policy, str | os.PathLike) else _handed_in(policy)
     connection = Connection(shared, analyst)
     try:
         for name, value in settings.items():
@@ -102,6 +102,16 @@ def _shared(policy: str | os.PathLike[str]) -> _Shared:
             shared = _Shared(Proxy.open(path))
             weakref.finalize(shared, shared.proxy.close)
             _OPEN[key] = shared
+        return shared
+
+
+def _handed_in(proxy: Proxy) -> _Shared:
+    """What the connections over an open proxy share while one of them is open."""
+    with _OPENING:
+        key = (os.getpid(), id(proxy))  # what is found holds the proxy, so the number is still its own
+        shared = _OPEN.get(key)
+        if shared is None:
+            shared = _OPEN[key] = _Shared(proxy)
         return shared
 
 

@@ -55,16 +55,20 @@ AND (p.provolatile = 'v' AND p.proname <> ALL (ARRAY[{", ".join(map(literal, HAR
 """
 
 _WITHOUT_ROWS = """
+WITH views AS MATERIALIZED (
+    SELECT c.oid, c.relname, pg_catalog.pg_get_viewdef(c.oid) AS text FROM pg_catalog.pg_class c
+    WHERE c.relkind = 'v' AND c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace),
+calls AS MATERIALIZED (
+    SELECT DISTINCT pg_catalog.split_part(f, '(', 1) || '(' AS call FROM pg_catalog.unnest(%(closed)s::text[]) AS f),
+closed AS MATERIALIZED (
+    SELECT oid, relname FROM views WHERE EXISTS (SELECT FROM calls WHERE pg_catalog.strpos(text, call) > 0))
 SELECT pg_catalog.format(
     'CREATE OR REPLACE VIEW pg_catalog.%%I AS SELECT %%s WHERE false', c.relname,
     pg_catalog.string_agg(pg_catalog.format(
         'NULL::%%s%%s AS %%I', pg_catalog.format_type(a.atttypid, a.atttypmod), ' COLLATE ' || l.oid::regcollation,
         a.attname), ', ' ORDER BY a.attnum))
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+FROM closed c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
-WHERE c.relkind = 'v' AND c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace
-AND EXISTS (SELECT FROM pg_catalog.unnest(%(closed)s::text[]) AS f
-            WHERE pg_catalog.strpos(pg_catalog.pg_get_viewdef(c.oid), pg_catalog.split_part(f, '(', 1) || '(') > 0)
 GROUP BY c.oid, c.relname ORDER BY c.relname
 """
 """DDL of the system's views over functions that are closed: the same columns, and no row of any other session."""
