@@ -30,7 +30,8 @@ from dpsql.randomize import Secret, reports
 from rewriter.declared import Response
 
 Rows = Sequence[Sequence[object]]
-REPEATS = 200
+REPEATS = 90
+"""A total δ has room for a hundred statements that select groups."""
 
 
 @dataclass(frozen=True, slots=True)
