@@ -74,10 +74,10 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         usual = turned @ self._usual(rows) @ turned.T
         along = noise_along(math.sqrt(float(_spreads(one.curvature, noise).max())) / 4, turned)
         own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
-        spread = spread_of_mean(np.linalg.inv(usual), own, along)
-        if spread is None or not is_told(float(np.linalg.eigvalsh(usual)[0]), along):
+        error = spread_of_mean(np.asarray(np.linalg.inv(usual), dtype=np.float64), own, along)
+        if error is None or not is_told(float(np.linalg.eigvalsh(usual)[0]), along):
             return None
-        return self._width(_deviation(_direction(one, back), spread), noise)
+        return self._width(_deviation(_direction(one, back), error), noise)
 
     def _usual(self, rows: int) -> FloatArray:
         """The curvature of so many rows."""

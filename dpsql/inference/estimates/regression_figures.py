@@ -261,7 +261,7 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     unexplained = np.maximum(np.einsum("gi,gij,gj->g", residual, cells.matrix, residual), 0.0)
     most = np.sqrt((unexplained + cells.half_width(cells.forms(residual, residual)))[:, None] / least)
     lost = np.minimum((1 - found / ends) * part / least, most)
-    lifted = (found < ends).any(axis=1)
+    lifted = np.asarray((found < ends).any(axis=1))
     shrunk, most = axes * lost[:, None, :], axes * most[:, None, :]
     return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, ends, lifted, solved)
 
