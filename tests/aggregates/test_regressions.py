@@ -353,7 +353,7 @@ def test_an_interval_is_right_where_noise_is_a_large_part_of_an_eigenvalue(epsil
     """The smallest eigenvalue is 2.5 times the half-width of its noise: neither hidden nor large beside it. Of 4,000,
     fewer than 93 in 100 or more than 97, where 95 hold, would come once in 10⁸ times."""
     rng = np.random.default_rng(5)
-    rows = round(5_500 / epsilon)
+    rows = round(1_375 / epsilon)
     common, own = rng.uniform(-1, 1, (2, rows))
     x = np.c_[0.85 * common + 0.15 * own, 0.85 * common - 0.15 * own]
     y = np.clip(x @ [1.0, -0.5] + rng.normal(0, 0.3, rows), -2, 2)

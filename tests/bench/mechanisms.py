@@ -137,7 +137,7 @@ MECHANISMS = (
     Mechanism("one vector: squared errors of four counts, added up", f"SELECT {_FOUR} FROM patient", 0.1, "1,200 = 12/ε²", _squares,
               "pure", told=""),
     Mechanism("least squares: the total of `ROLLUP (sex, smoker)`", _LEVELS, 0.1, "", _total),
-    Mechanism("square root of sums: visits so far, 72 months", _SO_FAR, 0.25, "", _last),
+    Mechanism("square root of sums: visits so far, 12 months", _SO_FAR, 0.25, "", _last),
 )  # fmt: skip
 
 
@@ -212,6 +212,15 @@ def _randomize(folder: Path) -> None:
         connection.execute("UPDATE patient SET smoker = found.said FROM found WHERE found.id = patient.id")
 
 
+def _figure(number: float) -> str:
+    """Three digits, without an exponent.
+
+    >>> _figure(4356.7), _figure(0.03291)
+    ('4,360', '0.0329')
+    """
+    return f"{float(f'{number:.3g}'):,.0f}" if number >= 1000 else f"{number:.3g}"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m tests.bench mechanisms")
     options.add_argument("--repeats", type=int, default=REPEATS)
@@ -222,7 +231,8 @@ def main() -> None:
         for one in MECHANISMS:
             told, within, mean = measured(one, asked.repeats, Path(folder))
             print(
-                f"| {one.name} | {one.epsilon:g} | {one.predicted} | {told} | {within:.3g} | {mean:.3g} |", flush=True
+                f"| {one.name} | {one.epsilon:g} | {one.predicted} | {told} | {_figure(within)} | {_figure(mean)} |",
+                flush=True,
             )
         print(f"\nWithin (1, 10⁻⁶) {admitted(Path(folder))} counts at ε = 0.01 are admitted.")
 
