@@ -22,10 +22,10 @@ too long on the other.
 both sides are known up to noise, which bounds b. And coefficients that differ by d from least squares leave d'Sd more
 unexplained than it: by Cauchy and Schwarz, p'd is at most √(p'S⁻¹p) times the root of what the released coefficients
 leave unexplained, whatever the truth is. The smaller bound counts; λ is taken to be no smaller than :data:`_LEAST` of
-its noise. A direction that noise hides makes intervals wide, and they hold more often than 95 times in 100. No narrower
-interval holds for all data: any slope along such a direction would have led to these numbers as likely.
+its noise. A direction that noise hides makes intervals wide, and they hold more often than 95 times in 100. Other data,
+with any slope along such a direction, would have led to the same numbers about as likely.
 
-A hundredth of what is shown is about the sampling of people: ``std_err`` tells of that.
+Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
 
 from __future__ import annotations
