@@ -502,7 +502,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an interval of averaged steps is too narrow",
-        "dpsql.inference.estimates.logistic_descent:way",
+        "dpsql.inference.estimates.logistic_descent:spread_of_mean",
         "inverse @ noise @ inverse / AVERAGED",
         "inverse @ noise @ inverse / AVERAGED**4",
         f"{LOGISTIC}::test_intervals_cover",
@@ -510,8 +510,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a logistic regression that noise alone made has an interval",
         "dpsql.inference.estimates.logistic_descent:way",
-        "known = error < 1 and last < _TOO_FAR",
-        "known, error = True, min(error, 1.0)",
+        "known = spread is not None and not ridged and last < _TOO_FAR",
+        "spread, known = inverse @ noise @ inverse / AVERAGED, True",
         f"{LOGISTIC}::test_where_noise_is_larger_than_the_spread_there_is_no_interval",
     ),
     # Quantiles
