@@ -1008,9 +1008,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a regression's interval leaves out the noise of its matrix",
-        "dpsql.inference.estimates.regression_figures:_combined",
-        "found.rows), fit.residual)",
-        "found.rows), fit.explained)",
+        "dpsql.inference.estimates.regression_figures:_errors",
+        "own = cells.half_width(cells.forms(row, fit.residual))",
+        "own = cells.half_width(cells.forms(row, fit.explained))",
         f"{REGRESSIONS}::test_intervals_cover",
     ),
     bug(
