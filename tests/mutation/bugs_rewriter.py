@@ -1014,13 +1014,6 @@ BUGS: tuple[Bug, ...] = (
         f"{REGRESSIONS}::test_an_interval_is_right_where_noise_is_a_large_part_of_an_eigenvalue",
     ),
     bug(
-        "the interval of a regression that noise alone made is that of its noise",
-        "dpsql.inference.estimates.regression_figures:_combined",
-        "np.sqrt(reach**2 + shrunk)",
-        "reach",
-        f"{REGRESSIONS}::test_no_interval_is_without_end_where_a_direction_is_hidden",
-    ),
-    bug(
         "a correlation beyond 1 is certain",
         "dpsql.inference.estimates.moment_figures:_ends",
         "np.where(low >= 1, 1 - half, low)",
