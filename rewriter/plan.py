@@ -289,6 +289,17 @@ class Figure(StrEnum):
         return self.degrees == (2, 0) or self is Figure.DETERMINATION
 
 
+class Bend(StrEnum):
+    """What becomes another number where the values of one column are clipped: slopes of what is explained, or by what
+    explains alone; a correlation; the share that is explained; a covariance."""
+
+    EXPLAINED = "slopes of"
+    EXPLAINING = "slopes by"
+    CORRELATED = "correlations of"
+    DETERMINED = "r² of"
+    COVARYING = "covariances of"
+
+
 _DEGREES = {
     Figure.MEAN: (1, 0),
     Figure.COVARIANCE_POP: (1, 1),
@@ -515,8 +526,9 @@ class Plan:
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
     tables, whose means are among the outputs; ``of_columns`` has the names of outputs that are of one declared column,
-    with its table and name. ``question`` is what it measures, where others over the same rows can be
-    measured with it.
+    with its table and name. ``clipped`` are the declared columns whose values outputs are made of, with their tables,
+    and which numbers bend where values are clipped, if it is known how. ``question`` is what it measures, where others
+    over the same rows can be measured with it.
     """
 
     sql: str
@@ -547,6 +559,7 @@ class Plan:
     bounded_by: str = field(default="", repr=False, compare=False)
     averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     of_columns: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
+    clipped: tuple[tuple[str, str, Bend | None], ...] = field(default=(), repr=False, compare=False)
     question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,

@@ -15,7 +15,7 @@ from typing import cast
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
-from dpsql.inference.estimates import MeansProfile, RowsProfile, ValuesProfile
+from dpsql.inference.estimates import MeansProfile, RowsProfile, ValuesProfile, bend_notice
 from dpsql.ledger import Due
 from dpsql.memory import Memory
 from dpsql.opened import Opened
@@ -128,8 +128,12 @@ class Profiles:
         for table, column in means:
             rows, found = tables[table], self.find_means(table, column)
             said += [found.notice(rows)] if rows is not None and found is not None else []
-        read = dict.fromkeys((table, column) for one in plans if one.clips for _, table, column in one.of_columns)
-        said += [values.notice for column in read if (values := self.find_values(*column)) is not None]
+        clipped = dict.fromkeys(column for one in plans if one.clips for column in one.clipped)
+        values = {column: self.find_values(*column) for column in dict.fromkeys(one[:2] for one in clipped)}
+        said += [one.notice for one in values.values() if one is not None]
+        for table, column, bend in clipped:
+            told = values[table, column]
+            said += [bend_notice(told, bend)] if told is not None and bend is not None else []
         return tuple(one for one in said if one)
 
     def _bought(self, planner: _Planner, *of: str) -> tuple[_Plans, tuple[NoisyTable, ...]] | None:

@@ -20,7 +20,7 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import DrillDown, Inhabited, KeyColumn, MeasuredQuestion, Plan
+from rewriter.plan import Bend, DrillDown, Figure, Inhabited, KeyColumn, MeasuredQuestion, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
@@ -28,6 +28,7 @@ from rewriter.planner.joint_rows import check_joined, joined, may_be_joined, row
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
 from rewriter.refused import Refused
+from rewriter.regression import RegressionField, RegressionPart
 from rewriter.relations import of_people
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
 
@@ -189,6 +190,7 @@ def plan(
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         averaged=_averaged(query),
         of_columns=_of_columns(query),
+        clipped=_clipped(query),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
         until=query.until,
@@ -302,6 +304,45 @@ def _of_columns(query: Query) -> tuple[tuple[str, str, str], ...]:
     alone = (pair for pair in enumerate(query.aggregates) if not pair[1].kind.counts and pair[1].second is None)
     behind = ((place, variable_behind(one.argument.sql)) for place, one in alone if one.argument is not None)
     return tuple((aggregate_name(place), one.table.name, one.name) for place, one in behind if one is not None)
+
+
+_BENDS = {
+    Figure.SLOPE: (Bend.EXPLAINED, Bend.EXPLAINING),
+    Figure.CORRELATION: (Bend.CORRELATED, Bend.CORRELATED),
+    Figure.DETERMINATION: (Bend.DETERMINED, Bend.DETERMINED),
+    **dict.fromkeys((Figure.COVARIANCE_POP, Figure.COVARIANCE_SAMP, Figure.PRODUCTS), (Bend.COVARYING, Bend.COVARYING)),
+}
+"""What the first argument of a figure bends, and what the second one does."""
+
+
+def _clipped(query: Query) -> tuple[tuple[str, str, Bend | None], ...]:
+    """The declared columns that outputs are made of the values of; and what they bend where they are clipped."""
+    found: list[tuple[str, str, Bend | None]] = []
+    for aggregate in query.aggregates:
+        if aggregate.kind.counts:
+            continue
+        first, second = _bends(aggregate)
+        values = [(aggregate.argument, first), *((one, second) for one in (aggregate.second, *aggregate.row))]
+        behind = ((variable_behind(value.sql), bend) for value, bend in values if value is not None)
+        found += [(one.table.name, one.name, bend) for one, bend in behind if one is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def _bends(aggregate: Aggregate) -> tuple[Bend | None, Bend | None]:
+    """What the explained number of an aggregate bends, and what its others do."""
+    part = aggregate.regression
+    if part is None:
+        return _BENDS.get(aggregate.kind.figure, (None, None)) if aggregate.kind.figure else (None, None)
+    is_slope = (
+        isinstance(part, RegressionPart)
+        and part.field is RegressionField.COEFFICIENT
+        and part.intercept is not None
+        and part.place != part.intercept
+        and not part.logistic
+    )
+    if not is_slope:
+        return None, None
+    return Bend.EXPLAINED, Bend.EXPLAINING if len(aggregate.row) == 1 else None
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:

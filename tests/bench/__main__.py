@@ -1,6 +1,6 @@
 """``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… ledger``;
 ``… small`` for what a statement costs beside its data; ``… year`` for a dashboard over data that grow;
-``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them;
+``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them; ``… bars`` for how wide their bars are;
 ``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
 ``… large`` for how large data have to be; ``… subsampling`` for what samples of people would change; ``… workload`` for dashboards that are bought as one;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
@@ -18,6 +18,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "small",
     "year",
     "regressions",
+    "bars",
     "learning",
     "accounting",
     "local",

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from dpsql.accounting import ZCDP
 from dpsql.calibrate.calibration import calibrate
-from dpsql.inference.estimates.regression_figures import RegressionEstimate, regression_numbers
+from dpsql.inference.estimates.regression_figures import RegressionEstimate, RegressionNumbers, regression_numbers
 from dpsql.inference.numeric.arrays import FloatArray
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
@@ -90,8 +90,8 @@ def scaled(data: Data) -> tuple[FloatArray, FloatArray]:
     return np.c_[np.ones(len(u)), u[:, :-1]], u[:, -1]
 
 
-def ours(data: Data, rho: float) -> Callable[[np.random.Generator], FloatArray]:
-    """The coefficients of a fresh answer of the product."""
+def moments_of(data: Data, rho: float) -> Callable[[np.random.Generator, int], list[RegressionNumbers]]:
+    """The coefficients of so many fresh answers of the product, with their half-widths."""
     size = data.x.shape[1]
     names = [*(f"x{at}" for at in range(size)), "y"]
     columns = "\n".join(f"      {n}: {{range: [{a}, {b}]}}" for n, (a, b) in zip(names, data.ranges, strict=True))
@@ -112,12 +112,18 @@ def ours(data: Data, rho: float) -> Callable[[np.random.Generator], FloatArray]:
     asked = [one.estimator for one in found.plan.outputs if isinstance(one.estimator, Regression)]
     regressions = sorted(asked, key=lambda one: one.part.place)
 
-    def answer(rng: np.random.Generator) -> FloatArray:
-        steps = [np.array([float(cells[n] + noise[n].replicas(1, rng)[0])]) for n in regressions[0].statistics]
+    def answers(rng: np.random.Generator, times: int) -> list[RegressionNumbers]:
+        steps = [float(cells[n]) + np.asarray(noise[n].replicas(times, rng)) for n in regressions[0].statistics]
         of = [RegressionEstimate(one) for one in regressions]
-        return np.array([regression_numbers(e.estimator, e.moments(steps, noise, None)).values[0] for e in of])
+        return [regression_numbers(e.estimator, e.moments(steps, noise, None)) for e in of]
 
-    return answer
+    return answers
+
+
+def ours(data: Data, rho: float) -> Callable[[np.random.Generator], FloatArray]:
+    """The coefficients of a fresh answer of the product."""
+    answers = moments_of(data, rho)
+    return lambda rng: np.array([one.values[0] for one in answers(rng, 1)])
 
 
 def in_data(data: Data, slopes: FloatArray) -> FloatArray:

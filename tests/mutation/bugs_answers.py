@@ -1005,6 +1005,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/inference/test_told_means.py",
     ),
     bug(
+        "bars of regressions take the matrix of their equations for exact",
+        "dpsql.inference.estimates.regression_figures:_errors",
+        "cells.weighted(row, along), own**2 / safe",
+        "cells.weighted(row, 0 * along), own**2 / safe",
+        "tests/aggregates/test_regressions.py::test_an_interval_is_right_where_noise_is_a_large_part_of_an_eigenvalue",
+    ),
+    bug(
+        "slopes by a clipped column are told to be too small",
+        "dpsql.inference.estimates.told_bends:bend_factor",
+        "return inside / variance",
+        "return inside * variance",
+        "tests/price/test_profiles.py::test_how_far_normal_values_are_bent_is_how_far_clipping_bends_them",
+    ),
+    bug(
         "a profile is kept though the data changed",
         "dpsql.price.profiles:Profiles._released",
         "opened.version(one.plan)",

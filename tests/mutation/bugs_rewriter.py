@@ -502,7 +502,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an interval of averaged steps is too narrow",
-        "dpsql.inference.estimates.logistic_descent:way",
+        "dpsql.inference.estimates.logistic_descent:spread_of_mean",
         "inverse @ noise @ inverse / AVERAGED",
         "inverse @ noise @ inverse / AVERAGED**4",
         f"{LOGISTIC}::test_intervals_cover",
@@ -510,8 +510,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a logistic regression that noise alone made has an interval",
         "dpsql.inference.estimates.logistic_descent:way",
-        "known = error < 1 and last < _TOO_FAR",
-        "known, error = True, min(error, 1.0)",
+        "known = spread is not None and not ridged and last < _TOO_FAR",
+        "spread, known = inverse @ noise @ inverse / AVERAGED, True",
         f"{LOGISTIC}::test_where_noise_is_larger_than_the_spread_there_is_no_interval",
     ),
     # Quantiles
@@ -1008,17 +1008,10 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a regression's interval leaves out the noise of its matrix",
-        "dpsql.inference.estimates.regression_figures:_combined",
-        "found.rows), fit.residual)",
-        "found.rows), fit.explained)",
-        f"{REGRESSIONS}::test_intervals_cover",
-    ),
-    bug(
-        "the interval of a regression that noise alone made is that of its noise",
-        "dpsql.inference.estimates.regression_figures:_combined",
-        "np.sqrt(noise**2 + (shrunk**2).sum(axis=1))",
-        "np.sqrt(noise**2 + (0 * shrunk**2).sum(axis=1))",
-        f"{REGRESSIONS}::test_every_estimate_has_an_interval_that_holds",
+        "dpsql.inference.estimates.regression_figures:_errors",
+        "own = cells.half_width(cells.forms(row, fit.residual))",
+        "own = cells.half_width(cells.forms(row, fit.explained))",
+        f"{REGRESSIONS}::test_an_interval_is_right_where_noise_is_a_large_part_of_an_eigenvalue",
     ),
     bug(
         "a correlation beyond 1 is certain",

@@ -389,6 +389,93 @@ def test_beside_a_number_that_is_clipped_into_a_range_stands_how_much_is_beyond(
     assert abs(float(middle[1]) - np.median(LONG)) < 3
 
 
+PAIRED = np.random.default_rng(11).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 20_000)
+BENT = {
+    "REGR_SLOPE(y, x)": [("slopes of y", "nearer to"), ("slopes by x", "farther from")],
+    "REGR_INTERCEPT(y, x)": [],
+    "CORR(y, x)": [("correlations of y", "nearer to"), ("correlations of x", "nearer to")],
+    "REGR_R2(y, x)": [("r² of y", "nearer to"), ("r² of x", "nearer to")],
+    "COVAR_POP(y, x)": [("covariances of y", "nearer to"), ("covariances of x", "nearer to")],
+    "(LINREGR(y, ARRAY[1, x])).coef[2]": [("slopes of y", "nearer to"), ("slopes by x", "farther from")],
+    "(LINREGR(y, ARRAY[1, x, z])).coef[2]": [("slopes of y", "nearer to")],
+    "(LINREGR(y, ARRAY[1, x])).coef[1]": [],
+    "AVG(y)": [],
+}
+"""What is said to be bent; the shares of what is beyond the ranges are told beside all."""
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """Two columns of normal values, of which y is cut above 1 and x beyond -1 and 1.5; and z, of which nothing is cut."""
+    folder = tmp_path_factory.mktemp("paired")
+    x, y = PAIRED.T
+    with duckdb.connect(str(folder / "paired.duckdb")) as connection:
+        connection.register("rows", pa.table({"id": np.arange(len(x)), "x": x, "y": y, "z": x * 0 + y % 1}))
+        connection.execute("CREATE TABLE person (id BIGINT PRIMARY KEY, x DOUBLE, y DOUBLE, z DOUBLE)")
+        connection.execute("INSERT INTO person SELECT * FROM rows")
+    (folder / "policy.yaml").write_text("""
+database: duckdb:paired.duckdb
+ledger: sqlite:paired.ledger
+privacy_unit: person.id
+budget: {epsilon: 100, delta: 1e-6}
+profile: {epsilon: 1, values: [person.x, person.y]}
+tables:
+  person: {columns: {id: {}, x: {range: [-1, 1.5]}, y: {range: [-5, 1]}, z: {range: [0, 1]}}}
+""")
+    proxy = Proxy.open(folder / "policy.yaml")
+    buy(proxy)
+    yield proxy
+    proxy.close()
+
+
+@pytest.mark.parametrize(("asked", "bent"), BENT.items(), ids=BENT)
+def test_beside_a_slope_of_clipped_values_stands_how_far_it_is_bent(
+    paired: Proxy, asked: str, bent: list[tuple[str, str]]
+) -> None:
+    told = notices(paired, f"SELECT {asked} FROM person")
+    assert [one for one in told if re.match(r"by the profile of person\.y, \d+.* above 1,", one)]
+    assert any(re.match(r"by the profile of person\.x, .* below -1 and .* above 1", one) for one in told) is (
+        "x" in asked
+    )
+    said = [one for one in told if "normally distributed" in one]
+    assert len(said) == len(bent)
+    for one, (what, way) in zip(said, bent, strict=True):
+        assert f"brings {what} " in one
+        assert f"{way} 0" in one
+
+
+def test_how_far_normal_values_are_bent_is_how_far_clipping_bends_them(paired: Proxy) -> None:
+    """Within a percent, by which people differ from their law."""
+    x, y = PAIRED.T
+    cut_x, cut_y = x.clip(-1, 1.5), y.clip(-5, 1)
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.cov(a, b)[0, 1])
+
+    def correlation(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.corrcoef(a, b)[0, 1])
+
+    slope, related = covariance(x, y) / covariance(x, x), correlation(x, y)
+    truth = {
+        "slopes of y": covariance(x, cut_y) / covariance(x, x) / slope,
+        "slopes by x": covariance(cut_x, y) / covariance(cut_x, cut_x) / slope,
+        "correlations of x": correlation(cut_x, y) / related,
+        "correlations of y": correlation(x, cut_y) / related,
+        "r² of x": (correlation(cut_x, y) / related) ** 2,
+        "covariances of x": covariance(cut_x, y) / covariance(x, y),
+    }
+    asked = "SELECT REGR_SLOPE(y, x), CORR(y, x), REGR_R2(y, x), COVAR_POP(y, x) FROM person"
+    found = 0
+    for one in notices(paired, asked):
+        if told := re.search(r"brings (.+?) (?:(\d+) to )?(\d+) % (nearer|farther)", one):
+            what, low, high, way = told.groups()
+            if what in truth:
+                found += 1
+                off = 100 * (truth[what] - 1) * (1 if way == "farther" else -1)
+                assert int(low or high) - 1 <= off <= int(high) + 1, (one, off)
+    assert found == len(truth)
+
+
 def test_values_of_too_few_people_are_not_told(folder: Path) -> None:
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         connection.execute("DELETE FROM visit WHERE patient_id > 4")

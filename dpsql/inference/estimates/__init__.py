@@ -16,6 +16,7 @@ from dpsql.inference.estimates.running_estimates import (
     running_half_widths,
     running_margins,
 )
+from dpsql.inference.estimates.told_bends import bend_notice
 from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
 from dpsql.inference.estimates.told_values import ValuesProfile
@@ -32,6 +33,7 @@ __all__ = [
     "RunningNoise",
     "Spread",
     "ValuesProfile",
+    "bend_notice",
     "completed",
     "decoded",
     "estimate_of",

@@ -11,8 +11,12 @@ are Newton's steps from a place that is near: their mean has the noise of all th
 them errs is left over in the next times R, the error of the measured curvature beside the curvature (Polyak, Juditsky
 1992, of averages of noisy Newton steps).
 
-Half-widths are those of the mean's noise, H⁻¹N/√3, times 1 + R, R = τ/λmin, τ the largest eigenvalue that noise of the
-curvature may have. They are not known where R is 1 or more, nor where the last step was longer than noise explains.
+Half-widths are those of the mean's noise, H⁻¹N/√3, and of what the noise E of the released curvature H adds. A step
+from a place that is off by e ends off by H⁻¹(N + Ee), so that the mean of three ends is off by H⁻¹N/√3 + H⁻¹Ee, e the
+mean error of the three places before, of which as much noise is taken to be in as in the ends. With s the deviation
+of an entry of E, d'H⁻¹Ee has at most the variance 2s²·|H⁻¹d|²·|e|². Added over all directions, |e|² is tr(V)/(1 - R²)
+on average, V the covariance of H⁻¹N/√3 and R² = 2s²·Σλ⁻² over the eigenvalues of H. Half-widths are not known where H
+was given a ridge or R is 1 or more, nor where the last step was longer than noise explains.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ _STEEPEST = 6.0
 """The standard deviation of log-odds that is believed of the start, at most; a step has no more than 1."""
 _TOO_FAR = 5.0
 """The length of a last step, in standard deviations of what noise makes of it, that noise does not explain."""
+_TOLD = 2.45
+"""A curvature is told from noise where it is so many times the deviation of the noise along one direction."""
 _LEAST_RATE = 1e-3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -56,15 +62,14 @@ class Descent:
     """The ``places`` where gradients are asked for, as coefficients of 1 and of every u, and the ``end``.
 
     ``bent`` is the curvature at the end, and ``spread`` the covariance of the end's noise: both of the parameters, of
-    which coefficients of 1 and of every u are ``turned`` ones. Half-widths are ``wider``, infinite where not known.
+    which coefficients of 1 and of every u are ``turned`` ones. Without a ``spread`` there are no half-widths.
     """
 
     places: tuple[FloatArray, ...]
     end: FloatArray
     bent: FloatArray
-    spread: FloatArray
+    spread: FloatArray | None
     turned: FloatArray
-    wider: float
     ridged: bool
 
 
@@ -75,14 +80,13 @@ def way(released: GroupSums, turned: FloatArray, most: Sequence[int], bent: int)
     at = _start(released, normal, turned)
     places, ends = [rounded(at @ turned, most)], []
     inverse: FloatArray = np.zeros((len(turned), len(turned)))
-    curvature, ridged, error, last = inverse, False, math.inf, math.inf
+    curvature, ridged, along, last = inverse, False, 0.0, math.inf
     noise = turned @ np.diag(released.of_gradients**2) @ turned.T
     for number, gradient in enumerate(released.gradients):
         if number == bent and released.curvature is not None:
-            tau = curvature_noise(released.of_curvature, turned)
-            curvature, added, least = _ridged(turned @ released.curvature @ turned.T, tau)
-            ridged, error = added > 0, tau / least if least > 0 else math.inf
-            inverse = np.asarray(np.linalg.inv(curvature))
+            along = noise_along(released.of_curvature, turned)
+            curvature, added, _ = _ridged(turned @ released.curvature @ turned.T, _TOLD * along)
+            ridged, inverse = added > 0, np.asarray(np.linalg.inv(curvature))
         if number < bent:
             guessed, _, _ = _ridged(
                 turned @ normal.curvature(places[-1]) @ turned.T, curvature_noise(released.of_moments, turned) / 16
@@ -95,14 +99,14 @@ def way(released: GroupSums, turned: FloatArray, most: Sequence[int], bent: int)
         here = _parameters(places[-1], turned)
         ends.append(here + step / max(length, 1.0))
         places.append(rounded(ends[-1] @ turned, most))
-    known = error < 1 and last < _TOO_FAR
+    spread = spread_of_mean(inverse, noise, along)
+    known = spread is not None and not ridged and last < _TOO_FAR
     return Descent(
         tuple(places),
         np.mean(ends[-AVERAGED:], axis=0) if ends else at,
         curvature,
-        inverse @ noise @ inverse / AVERAGED,
+        spread if known else None,
         turned,
-        1 + error if known else math.inf,
         ridged,
     )
 
@@ -132,9 +136,31 @@ def _parameters(place: FloatArray, turned: FloatArray) -> FloatArray:
 
 def curvature_noise(noise: float, turned: FloatArray) -> float:
     """The largest eigenvalue that noise of a matrix may have, of the parameters."""
-    size = turned.shape[1]
-    widest = max(1.0, float(np.linalg.eigvalsh(turned @ turned.T)[-1]))
-    return (2 * math.sqrt(size) + 2) * noise * widest
+    return (2 * math.sqrt(turned.shape[1]) + 2) * noise * _widest(turned)
+
+
+def noise_along(noise: float, turned: FloatArray) -> float:
+    """The largest deviation of v'Ev, E the noise of a matrix of the parameters, v of length 1."""
+    return math.sqrt(2) * noise * _widest(turned)
+
+
+def spread_of_mean(inverse: FloatArray, noise: FloatArray, along: float) -> FloatArray | None:
+    """The covariance of the mean end's error: that of its gradients' noise, and what noise of the curvature adds, whose
+    deviation ``along`` one direction is known; None where it is not told from noise."""
+    own = inverse @ noise @ inverse / AVERAGED
+    again = along**2 * inverse @ inverse
+    error = float(np.trace(again))
+    return own + again * float(np.trace(own)) / (1 - error) if error < 1 else None
+
+
+def is_told(least: float, along: float) -> bool:
+    """Whether the smallest eigenvalue of a curvature stands out from noise."""
+    return least >= _TOLD * along
+
+
+def _widest(turned: FloatArray) -> float:
+    """The most that noise is multiplied by on the way to the parameters."""
+    return max(1.0, float(np.linalg.eigvalsh(turned @ turned.T)[-1]))
 
 
 def _ridged(matrix: FloatArray, tau: float) -> tuple[FloatArray, float, float]:

@@ -13,8 +13,10 @@ from dpsql.inference.estimates.logistic_descent import (
     AVERAGED,
     Descent,
     GroupSums,
-    curvature_noise,
+    is_told,
+    noise_along,
     numbers_at,
+    spread_of_mean,
     way,
 )
 from dpsql.inference.estimates.moment_figures import normal_point
@@ -68,11 +70,14 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         one = self.estimator
         if one.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):
             return None
-        width = self.error_unit({}, noise, rows)
-        turned, _ = turning(one)
-        least = float(np.linalg.eigvalsh(turned @ self._usual(rows) @ turned.T)[0])
-        tau = curvature_noise(math.sqrt(float(_spreads(one.curvature, noise).max())) / 4, turned)
-        return width * (1 + tau / least) if tau < least else None
+        turned, back = turning(one)
+        usual = turned @ self._usual(rows) @ turned.T
+        along = noise_along(math.sqrt(float(_spreads(one.curvature, noise).max())) / 4, turned)
+        own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
+        error = spread_of_mean(np.asarray(np.linalg.inv(usual), dtype=np.float64), own, along)
+        if error is None or not is_told(float(np.linalg.eigvalsh(usual)[0]), along):
+            return None
+        return self._width(_deviation(_direction(one, back), error), noise)
 
     def _usual(self, rows: int) -> FloatArray:
         """The curvature of so many rows."""
@@ -92,9 +97,12 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         turned, back = turning(one)
         inverse = np.linalg.inv(turned @ self._usual(rows) @ turned.T)
         own = turned @ np.diag(_spreads(one.gradients[-1], noise)) @ turned.T
-        direction = _direction(one, back)
-        width = _normal(one, noise) * _deviation(direction, inverse @ own @ inverse / AVERAGED)
-        return width / 4 if one.part.field is RegressionField.PREDICTION else width
+        return self._width(_deviation(_direction(one, back), inverse @ own @ inverse / AVERAGED), noise)
+
+    def _width(self, deviation: float, noise: Noises) -> float:
+        """A chance moves a quarter as far as its log odds, at most."""
+        width = _normal(self.estimator, noise) * deviation
+        return width / 4 if self.estimator.part.field is RegressionField.PREDICTION else width
 
 
 _NONE = (math.nan, math.nan, math.nan)
@@ -210,7 +218,7 @@ def _figure(one: LogisticRegression, found: Descent, noisy: NoisyTable) -> tuple
         ends = np.linalg.eigvalsh(forth.T @ found.bent @ forth)
         return math.nan if found.ridged or ends[0] <= 0 else float(ends[-1] / ends[0]), -math.inf, math.inf
     value = float(direction @ found.end)
-    width = _normal(one, noisy.noise) * _deviation(direction, found.spread) * found.wider
+    width = math.inf if found.spread is None else _normal(one, noisy.noise) * _deviation(direction, found.spread)
     ends_of = (value, value - width, value + width)
     if field is RegressionField.ODDS:
         low, middle, high = (_power(end) for end in (ends_of[1], value, ends_of[2]))

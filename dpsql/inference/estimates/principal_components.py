@@ -46,7 +46,7 @@ def component_numbers(one: PrincipalComponent, cells: SecondMoments) -> Regressi
         found = _numbers(one, cells.taken(known))
         values[known] = found.values
         widths[known] = np.where(np.isfinite(found.widths), found.widths, np.inf)
-    return RegressionNumbers(values, widths)
+    return RegressionNumbers.symmetric(values, widths)
 
 
 def _numbers(one: PrincipalComponent, cells: SecondMoments) -> RegressionNumbers:
@@ -76,7 +76,7 @@ def _numbers(one: PrincipalComponent, cells: SecondMoments) -> RegressionNumbers
         forms[0] = forms[0] - value / free
         of_rows = np.abs(value) / free * cells.half_width([np.ones_like(value), *(0 * form for form in forms[1:])])
         width = np.where(clear, cells.half_width(forms) + second, bound + of_rows)
-        return RegressionNumbers(np.maximum(value, 0.0), width)
+        return RegressionNumbers.symmetric(np.maximum(value, 0.0), width)
     total = found.sum(axis=1)
     safe = np.where(total > 0, total, np.nan)
     share = value / safe
@@ -85,7 +85,7 @@ def _numbers(one: PrincipalComponent, cells: SecondMoments) -> RegressionNumbers
         less = sum(form[kind] for form in every) * (share if forms[kind].ndim == 1 else share[:, None])
         forms[kind] = (forms[kind] - less) / (safe if forms[kind].ndim == 1 else safe[:, None])
     told = np.where(clear, cells.half_width(forms) + second / safe, bound * (1 + size * np.abs(share)) / safe)
-    return RegressionNumbers(np.clip(share, 0, 1), np.where(total > _CLEAR * size * bound, told, np.inf))
+    return RegressionNumbers.symmetric(np.clip(share, 0, 1), np.where(total > _CLEAR * size * bound, told, np.inf))
 
 
 def _loadings(
@@ -113,7 +113,7 @@ def _loadings(
     values = values * np.where(top < 0, -1.0, 1.0)
     least = np.take_along_axis(np.abs(values) - widths, largest[:, None], axis=1)
     turns = ((values < 0) & (np.abs(values) + widths >= least)).any(axis=1) | (least[:, 0] <= 0)
-    return RegressionNumbers(values[:, place], np.where(clear & ~turns, widths[:, place], np.inf))
+    return RegressionNumbers.symmetric(values[:, place], np.where(clear & ~turns, widths[:, place], np.inf))
 
 
 @dataclass(frozen=True, slots=True)

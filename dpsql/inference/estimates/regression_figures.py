@@ -2,18 +2,30 @@
 
 Post-processing: it sees released numbers and public facts only. All is computed of centred variables in [-1, 1].
 
-**Lifting.** Noise moves the eigenvalues of the centred matrix S by at most about (2√k + 2)·σ, σ the largest standard
-deviation of its entries. Eigenvalues below τ = 3(√k + 1)·σ are lifted to τ: along their directions slopes shrink
-towards 0, along all others they stay (AdaSSP, Wang 2018, adds the same to all eigenvalues).
+**Lifting.** Along the direction v of an eigenvalue λ of the released centred matrix S, noise moves λ by v'Nv, with a
+known 95 % half-width w. An eigenvalue is told from noise where it is above τ = w·(1¼ + √(2(m - 1))/z), z = 1.96, with m
+the number of eigenvalues that are not: of m directions that hold noise alone, the largest eigenvalue is about √(2(m -
+1)) standard deviations (Wigner 1955). Eigenvalues below τ are lifted to it: along their directions slopes shrink
+towards 0, along all others they stay, and are unbiased to first order. A larger τ makes bars wide and slopes no better
+where regressors lean on each other: the bias of a slope that is shrunk is unknown, and its bar has to hold the most
+that it may be.
 
-**Intervals.** With N the noise of the matrix of all second moments and r the true residual as a combination of the
-variables, the normal equations of released numbers miss by TNr, T the centring. So slopes err by exactly S⁻¹TNr, with
-the released S. Its variance is known, with the estimated residual in the place of r. Along a lifted direction v, slopes
-also err by 1 - λ/τ of their true part b. Two bounds of b follow from what is released, and the smaller one counts. Of
-b·λ = v'S·slopes, both sides are known up to noise, which bounds b where λ is larger than its noise (Fieller 1954). And
-nothing explains more than there is: b²·λ is at most the sum of squares of what is explained, where λ is taken to be no
-smaller than :data:`_LEAST` of its noise. A direction that noise hides makes intervals wide, and they hold more often
-than 95 times in 100. A hundredth of what is shown is about the sampling of people: ``std_err`` tells of that.
+**Intervals.** With N the noise of the matrix of all second moments, T the centring and r the true residual as a
+combination of the variables, the normal equations of released numbers miss by TNr. So slopes err by exactly S⁻¹TNr,
+with the released S. The true r is the released one plus T'd, d the errors of the slopes. For a combination of slopes
+whose error is e = q'Nr, the other errors are taken to follow it, d = g·e, with g the regression of d on e by the
+covariance of S⁻¹TNr. Then e² ≤ z²·Var(q'N(r + e·T'g)) is a quadratic inequality in e, whose solutions are the interval
+(Fieller 1954). Without the second term bars are too short on one side where noise is a large part of an eigenvalue, and
+too long on the other.
+
+**Hidden directions.** Along a lifted direction slopes also err by 1 - λ/τ of their true part b. Of b·λ = v'S·slopes
+both sides are known up to noise, which bounds b. And coefficients that differ by d from least squares leave d'Sd more
+unexplained than it: by Cauchy and Schwarz, p'd is at most √(p'S⁻¹p) times the root of what the released coefficients
+leave unexplained, whatever the truth is. The smaller bound counts; λ is taken to be no smaller than :data:`_LEAST` of
+its noise. A direction that noise hides makes intervals wide, and they hold more often than 95 times in 100. Other data,
+with any slope along such a direction, would have led to the same numbers about as likely.
+
+Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
 
 from __future__ import annotations
@@ -29,7 +41,7 @@ from numpy.typing import NDArray
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.moment_figures import normal_point
 from dpsql.inference.estimates.value_spread import Spread
-from dpsql.inference.intervals import variance
+from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, ReleasedColumn
 from rewriter.plan import Output, Plan
@@ -45,6 +57,8 @@ FORETOLD = (
     " nothing is told."
 )
 
+_TOLD = 1.25
+"""An eigenvalue that is so many times the 95 % half-width of its noise is told from it, if it is the only one."""
 _LEAST = 0.3
 """No eigenvalue is taken to be smaller than this part of the 95 % half-width of its noise."""
 
@@ -120,13 +134,21 @@ class SecondMoments:
             np.triu(both[:, 1:, 1:], 1).reshape(len(product), -1),
         )
 
+    @property
+    def spreads(self) -> FloatArray:
+        """The variance of each noise, in the order of :meth:`forms`."""
+        pairs = np.triu(self.pair[:, 1:, 1:], 1).reshape(len(self.pair), -1)
+        return np.concatenate([self.count[:, None], self.single, self.square, pairs], axis=1)
+
+    def weighted(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """What each of :attr:`spreads`' noises is multiplied by in left'·N·right."""
+        forms = self.forms(left, right)
+        return np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
+
     def half_width(self, forms: Sequence[FloatArray]) -> FloatArray:
         """The 95 % half-width of a sum of noises."""
-        size = self.pair.shape[1] - 1
-        pairs = np.triu(self.pair[:, 1:, 1:], 1).reshape(len(self.pair), size * size)
-        spreads = np.concatenate([self.count[:, None], self.single, self.square, pairs], axis=1)
         weights = np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
-        parts = spreads * weights * weights
+        parts = self.spreads * weights * weights
         total = parts.sum(axis=1)
         kurtosis = self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0)
         return np.asarray(normal_point(kurtosis) * np.sqrt(total))
@@ -136,7 +158,8 @@ class SecondMoments:
 class LeastSquares:
     """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
     what is explained as combinations of the constant and all variables. ``shrunk`` has a column for each direction of
-    the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``."""
+    the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``. ``most``
+    has one, too: how far they may be off along it whatever the noise was; all together no further than one of them."""
 
     slopes: FloatArray
     inverse: FloatArray
@@ -144,6 +167,7 @@ class LeastSquares:
     residual: FloatArray
     explained: FloatArray
     shrunk: FloatArray
+    most: FloatArray
     ends: FloatArray
     lifted: NDArray[np.bool_]
     solved: NDArray[np.bool_]
@@ -151,25 +175,37 @@ class LeastSquares:
 
 @dataclass(frozen=True, slots=True)
 class RegressionNumbers:
-    """A number of a regression in every group, and its 95 % half-width."""
+    """A number of a regression in every group, and how far below and above it the 95 % interval reaches."""
 
     values: FloatArray
-    widths: FloatArray
+    below: FloatArray
+    above: FloatArray
+
+    @classmethod
+    def symmetric(cls, values: FloatArray, widths: FloatArray) -> RegressionNumbers:
+        """The interval reaches as far to both sides."""
+        return cls(values, widths, widths)
+
+    @property
+    def widths(self) -> FloatArray:
+        """How far the number may be off to either side."""
+        return np.asarray(np.maximum(self.below, self.above))
 
 
 def regression_numbers(regression: Regression, cells: SecondMoments) -> RegressionNumbers:
     """The values of every group: NaN where there is none, and infinite half-widths where they are not known."""
     known = np.asarray(cells.rows >= 0.5)
     groups = len(cells.rows)
-    values, widths = np.full(groups, np.nan), np.full(groups, np.inf)
+    values, below, above = np.full(groups, np.nan), np.full(groups, np.inf), np.full(groups, np.inf)
     if known.any():
         own = cells.taken(known)
         fit = _least_squares(regression, own)
         found = _NUMBERS[regression.part.field](regression, own, fit)
         usable = fit.solved & np.isfinite(found.values)
         values[known] = np.where(usable, found.values, np.nan)
-        widths[known] = np.where(usable & np.isfinite(found.widths), found.widths, np.inf)
-    return RegressionNumbers(values, widths)
+        for reach, one in ((below, found.below), (above, found.above)):
+            reach[known] = np.where(usable & np.isfinite(one), one, np.inf)
+    return RegressionNumbers(values, below, above)
 
 
 def _middles(regression: Regression) -> tuple[FloatArray, FloatArray]:
@@ -207,37 +243,36 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     if not size:
         empty, none = np.zeros((len(every), 0)), np.zeros(len(every), dtype=bool)
         square = np.zeros((len(every), 0, 0))
-        return LeastSquares(empty, square, centring, explained, explained, square, empty, none, ~none)
+        return LeastSquares(empty, square, centring, explained, explained, square, square, empty, none, ~none)
     matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
     right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
-    spread = np.sqrt((centring**2 @ cells.entries @ np.swapaxes(centring**2, 1, 2)).max(axis=(1, 2)))
-    tau = 3 * (math.sqrt(size) + 1) * spread
     found, axes = np.linalg.eigh(matrix)
-    ends = np.maximum(found, tau[:, None])
-    solved = ends[:, 0] > _SINGULAR * cells.rows
+    directions = np.moveaxis(np.swapaxes(axes, 1, 2) @ centring, 1, 0)
+    own = np.stack([cells.half_width(cells.forms(one, one)) for one in directions], axis=1)
+    ends = np.maximum(found, _told(found, own))
+    solved = ends.min(axis=1) > _SINGULAR * cells.rows
     ends = np.where(solved[:, None], ends, cells.rows[:, None])
     inverse = (axes / ends[:, None, :]) @ np.swapaxes(axes, 1, 2)
     slopes = np.einsum("gij,gj->gi", inverse, right)
     residual = explained - np.einsum("gij,gi->gj", centring, slopes)
-    lost = (1 - found / ends) * _longest(cells, found, np.swapaxes(axes, 1, 2) @ centring, residual, explained)
-    shrunk, lifted = axes * lost[:, None, :], found[:, 0] < ends[:, 0]
-    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, ends, lifted, solved)
-
-
-def _longest(
-    cells: SecondMoments, found: FloatArray, directions: FloatArray, residual: FloatArray, explained: FloatArray
-) -> FloatArray:
-    """The most that the slopes may be along each direction, whose eigenvalue was found."""
-    each = np.moveaxis(directions, 1, 0)
-    own = np.stack([cells.half_width(cells.forms(one, one)) for one in each], axis=1)
-    other = np.stack([cells.half_width(cells.forms(one, residual)) for one in each], axis=1)
-    product = np.abs(np.einsum("gdi,gij,gj->gd", directions, cells.matrix, explained))
-    sure = np.abs(found) > own
-    by_products = np.where(sure, (product + other) / np.where(sure, np.abs(found) - own, 1.0), np.inf)
-    total = np.maximum(np.einsum("gi,gij,gj->g", explained, cells.matrix, explained), 0.0)
-    total = total + cells.half_width(cells.forms(explained, explained))
     least = np.maximum(np.maximum(found - own, _LEAST * own), _SINGULAR * cells.rows[:, None])
-    return np.asarray(np.minimum(by_products, np.sqrt(total[:, None] / least)))
+    other = np.stack([cells.half_width(cells.forms(one, residual)) for one in directions], axis=1)
+    part = np.abs(np.einsum("gij,gi->gj", axes, right)) + other
+    unexplained = np.maximum(np.einsum("gi,gij,gj->g", residual, cells.matrix, residual), 0.0)
+    most = np.sqrt((unexplained + cells.half_width(cells.forms(residual, residual)))[:, None] / least)
+    lost = np.minimum((1 - found / ends) * part / least, most)
+    lifted = np.asarray((found < ends).any(axis=1))
+    shrunk, most = axes * lost[:, None, :], axes * most[:, None, :]
+    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, ends, lifted, solved)
+
+
+def _told(found: FloatArray, own: FloatArray) -> FloatArray:
+    """From where on an eigenvalue along each direction is told from noise of this half-width: see *Lifting*."""
+    hidden = np.full(len(found), found.shape[1])
+    for _ in range(found.shape[1]):
+        least = own * (_TOLD + np.sqrt(2 * (hidden - 1)) / Z)[:, None]
+        hidden = np.clip((found < least).sum(axis=1), 1, hidden)
+    return np.asarray(own * (_TOLD + np.sqrt(2 * (hidden - 1)) / Z)[:, None])
 
 
 def usual_spread(low: Fraction, high: Fraction) -> float:
@@ -255,29 +290,29 @@ def _offsets(regression: Regression, cells: SecondMoments) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """All coefficients, and for each of them the combination q in whose direction q'Nr it errs, and what it may be off
-    along each direction that was shrunk."""
+    """All coefficients, each a sum of slopes: ``weights`` has a row for each of them. The ``rest`` of the combination q
+    in whose direction q'Nr it errs is the part that is not of slopes: the mean of what is explained."""
 
     values: FloatArray
-    rows: FloatArray
-    shrunk: FloatArray
+    weights: FloatArray
+    rest: FloatArray
 
 
 def _coefficients(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> Coefficients:
     part, scales = regression.part, _scales(regression)
     middles, _ = _middles(regression)
     by = scales[-1] / scales[:-1]
-    slopes, rows, shrunk = fit.slopes * by, (fit.inverse @ fit.centring) * by[:, None], fit.shrunk * by[:, None]
+    slopes = fit.slopes * by
+    weights = np.broadcast_to(np.diag(by), (len(slopes), len(by), len(by)))
+    rest = np.zeros((len(slopes), len(by), fit.residual.shape[1]))
     if part.intercept is None:
-        return Coefficients(slopes, rows, shrunk)
+        return Coefficients(slopes, weights, rest)
     # The mean of what is explained, less what the others explain at their means.
     means = middles + scales * -_offsets(regression, cells)
     value = means[:, -1] - (slopes * means[:, :-1]).sum(axis=1)
     first = np.zeros_like(fit.residual)
     first[:, 0] = scales[-1] / cells.rows
-    first -= np.einsum("gi,gij->gj", means[:, :-1], rows)
-    less = -np.einsum("gi,gij->gj", means[:, :-1], shrunk)
-    inserted = ((slopes, value), (rows, first), (shrunk, less))
+    inserted = ((slopes, value), (weights, -means[:, :-1] * by), (rest, first))
     return Coefficients(*(np.insert(whole, part.intercept, one, axis=1) for whole, one in inserted))
 
 
@@ -294,9 +329,33 @@ def _prediction(regression: Regression, cells: SecondMoments, fit: LeastSquares)
 
 def _combined(point: FloatArray, found: Coefficients, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
     """The sum of the coefficients times the numbers of a point."""
-    noise = cells.half_width(cells.forms(np.einsum("j,gji->gi", point, found.rows), fit.residual))
-    shrunk = np.einsum("j,gji->gi", point, found.shrunk)
-    return RegressionNumbers(found.values @ point, np.sqrt(noise**2 + (shrunk**2).sum(axis=1)))
+    weights = np.einsum("j,gji->gi", point, found.weights)
+    rest = np.einsum("j,gji->gi", point, found.rest)
+    row = np.einsum("gi,gij,gjk->gk", weights, fit.inverse, fit.centring) + rest
+    shrunk, most = (np.square(np.einsum("gi,gij->gj", weights, of)).sum(axis=1) for of in (fit.shrunk, fit.most))
+    farthest = np.sqrt(most) + cells.half_width(cells.forms(rest, fit.residual))
+    below, above = (
+        np.fmin(np.sqrt(reach**2 + shrunk), farthest) if fit.slopes.shape[1] else reach
+        for reach in _errors(row, cells, fit)
+    )
+    return RegressionNumbers(found.values @ point, below, above)
+
+
+def _errors(row: FloatArray, cells: SecondMoments, fit: LeastSquares) -> tuple[FloatArray, FloatArray]:
+    """How far the truth may be below and above, q'Nr being the error, q a row and r the true residual: see *Intervals*.
+    NaN where that has no end."""
+    own = cells.half_width(cells.forms(row, fit.residual))
+    spreads, together = cells.spreads, cells.weighted(row, fit.residual)
+    total = (spreads * together * together).sum(axis=1)
+    safe = np.where(total > 0, total, 1.0)
+    each = np.moveaxis(fit.inverse @ fit.centring, 1, 0)
+    moved = [(spreads * together * cells.weighted(one, fit.residual)).sum(axis=1) / safe for one in each]
+    along = np.zeros_like(fit.residual) + sum(one[:, None] * fit.centring[:, place] for place, one in enumerate(moved))
+    other, point = cells.weighted(row, along), own**2 / safe
+    cross, square = point * (spreads * together * other).sum(axis=1), point * (spreads * other * other).sum(axis=1)
+    rest = np.where(square < 1, 1 - square, np.nan)
+    root = np.sqrt(cross**2 + own**2 * rest)
+    return (root + cross) / rest, (root - cross) / rest
 
 
 def _left_over(cells: SecondMoments, fit: LeastSquares) -> FloatArray:
@@ -316,7 +375,7 @@ def _standard_error(regression: Regression, cells: SecondMoments, fit: LeastSqua
     else:
         means = (_middles(regression)[0] + scales * -_offsets(regression, cells))[:, :-1] / scales[:-1]
         share = 1 / cells.rows + np.einsum("gi,gij,gj->g", means, fit.inverse, means)
-    return RegressionNumbers(np.sqrt(square * share), np.full(len(square), np.inf))
+    return RegressionNumbers.symmetric(np.sqrt(square * share), np.full(len(square), np.inf))
 
 
 def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
@@ -334,7 +393,7 @@ def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquar
         for one, two in zip(own, other, strict=True)
     ]
     unexplained = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
-    return RegressionNumbers(np.clip(1 - share, 0, 1), cells.half_width(forms) + unexplained)
+    return RegressionNumbers.symmetric(np.clip(1 - share, 0, 1), cells.half_width(forms) + unexplained)
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
@@ -348,7 +407,7 @@ def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) 
         raw[size, 0] = 1.0
     ends = np.linalg.eigvalsh(raw @ cells.matrix @ raw.T)
     sound = (ends[:, 0] > 0) & ~fit.lifted
-    return RegressionNumbers(
+    return RegressionNumbers.symmetric(
         np.where(sound, ends[:, -1] / np.where(sound, ends[:, 0], 1.0), np.nan), np.full(len(ends), np.inf)
     )
 
@@ -390,8 +449,8 @@ def number_column(
     least, most = estimator.possible
     values = tuple(None if math.isnan(one) else one for one in found.values.tolist())
     reaches = tuple(
-        (0.0, 0.0) if value is None else (min(width, value - least), min(width, most - value))
-        for value, width in zip(values, found.widths.tolist(), strict=True)
+        (0.0, 0.0) if value is None else (min(below, value - least), min(above, most - value))
+        for value, below, above in zip(values, found.below.tolist(), found.above.tolist(), strict=True)
     )
     return ReleasedColumn(output.name, output.type, values, tuple(map(max, reaches)), reaches)
 
