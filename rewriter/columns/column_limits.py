@@ -20,7 +20,7 @@ from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import INTEGER, Kind, Type, measure
 from rewriter.dialects import Read, reading_of
-from rewriter.expressions import LINEAR, Value, floor_to
+from rewriter.expressions import LINEAR, SHOWN, Value, floor_to
 
 Path = tuple[str, ...]
 """The subqueries around an expression: a CTE that stands twice in FROM has its columns twice."""
@@ -273,11 +273,9 @@ def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 
 def _numbered_by_month(node: exp.Expr, path: Path) -> Variable | None:
     """The column of times whose number of the month an expression is."""
-    node = _unparenthesised(node)
-    is_number = type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL
-    field = reading_of(node.this) if is_number else None
-    is_month = field is not None and field.read is Read.FIELD and field.unit == "month"
-    return column_of(field.moment, path) if field is not None and is_month else None
+    shown = SHOWN.of(_unparenthesised(node))
+    is_month = shown is not None and shown.pattern == "%m" and shown.digits is not None and not shown.zeros
+    return column_of(shown.moment, path) if shown is not None and is_month else None
 
 
 def _in_months(kind: Type, times: ColumnLimits, months: ColumnLimits) -> ColumnLimits:
