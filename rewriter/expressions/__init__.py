@@ -14,7 +14,6 @@ from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
 from rewriter.expressions.series_of_rows import SERIES, items_of_series
-from rewriter.expressions.shown_times import SHOWN
 from rewriter.expressions.stored_lists import PART, makes_rows
 from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
@@ -62,7 +61,6 @@ __all__ = [
     "RISING",
     "SERIES",
     "SHORTEST",
-    "SHOWN",
     "SORTED",
     "TEXTS",
     "WIDTH",

@@ -327,6 +327,11 @@ def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
         ),
         ("SELECT DATE_TRUNC('quarter', made), COUNT(DISTINCT patient_id) FROM visit GROUP BY 1", "quarter"),
         ("SELECT TO_CHAR(made, 'YYYY-\"Q\"Q'), COUNT(*) FROM visit GROUP BY 1", "quarter"),
+        (
+            "SELECT EXTRACT(MONTH FROM made), EXTRACT(YEAR FROM made)::int, sex, COUNT(*) FROM visit JOIN patient"
+            " ON id = patient_id WHERE made < '2026-03-10' GROUP BY 1, 2, 3",
+            "month",
+        ),
         (f"SELECT TO_CHAR(made, 'IYYY-IW'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1", "week"),
     ],
 )
