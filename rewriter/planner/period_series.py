@@ -63,8 +63,7 @@ def series_of(
     A window that moves has the same periods again: their plans are ``remember``ed by the query without what all of a
     period satisfies.
     """
-    plain = not (query.sets or query.others or query.together or query.only is not None)
-    found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if plain else None
+    found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if _is_plain(query) else None
     if found is None:
         return None
     at, unit, subject, variable, spans = found
@@ -109,6 +108,24 @@ def series_of(
     if any(one.keys and not one.groups for one in planned):
         return None
     return Series(unit, periods, whole, of, at is None, cut)
+
+
+def _is_plain(query: Query) -> bool:
+    return not (query.sets or query.others or query.together or query.only is not None)
+
+
+def without_series(query: Query, catalog: Catalog) -> Iterator[str]:
+    """Notes of times that may be NULL, which alone keep a release from being measured period by period."""
+    facts = Facts.of(query.filters)
+    for _, unit, _, variable, _ in _keys_in_periods(query, catalog) if _is_plain(query) else ():
+        if variable.column.nullable and not facts.is_given(variable):
+            name = variable.name
+            yield (
+                f"{variable.table.name}.{name} may be NULL, so that it is not measured {unit} by {unit}, and a closed"
+                f" {unit} is bought again with the others: add {name} IS NOT NULL to WHERE, or, if it always has a"
+                " value, let the owner declare it NOT NULL in the database"
+            )
+            return
 
 
 def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:

@@ -457,7 +457,15 @@ def test_rows_without_a_time_are_not_lost(tmp_path: Path) -> None:
     answer = clinic.ask(by_day.format(""))
     assert not measured_by(answer)
     assert answer.rows[-1][0] is None
-    assert measured_by(clinic.ask(by_day.format(" WHERE late >= '2026-02-05' AND late < '2026-03-07'")))
+    told = next(note for note in answer.notices if note.startswith("visit.late may be NULL"))
+    assert "add late IS NOT NULL to WHERE" in told
+    for given in ("late IS NOT NULL", "late >= '2026-02-05' AND late < '2026-03-07'"):
+        answer = clinic.ask(by_day.format(f" WHERE {given}"))
+        assert measured_by(answer)
+        assert not any("may be NULL" in note for note in answer.notices)
+    by_month = "SELECT EXTRACT(YEAR FROM late), EXTRACT(MONTH FROM late), COUNT(*) FROM visit GROUP BY 1, 2"
+    assert any("not measured month by month" in note for note in clinic.ask(by_month).notices)
+    assert not any("may be NULL" in note for note in clinic.ask("SELECT COUNT(*) FROM visit").notices)
 
 
 def test_no_series(clinic: Clinic) -> None:
