@@ -70,10 +70,10 @@ def comparison(kind: type[exp.Expr]) -> Rule:
 
 def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
     left, right = compared(kind, left, right, context)
-    pair = comparable((left, right), context)
-    if (found := compared_in_range(kind, *pair, context)) is not None:
+    here, there = comparable((left, right), context)
+    if (found := compared_in_range(kind, here, there, context)) is not None:
         return found
-    _, (one, other) = unify(pair, context)
+    _, (one, other) = unify((here, there), context)
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
     return boolean(sql, left, right, nullable=False if null_safe else None)

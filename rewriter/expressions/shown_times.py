@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.declared import UTC
 from rewriter.dialects import Fact, FormatField, fields, letters_of
 from rewriter.expressions.value import Value
 
@@ -47,11 +48,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Begun:
-    """The begin of the ``unit`` around ``moment``, a date or a timestamp."""
+    """The begin of the ``unit`` around ``moment``, a date or a timestamp; by the clocks of a ``zone``, where it is an
+    instant."""
 
     unit: str
     moment: exp.Expr
     is_date: bool
+    zone: str = UTC
 
 
 SHOWN: Fact[Shown] = Fact("shown time")

@@ -305,7 +305,7 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
             return found
         found = _within(found, dialect)
         if (period := BEGUN.of(begun.sql)) is not None:
-            BEGUN.on(found.sql, period)
+            BEGUN.on(found.sql, replace(period, zone=zone))
         return found
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)

@@ -27,7 +27,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from rewriter.declared import DATE, TEXT, TIMESTAMP, UTC, Kind, decimal, instant, is_steady, local
+from rewriter.declared import DATE, TEXT, TIMESTAMP, Kind, decimal, instant, is_steady, local
 from rewriter.dialects import duplicate, field_of, is_in_order, wrap
 from rewriter.expressions.build import Context, boolean, is_literal, is_unknown, literal, scalar_of
 from rewriter.expressions.casts import widen
@@ -91,19 +91,27 @@ def listed_in_range(value: Value, items: Sequence[Value], context: Context) -> t
 
 def begins_in_range(value: Value, prefix: str, context: Context) -> Value | None:
     """Whether the text of a time begins as ``prefix`` does, as a range of the time; None where there is none."""
-    shown = SHOWN.of(value.sql)
-    cut = None if shown is None else shown.cut(len(prefix))
+    shown = _shown(value)
+    cut = shown.cut(len(prefix)) if isinstance(shown, Shown) else None
     period = None if cut is None or width_of(cut.pattern) != len(prefix) else period_shown(cut.pattern, prefix)
     if shown is None or period is None:
         return None
     return boolean(_between(*period, shown, context), value)
 
 
+def without_shown_times(tree: exp.Expr) -> None:
+    """Take away what was noted of times that are shown: no comparison reads it any more."""
+    for node in tree.walk():
+        for fact in (SHOWN, BEGUN, INSTANT):
+            if fact.is_on(node):
+                fact.off(node)
+
+
 def _month(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> exp.Expr | None:
     """``TO_CHAR(ts, 'MM') = '04'`` as the number of the month."""
-    shown, spelt = SHOWN.of(left.sql), scalar_of(right)
+    shown, spelt = _shown(left), scalar_of(right)
     is_text = left.type == right.type == TEXT and isinstance(spelt, str)
-    if shown is None or kind is not exp.EQ or not is_text or shown.pattern != "%m" or not shown.whole:
+    if not isinstance(shown, Shown) or kind is not exp.EQ or not is_text or shown.pattern != "%m" or not shown.whole:
         return None
     if spelt not in [f"{month:02d}" for month in range(1, 13)]:
         return None
@@ -118,7 +126,13 @@ def _begin(period: _Period) -> datetime.datetime:
 
 
 def _shown(value: Value) -> Shown | Begun | None:
-    return SHOWN.of(value.sql) or BEGUN.of(value.sql)
+    """The time that is shown, unless it is so long that it is not said twice."""
+    shown = SHOWN.of(value.sql) or BEGUN.of(value.sql)
+    return shown if shown is None or sum(1 for _ in shown.moment.walk()) <= _LONGEST else None
+
+
+_LONGEST = 100
+"""Nodes of a time."""
 
 
 def _is_in_order(shown: Shown | Begun) -> bool:
@@ -160,7 +174,7 @@ def _begun(value: Value, shown: Begun, other: Value, context: Context) -> _Perio
     zoned = value.type.kind is Kind.TIMESTAMPTZ
     if moment is None or zoned is not (other.type.kind is Kind.TIMESTAMPTZ) or shown.unit not in UNITS:
         return None
-    zone = context.dialect.zone if zoned and ZONE.of(shown.moment) is not None else UTC
+    zone = shown.zone
     begin = local(moment, zone)
     if begin is None or instant(begin, zone) != moment or floor_to(shown.unit, begin) != begin:
         return None
@@ -178,7 +192,8 @@ def _between(
 
 
 def _beside(kind: type[exp.Expr], end: datetime.datetime, shown: Shown | Begun, context: Context) -> exp.Expr:
-    moment, type_, scalar = shown.moment, TIMESTAMP, end
+    moment, type_ = shown.moment, TIMESTAMP
+    scalar: datetime.date = end
     zone, there = ZONE.of(moment), INSTANT.of(moment)
     if zone is not None and there is not None and (known := _steady_instant(end, zone)) is not None:
         moment, scalar = there, known
