@@ -204,7 +204,7 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
         pattern = readable(pattern, context.dialect)
     if is_literal(pattern):
         spelt = scalar_of(pattern)
-        if (found := _of_a_time(node, value, spelt, context)) is not None:
+        if (found := _of_a_time(node, value, spelt, escape, context)) is not None:
             return found
         uses_escape = isinstance(spelt, str) and bool(escape) and escape in spelt
         if isinstance(spelt, str):
@@ -228,12 +228,13 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
     return boolean(sql, value, pattern, nullable=True if guard is not None else None)
 
 
-def _of_a_time(node: exp.Expr, value: Value, pattern: object, context: Context) -> Value | None:
+def _of_a_time(node: exp.Expr, value: Value, pattern: object, escape: str, context: Context) -> Value | None:
     """LIKE '2026-04%' as a range of the time that the text shows; None of all else."""
-    plain = isinstance(pattern, str) and re.fullmatch(r"[^%_\\]+%", pattern) is not None
-    if type(node) is not exp.Like or not plain or node.args.get("negate"):
+    if type(node) is not exp.Like or node.args.get("negate") or not isinstance(pattern, str):
         return None
-    return begins_in_range(value, str(pattern)[:-1], context)
+    if re.fullmatch(r"[^%_]+%", pattern) is None or (escape and escape in pattern):
+        return None
+    return begins_in_range(value, pattern[:-1], context)
 
 
 def _complete(escape: str) -> str:

@@ -72,6 +72,13 @@ def day_of(moment: exp.Expr) -> Begun:
     return begun if begun is not None and is_same else Begun("day", moment, is_date=False)
 
 
+def month_shown(year: Shown | None, month: Shown | None) -> Begun | None:
+    """The month of a time whose year and month two numbers are."""
+    if year is None or month is None or year.zeros or month.zeros or year.moment != month.moment:
+        return None
+    return Begun("month", year.moment, year.is_date) if (year.pattern, month.pattern) == ("%Y", "%m") else None
+
+
 def shifted(number: exp.Expr, factor: int) -> Shown | None:
     """The time that a number shows once it is multiplied by 10, 100, 1000 …: the digits, and zeros."""
     shown, zeros = SHOWN.of(number), len(str(factor)) - 1

@@ -68,7 +68,7 @@ from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
-from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, Begun, Shown, field_shown, printed
+from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, Begun, Shown, field_shown, month_shown, printed
 from rewriter.expressions.value import LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -541,6 +541,9 @@ def make_date(node: exp.Expr, context: Context) -> Value:
         low, high = max(math.floor(year.interval.low), 1), min(math.ceil(year.interval.high), 9999)
         if low <= high:
             interval = Interval.of(datetime.date(low, 1, 1), datetime.date(high, 12, 31))
+    shown = [SHOWN.of(one.sql) for one in values[:2]]
+    if is_literal(values[2]) and scalar_of(values[2]) == 1 and (begun := month_shown(*shown)) is not None:
+        BEGUN.on(sql, begun)
     return derive(sql, DATE, *values, interval=interval, nullable=True)
 
 

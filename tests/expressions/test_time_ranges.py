@@ -54,6 +54,9 @@ SHOWN = [
 ]
 FIELDS = [
     "{}::text LIKE '2026-03%'",
+    "{}::text LIKE '2026-03%' ESCAPE '-'",
+    "{}::text LIKE '2026-03%' ESCAPE '!'",
+    "{}::text NOT LIKE '2026-03%'",
     "LEFT({}::text, 7) = '2026-03'",
     "SUBSTR({}::text, 1, 10) IN ('2026-03-29', '2026-03-30')",
     "SUBSTRING({}::text FROM 1 FOR 4) <= '2026'",
@@ -68,6 +71,8 @@ FIELDS = [
     "DATE_PART('year', {}) = 2026 AND DATE_PART('month', {}) = 3",
     "EXTRACT(YEAR FROM {}) * 100 + EXTRACT(MONTH FROM {}) = 202603",
     "EXTRACT(MONTH FROM {}) + 100 * EXTRACT(YEAR FROM {}) >= 202603",
+    "MAKE_DATE(EXTRACT(YEAR FROM {})::int, EXTRACT(MONTH FROM {})::int, 1) = '2026-03-01'",
+    "MAKE_DATE(EXTRACT(YEAR FROM {})::int, EXTRACT(MONTH FROM {})::int, 2) = '2026-03-02'",
     "DATE_TRUNC('month', {}) = '2026-03-01'",
     "DATE_TRUNC('quarter', {}) >= '2026-04-01'",
     "DATE_TRUNC('week', {}) <= '2026-03-23'",
@@ -172,7 +177,7 @@ def test_a_range_reads_the_time_alone(column: str, zone: str) -> None:
         "03-02'",
         "'9999-12'",
     )
-    lists = ("'2026-03-01', '2026-11-01'",)
+    lists = ("'2026-03-01', '2026-11-01'", "ESCAPE '-'", "NOT LIKE")
     set_there = () if zone == "UTC" else ("03-29", "29.03", "0329", "088", "03-30'", "IYYY-IW", "03-23")
     for condition in CONDITIONS:
         if any(part in condition for part in (*kept, *lists, *set_there)):
@@ -199,6 +204,9 @@ def test_clocks_that_are_set_at_the_end_of_a_period_leave_local_times(
         "DATE_TRUNC('month', q AT TIME ZONE 'Asia/Tokyo') = '2026-04-01'",
         "TO_CHAR(q AT TIME ZONE 'America/Havana', 'YYYY-MM-DD') IN ('2026-11-01', '2026-11-02')",
         "TO_CHAR(p AT TIME ZONE 'Europe/Berlin', 'YYYY-MM') = '2026-03'",
+        "DATE_BIN('1 day', p, TIMESTAMP '2000-01-01') = '2026-03-29'",
+        "DATE_BIN('1 day', p, TIMESTAMP '2000-01-01 06:00') = '2026-03-28 06:00'",
+        "DATE_BIN('1 day', q, TIMESTAMPTZ '2000-01-01 00:00+00') >= TIMESTAMPTZ '2026-03-29 00:00+00'",
     ],
 )
 def test_other_zones_than_that_of_the_session(

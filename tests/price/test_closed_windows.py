@@ -108,6 +108,8 @@ LEFT(made::text, 7) = '2026-02'
 SUBSTR(made::text, 1, 7) = '2026-02'
 made::text BETWEEN '2026-02-01' AND '2026-02-28'
 STARTS_WITH(made::text, '2026-02')
+MAKE_DATE(EXTRACT(YEAR FROM made)::int, EXTRACT(MONTH FROM made)::int, 1) = '2026-02-01'
+DATE_BIN('1 day', made, '2000-01-01') = '2026-02-03'
 """.splitlines()
 OPEN = """\
 TO_CHAR(made, 'YYYY-MM') = '2026-03'
