@@ -63,7 +63,7 @@ from rewriter.expressions.literals import (
     parse_text,
 )
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
-from rewriter.expressions.shown_times import BEGUN, SHOWN, Shown, day_of, still_shown_in
+from rewriter.expressions.shown_times import BEGUN, SHOWN, ShownTime, day_of, still_shown_in
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
 from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
 from rewriter.refused import TYPE_MISMATCH
@@ -509,10 +509,10 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     return derive(sql, TEXT, value, size=_PRINTED)
 
 
-def _spelt(value: Value) -> Shown:
+def _spelt(value: Value) -> ShownTime:
     """The time that ``2026-04-03`` shows, or ``2026-04-03 14:05:``, after which seconds follow."""
     is_date = value.type.kind is Kind.DATE
-    return Shown("%Y-%m-%d" if is_date else "%Y-%m-%d %H:%M:", value.sql, is_date, whole=is_date)
+    return ShownTime("%Y-%m-%d" if is_date else "%Y-%m-%d %H:%M:", value.sql, is_date, whole=is_date)
 
 
 _PRINTED = TextSize(length=Length(plus=PRINTED, checked=True))

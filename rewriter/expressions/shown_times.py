@@ -21,7 +21,7 @@ from rewriter.expressions.value import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownTime:
     """A time as it is shown by ``pattern``, one of :mod:`rewriter.dialects.time_format`: ``moment``, a date or a
     timestamp. Not ``whole``, more characters follow in every row. Of a number, as many ``zeros`` follow."""
 
@@ -38,7 +38,7 @@ class Shown:
         is_digits = self.whole and letters == sum(1 for _ in fields(self.pattern))
         return width_of(self.pattern) if is_digits else None
 
-    def cut(self, size: int) -> Shown | None:
+    def cut(self, size: int) -> ShownTime | None:
         """The first ``size`` characters; None where they end within a field, or the widths of fields differ."""
         if size >= (width := width_of(self.pattern) or size + 1):
             return self if self.whole else replace(self, whole=True) if size == width else None
@@ -47,7 +47,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Begun:
+class BegunPeriod:
     """The begin of the ``unit`` around ``moment``, a date or a timestamp; by the clocks of a ``zone``, where it is an
     instant."""
 
@@ -57,35 +57,35 @@ class Begun:
     zone: str = UTC
 
 
-SHOWN: Fact[Shown] = Fact("shown time")
+SHOWN: Fact[ShownTime] = Fact("shown time")
 """Of a text, the time that it shows; of a number, the time whose digits it has."""
-BEGUN: Fact[Begun] = Fact("begun period")
+BEGUN: Fact[BegunPeriod] = Fact("begun period")
 """Of a time that another one is cut to."""
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 """From the shortest to the longest; a week is in no month."""
 
 
-def day_of(moment: exp.Expr) -> Begun:
+def day_of(moment: exp.Expr) -> BegunPeriod:
     """The day of a timestamp; of the begin of a day, or of a longer period, the begin of the same."""
     begun = BEGUN.of(moment)
     is_same = begun is not None and UNITS.index(begun.unit) >= UNITS.index("day")
-    return begun if begun is not None and is_same else Begun("day", moment, is_date=False)
+    return begun if begun is not None and is_same else BegunPeriod("day", moment, is_date=False)
 
 
-def month_shown(year: Shown | None, month: Shown | None) -> Begun | None:
+def month_shown(year: ShownTime | None, month: ShownTime | None) -> BegunPeriod | None:
     """The month of a time whose year and month two numbers are."""
     if year is None or month is None or year.zeros or month.zeros or year.moment != month.moment:
         return None
-    return Begun("month", year.moment, year.is_date) if (year.pattern, month.pattern) == ("%Y", "%m") else None
+    return BegunPeriod("month", year.moment, year.is_date) if (year.pattern, month.pattern) == ("%Y", "%m") else None
 
 
-def shifted(number: exp.Expr, factor: int) -> Shown | None:
+def shifted(number: exp.Expr, factor: int) -> ShownTime | None:
     """The time that a number shows once it is multiplied by 10, 100, 1000 …: the digits, and zeros."""
     shown, zeros = SHOWN.of(number), len(str(factor)) - 1
     return None if shown is None or shown.zeros or factor != 10**zeros else replace(shown, zeros=zeros)
 
 
-def joined(high: exp.Expr, low: exp.Expr) -> Shown | None:
+def joined(high: exp.Expr, low: exp.Expr) -> ShownTime | None:
     """The time that a sum of two numbers shows: ``100 * year + month``."""
     one, other = SHOWN.of(high), SHOWN.of(low)
     if (

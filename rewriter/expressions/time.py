@@ -68,7 +68,16 @@ from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
-from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, Begun, Shown, field_shown, month_shown, printed
+from rewriter.expressions.shown_times import (
+    BEGUN,
+    SHOWN,
+    UNITS,
+    BegunPeriod,
+    ShownTime,
+    field_shown,
+    month_shown,
+    printed,
+)
 from rewriter.expressions.value import LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -324,7 +333,7 @@ def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
     start = start_of(unit, value.sql)
     if unit in UNITS:
-        BEGUN.on(start, Begun(unit, value.sql, value.type == DATE))
+        BEGUN.on(start, BegunPeriod(unit, value.sql, value.type == DATE))
     truncated = settled(derive(start, TIMESTAMP, value, interval=interval), context.dialect, value)
     if is_literal(truncated):
         return truncated
@@ -469,7 +478,7 @@ def _field(unit: str, value: Value, context: Context) -> Value:
         return literal(Decimal(known), decimal(5, 0), context.dialect)
     sql = context.dialect.cast(field_of(unit, value.sql), decimal(5, 0))
     if (pattern := _DIGITS.get(unit)) is not None:
-        SHOWN.on(sql, Shown(pattern, value.sql, value.type == DATE))
+        SHOWN.on(sql, ShownTime(pattern, value.sql, value.type == DATE))
     return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
 
 
@@ -618,7 +627,7 @@ def to_char(node: exp.Expr, context: Context) -> Value:
     moment = _moment_of(value) if is_literal(value) else None
     if moment is not None and (found := printed(pattern, moment)) is not None:
         return literal(found, TEXT, context.dialect)
-    sql = SHOWN.on(print_of(pattern, value.sql), Shown(pattern, value.sql, value.type == DATE))
+    sql = SHOWN.on(print_of(pattern, value.sql), ShownTime(pattern, value.sql, value.type == DATE))
     if value.interval is not None:
         TEXTS.on(sql, most_texts(pattern, value.interval.width))
         if is_in_order(pattern) and value.interval.low in _SORTED_YEARS and value.interval.high in _SORTED_YEARS:

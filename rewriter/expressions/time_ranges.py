@@ -32,7 +32,7 @@ from rewriter.dialects import duplicate, field_of, is_in_order, wrap
 from rewriter.expressions.build import Context, boolean, is_literal, is_unknown, literal, scalar_of
 from rewriter.expressions.casts import widen
 from rewriter.expressions.local_time import INSTANT, ZONE, moment_of
-from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, Begun, Shown, after, period_shown, width_of
+from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, BegunPeriod, ShownTime, after, period_shown, width_of
 from rewriter.expressions.time import floor_to
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
@@ -92,7 +92,7 @@ def listed_in_range(value: Value, items: Sequence[Value], context: Context) -> t
 def begins_in_range(value: Value, prefix: str, context: Context) -> Value | None:
     """Whether the text of a time begins as ``prefix`` does, as a range of the time; None where there is none."""
     shown = _shown(value)
-    cut = shown.cut(len(prefix)) if isinstance(shown, Shown) else None
+    cut = shown.cut(len(prefix)) if isinstance(shown, ShownTime) else None
     period = None if cut is None or width_of(cut.pattern) != len(prefix) else period_shown(cut.pattern, prefix)
     if shown is None or period is None:
         return None
@@ -111,7 +111,13 @@ def _month(kind: type[exp.Expr], left: Value, right: Value, context: Context) ->
     """``TO_CHAR(ts, 'MM') = '04'`` as the number of the month."""
     shown, spelt = _shown(left), scalar_of(right)
     is_text = left.type == right.type == TEXT and isinstance(spelt, str)
-    if not isinstance(shown, Shown) or kind is not exp.EQ or not is_text or shown.pattern != "%m" or not shown.whole:
+    if (
+        not isinstance(shown, ShownTime)
+        or kind is not exp.EQ
+        or not is_text
+        or shown.pattern != "%m"
+        or not shown.whole
+    ):
         return None
     if spelt not in [f"{month:02d}" for month in range(1, 13)]:
         return None
@@ -125,7 +131,7 @@ def _begin(period: _Period) -> datetime.datetime:
     return period.begin
 
 
-def _shown(value: Value) -> Shown | Begun | None:
+def _shown(value: Value) -> ShownTime | BegunPeriod | None:
     """The time that is shown, unless it is so long that it is not said twice."""
     shown = SHOWN.of(value.sql) or BEGUN.of(value.sql)
     return shown if shown is None or sum(1 for _ in shown.moment.walk()) <= _LONGEST else None
@@ -135,11 +141,11 @@ _LONGEST = 100
 """Nodes of a time."""
 
 
-def _is_in_order(shown: Shown | Begun) -> bool:
-    return isinstance(shown, Begun) or (is_in_order(shown.pattern) and width_of(shown.pattern) is not None)
+def _is_in_order(shown: ShownTime | BegunPeriod) -> bool:
+    return isinstance(shown, BegunPeriod) or (is_in_order(shown.pattern) and width_of(shown.pattern) is not None)
 
 
-def _period(value: Value, shown: Shown | Begun, other: Value, context: Context) -> _Period | None:
+def _period(value: Value, shown: ShownTime | BegunPeriod, other: Value, context: Context) -> _Period | None:
     """The period that a literal shows."""
     if is_unknown(other) and value.type != TEXT:
         try:
@@ -147,7 +153,7 @@ def _period(value: Value, shown: Shown | Begun, other: Value, context: Context) 
         except Refused:
             return None
     scalar = scalar_of(other)
-    if isinstance(shown, Begun):
+    if isinstance(shown, BegunPeriod):
         return _begun(value, shown, other, context)
     if value.type.numeric and other.type.numeric and isinstance(scalar, int | float | Decimal):
         digits = shown.digits
@@ -159,7 +165,7 @@ def _period(value: Value, shown: Shown | Begun, other: Value, context: Context) 
     return _spelt(shown, scalar) if isinstance(scalar, str) else None
 
 
-def _spelt(shown: Shown, spelt: str) -> _Period | None:
+def _spelt(shown: ShownTime, spelt: str) -> _Period | None:
     """The period that a text shows, or the beginning of one."""
     width = width_of(shown.pattern)
     is_part = width is not None and (len(spelt) < width or (len(spelt) == width and not shown.whole))
@@ -168,7 +174,7 @@ def _spelt(shown: Shown, spelt: str) -> _Period | None:
     return None if found is None else _Period(*found, exact=not is_part)
 
 
-def _begun(value: Value, shown: Begun, other: Value, context: Context) -> _Period | None:
+def _begun(value: Value, shown: BegunPeriod, other: Value, context: Context) -> _Period | None:
     """The period that begins at a time."""
     moment = None if other.interval is None or not other.type.temporal else moment_of(other.interval.low)
     zoned = value.type.kind is Kind.TIMESTAMPTZ
@@ -182,7 +188,7 @@ def _begun(value: Value, shown: Begun, other: Value, context: Context) -> _Perio
 
 
 def _between(
-    begin: datetime.datetime, end: datetime.datetime | None, shown: Shown | Begun, context: Context
+    begin: datetime.datetime, end: datetime.datetime | None, shown: ShownTime | BegunPeriod, context: Context
 ) -> exp.Expr:
     """From ``begin`` up to ``end``."""
     low = _beside(exp.GTE, begin, shown, context)
@@ -191,7 +197,7 @@ def _between(
     return exp.Paren(this=exp.And(this=low, expression=_beside(exp.LT, end, shown, context)))
 
 
-def _beside(kind: type[exp.Expr], end: datetime.datetime, shown: Shown | Begun, context: Context) -> exp.Expr:
+def _beside(kind: type[exp.Expr], end: datetime.datetime, shown: ShownTime | BegunPeriod, context: Context) -> exp.Expr:
     moment, type_ = shown.moment, TIMESTAMP
     scalar: datetime.date = end
     zone, there = ZONE.of(moment), INSTANT.of(moment)
