@@ -39,6 +39,7 @@ from rewriter.planner import (
     series_of,
     shapes,
     with_times,
+    without_series,
 )
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
 from rewriter.release import (
@@ -229,6 +230,7 @@ def _program(
             *_joint_notes(related, options),
             *_undeclared_notes(parted.releases, options),
             *_chosen_notes(options, parted.outer),
+            *_null_notes(related, of_all_spans, catalog),
         ),
         answers=parted.answers,
     )
@@ -278,6 +280,13 @@ def _with_series(
         if asked[place].bound.spans and not options[place].first.steps:
             found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect, remember))
     return tuple(found)
+
+
+def _null_notes(related: Sequence[Family], asked: Sequence[Query], catalog: Catalog) -> Iterator[str]:
+    """Times that may be NULL, where no other measurement is to agree with one that would be of periods."""
+    for family in related:
+        if len(family.measurements) == 1:
+            yield from without_series(asked[family.measurements[0]], catalog)
 
 
 def _only_grows(planned: Plan) -> bool:

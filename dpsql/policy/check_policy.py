@@ -21,7 +21,7 @@ from dpsql.policy.policy import Policy
 from dpsql.policy.problem import Problem, Severity, join
 from dpsql.policy.undeclared_people import hints, spoken
 from dpsql.policy.unique_keys import Looks
-from rewriter.declared import Catalog, Column, Table
+from rewriter.declared import Catalog, Column, Table, day_beside
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -221,6 +221,7 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
         path = join("tables", name)
         if path not in wrong:
             yield from _rows(found.catalog, table, policy, name, path)
+            yield from _periods(table, policy.tables[name], path)
         yield from _keys(policy.tables[name], source, table, join(path, "key"))
         referring = {one for key in source.references for one in key.columns}
         referring |= {one for one, said in spoken(policy.tables[name], table) if said.owner is not None}
@@ -229,6 +230,27 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
             if _is_unbounded(found.catalog, table, column) and column.name not in referring:
                 yield _undeclared(here, "no range: SUM and AVG of it", policy)
             yield from _total(table, column, join(here, "max_total"))
+
+
+def _periods(table: Table, spec: declared.TableSection, path: str) -> Iterator[Problem]:
+    """What keeps answers by day or month, of a table whose rows close, from being measured period by period, or makes
+    them noisier than they need be."""
+    spans, most = table.spans, spec.max_rows
+    if spans is None or most is None or not table.closes:
+        return
+    if table.columns[spans.column].nullable:
+        text = (
+            f"{spans.column} may be NULL: what is grouped by its days or months is bought anew at each refresh, also"
+            f" where they are closed, unless WHERE says {spans.column} IS NOT NULL; if it always has a value, say so in"
+            " the database (NOT NULL)"
+        )
+        yield Problem(join(path, "time"), text, "info")
+    if (day := day_beside(spans, most.rows)) is not None:
+        text = (
+            f"a chart by day has the noise of all {most.rows:,} rows of a {spans.unit} in each day: {most},"
+            f" {day:,} per day would be less noise, if few people have more in a day (dpsql check --data tells)"
+        )
+        yield Problem(join(path, "max_rows"), text, "info")
 
 
 def _keys(spec: declared.TableSection, source: SchemaTable, table: Table, path: str) -> Iterator[Problem]:

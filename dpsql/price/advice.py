@@ -17,7 +17,7 @@ from itertools import islice
 from sqlglot import exp
 
 from dpsql.reply import Better
-from rewriter.declared import Catalog, Column, Spans, Table, touched_by_one
+from rewriter.declared import Catalog, Column, Spans, Table, day_beside
 from rewriter.front_door import coarser_groups
 
 Errors = tuple[float | None, ...]
@@ -144,9 +144,8 @@ def _of_key(catalog: Catalog, table: Table) -> Iterator[tuple[str, Catalog]]:
 
 def _by_day(table: Table, spans: Spans, each: int) -> Iterator[tuple[str, Table]]:
     """A bound of each day beside that of a longer span: a series by day pays for as many spans as it has days, and has
-    the noise of a whole span in each. Twice what a day has of the span, and one more."""
-    most = math.ceil(Fraction(2 * each, touched_by_one(spans.unit, "day"))) + 1
-    if spans.unit in ("hour", "day") or most >= each or any(unit in ("hour", "day") for unit, _ in spans.more):
+    the noise of a whole span in each."""
+    if (most := day_beside(spans, each)) is None:
         return
     tighter = replace(spans, more=(*spans.more, ("day", Fraction(most, each))))
     changed = replace(table, spans=tighter, max_rows=math.ceil(each * tighter.count))

@@ -1,6 +1,6 @@
 """Columns, with the limits that follow from the owner's declarations and from a statement's own conditions."""
 
-from rewriter.columns.column_limits import ColumnLimits, Facts, Path, column_of, named
+from rewriter.columns.column_limits import ColumnLimits, Facts, Path, column_of, field_of_number, named
 from rewriter.columns.most_total import most_in_total, open_totals
 from rewriter.columns.narrowed_range import narrowed, narrowed_sources
 from rewriter.columns.probes import Use, admits, probes_of
@@ -71,6 +71,7 @@ __all__ = [
     "column_of",
     "columns_behind",
     "days",
+    "field_of_number",
     "find_field",
     "integers",
     "lattice_of",

@@ -19,7 +19,7 @@ from rewriter.columns.regions import Probe, probe_of
 from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import INTEGER, Kind, Type, measure
-from rewriter.dialects import Read, reading_of
+from rewriter.dialects import CalendarReading, Read, reading_of
 from rewriter.expressions import LINEAR, Value, floor_to
 
 Path = tuple[str, ...]
@@ -261,10 +261,9 @@ def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     """The unit that a time is cut to, and the time: date_trunc, a cast to a date, the number of the year."""
     if type(node) is exp.Cast and node.to.this == exp.DType.DATE:
         return "day", node.this
-    if type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL:
-        field = reading_of(node.this)
-        if field is not None and field.read is Read.FIELD and field.unit == "year":
-            return "number of year", field.moment
+    field = field_of_number(node)
+    if field is not None and field.unit == "year":
+        return "number of year", field.moment
     start = reading_of(node)
     if start is not None and start.read is Read.START and start.unit in _LONGEST:
         return start.unit, start.moment
@@ -273,11 +272,19 @@ def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 
 def _numbered_by_month(node: exp.Expr, path: Path) -> Variable | None:
     """The column of times whose number of the month an expression is."""
-    node = _unparenthesised(node)
-    is_number = type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL
-    field = reading_of(node.this) if is_number else None
-    is_month = field is not None and field.read is Read.FIELD and field.unit == "month"
-    return column_of(field.moment, path) if field is not None and is_month else None
+    field = field_of_number(node)
+    return column_of(field.moment, path) if field is not None and field.unit == "month" else None
+
+
+def field_of_number(node: exp.Expr) -> CalendarReading | None:
+    """The field of a time that a number is, in whatever type it is exact."""
+    while isinstance(node, exp.Paren) or (type(node) is exp.Cast and node.to.this in _EXACT_NUMBERS):
+        node = node.this
+    field = reading_of(node)
+    return field if field is not None and field.read is Read.FIELD else None
+
+
+_EXACT_NUMBERS = (*_INTEGERS, exp.DType.DECIMAL, exp.DType.DOUBLE)
 
 
 def _in_months(kind: Type, times: ColumnLimits, months: ColumnLimits) -> ColumnLimits:

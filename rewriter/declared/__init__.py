@@ -17,7 +17,7 @@ from rewriter.declared.randomization import (
     Response,
 )
 from rewriter.declared.sensitivity import Sensitivity
-from rewriter.declared.spans import SPANS, Spans, touched_by_one
+from rewriter.declared.spans import SPANS, Spans, day_beside, touched_by_one
 from rewriter.declared.time_zones import (
     UTC,
     clocks,
@@ -115,6 +115,7 @@ __all__ = [
     "Table",
     "Type",
     "clocks",
+    "day_beside",
     "decimal",
     "fixed",
     "grid",

@@ -62,6 +62,19 @@ class Spans:
         return found
 
 
+def day_beside(spans: Spans, each: int) -> int | None:
+    """A bound of each day that is worth declaring beside ``each`` rows of a longer span: twice what a day has of the
+    span, and one more. None where rows of days are bounded already, or the span has no more.
+
+    >>> month = Spans("at", "month", Fraction(1), Fraction(366))
+    >>> day_beside(month, 10), day_beside(month, 2), day_beside(Spans("at", "day", Fraction(1), Fraction(9)), 10)
+    (2, None, None)
+    """
+    bounded = {spans.unit, *(unit for unit, _ in spans.more)}
+    most = math.ceil(Fraction(2 * each, touched_by_one(spans.unit, "day"))) + 1
+    return None if most >= each or not bounded.isdisjoint(("hour", "day")) else most
+
+
 def touched_by_one(period: str, span: str) -> int:
     """How many spans a period of the calendar touches at most, whichever period it is.
 

@@ -22,7 +22,15 @@ from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.spark import SPARK
 from rewriter.dialects.strftime import printed
-from rewriter.dialects.time_format import is_in_order, is_of_clock, letters_of, most_texts, pattern_of
+from rewriter.dialects.time_format import (
+    FormatField,
+    fields,
+    is_in_order,
+    is_of_clock,
+    letters_of,
+    most_texts,
+    pattern_of,
+)
 from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
@@ -36,6 +44,7 @@ __all__ = [
     "DocumentStep",
     "Double",
     "Fact",
+    "FormatField",
     "Magnitude",
     "NumberFormat",
     "Period",
@@ -48,6 +57,7 @@ __all__ = [
     "duplicate",
     "fact_of",
     "field_of",
+    "fields",
     "format_of",
     "is_fact",
     "is_in_order",

@@ -63,6 +63,7 @@ from rewriter.expressions.literals import (
     parse_text,
 )
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
+from rewriter.expressions.shown_times import BEGUN, SHOWN, ShownTime, day_of, still_shown_in
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
 from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
 from rewriter.refused import TYPE_MISMATCH
@@ -326,7 +327,22 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
     conversion = _CONVERSIONS.get((source.kind, type_.kind))
     if conversion is None:
         raise refuse(f"cannot cast {source} to {type_}", _TYPES_HINT, TYPE_MISMATCH)
-    return conversion(value, type_, dialect)
+    return _still_shown(value, conversion(value, type_, dialect))
+
+
+def _still_shown(value: Value, found: Value) -> Value:
+    """The digits of a time are the same in each type of numbers that has room for them."""
+    shown, type_ = SHOWN.of(value.sql), found.type
+    if shown is None or shown.zeros or (digits := shown.digits) is None:
+        return found
+    room = {
+        Kind.INTEGER: type_.kind is Kind.INTEGER and 10**digits <= type_.limits[1],
+        Kind.DECIMAL: type_.kind is Kind.DECIMAL and digits <= type_.precision - type_.scale,
+        Kind.DOUBLE: digits <= 15,
+    }
+    if room.get(type_.kind, False):
+        SHOWN.on(found.sql, shown)
+    return found
 
 
 def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -438,7 +454,7 @@ def _cut(value: Value, size: int, dialect: Dialect) -> Value:
     short = as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
     if (numeral := NUMERAL.of(value.sql)) is not None and len(str(math.floor(numeral.high))) <= size:
         NUMERAL.on(short.sql, numeral)
-    return short
+    return still_shown_in(short, value, size)
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -487,7 +503,16 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
         shown = one_zero(value.sql, dialect)
         printed = dialect.real_text(shown) if value.real else dialect.double_text(shown)
         return derive(dialect.call("regexp_replace", printed, text(r"\.0$"), text("")), TEXT, value, size=_PRINTED)
-    return derive(dialect.cast(value.sql, TEXT), TEXT, value, size=_PRINTED)
+    sql = dialect.cast(value.sql, TEXT)
+    if value.type.kind in (Kind.DATE, Kind.TIMESTAMP):
+        SHOWN.on(sql, _spelt(value))
+    return derive(sql, TEXT, value, size=_PRINTED)
+
+
+def _spelt(value: Value) -> ShownTime:
+    """The time that ``2026-04-03`` shows, or ``2026-04-03 14:05:``, after which seconds follow."""
+    is_date = value.type.kind is Kind.DATE
+    return ShownTime("%Y-%m-%d" if is_date else "%Y-%m-%d %H:%M:", value.sql, is_date, whole=is_date)
 
 
 _PRINTED = TextSize(length=Length(plus=PRINTED, checked=True))
@@ -497,7 +522,12 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
     interval = value.interval
     if interval is not None and type_ == DATE:
         interval = interval.monotone(lambda end: Fraction(math.floor(end)))
-    return settled(derive(dialect.cast(value.sql, type_), type_, value, interval=interval), dialect, value)
+    sql = dialect.cast(value.sql, type_)
+    if value.type == TIMESTAMP and type_ == DATE:
+        BEGUN.on(sql, day_of(value.sql))
+    elif (begun := BEGUN.of(value.sql)) is not None:
+        BEGUN.on(sql, begun)
+    return settled(derive(sql, type_, value, interval=interval), dialect, value)
 
 
 def _time_of_day(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -514,7 +544,8 @@ def _zoned_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     there = to_local(value, dialect.zone, dialect)
     printed = to_text(there, TEXT, dialect)
     away = offset_text(duplicate(there.sql), duplicate(value.sql), dialect.zone, dialect)
-    return derive(exp.DPipe(this=wrap(printed.sql), expression=wrap(away)), TEXT, printed, size=_PRINTED)
+    sql = SHOWN.on(exp.DPipe(this=wrap(printed.sql), expression=wrap(away)), _spelt(there))
+    return derive(sql, TEXT, printed, size=_PRINTED)
 
 
 _NO_TEXT = (Kind.NULL, Kind.INTERVAL, Kind.TEXT, Kind.JSON, Kind.JSONB, Kind.TEXTS, Kind.INTEGERS)

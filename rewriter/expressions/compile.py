@@ -21,6 +21,7 @@ from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
 from rewriter.expressions.stored_lists import LIST_FUNCTIONS, listed
 from rewriter.expressions.syntax import SYNTAX
 from rewriter.expressions.text_positions import position_of, word_of
+from rewriter.expressions.time_ranges import without_shown_times
 from rewriter.expressions.value import REPORTED, Scope, Value
 from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 
@@ -48,6 +49,7 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect, *, nested
         ) from None
     if value.type.kind is Kind.INTERVAL and not (nested and value.span is None and value.times != "age"):
         raise IsInterval(node)
+    without_shown_times(value.sql)
     return value
 
 

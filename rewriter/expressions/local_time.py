@@ -32,6 +32,8 @@ from rewriter.expressions.value import Value
 
 ZONE: Fact[str] = Fact("zone")
 """The name of the zone that a node gives the local time of."""
+INSTANT: Fact[exp.Expr] = Fact("instant")
+"""The instant whose local time a node gives."""
 CUT: Fact[Period] = Fact("cut")
 """The periods that a node cuts instants to."""
 
@@ -89,7 +91,7 @@ def _moved(
         sql = when(exp.Between(this=wrap(duplicate(value.sql)), low=low, high=high), sql)
     interval = _image(value.interval, zone, move)
     if type_ == TIMESTAMP:
-        ZONE.on(sql, zone)
+        INSTANT.on(ZONE.on(sql, zone), value.sql)
     return derive(sql, type_, value, interval=interval, nullable=value.nullable or interval is None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ from rewriter.expressions.build import (
 from rewriter.expressions.casts import as_length, coerce, comparable, lengths, unify
 from rewriter.expressions.literal_grain import compared, outward
 from rewriter.expressions.text_length import readable
+from rewriter.expressions.time_ranges import begins_in_range, compared_in_range, listed_in_range
 from rewriter.expressions.value import Value
 from rewriter.refused import TYPE_MISMATCH, Refused
 
@@ -68,7 +70,10 @@ def comparison(kind: type[exp.Expr]) -> Rule:
 
 def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
     left, right = compared(kind, left, right, context)
-    _, (one, other) = unify(comparable((left, right), context), context)
+    here, there = comparable((left, right), context)
+    if (found := compared_in_range(kind, here, there, context)) is not None:
+        return found
+    _, (one, other) = unify((here, there), context)
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
     return boolean(sql, left, right, nullable=False if null_safe else None)
@@ -96,8 +101,11 @@ def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context
     if len(items) > 10_000:
         raise refuse("the IN list is too long", "list at most 10,000 values", "54001")
     values = comparable([value, *(context.finite(item) for item in items)], context)
+    span, is_all = listed_in_range(values[0], values[1:], context)
     _, (needle, *rest) = unify(values, context)
-    sql = exp.In(this=wrap(needle.sql), expressions=[item.sql for item in rest])
+    sql: exp.Expr = exp.In(this=wrap(needle.sql), expressions=[item.sql for item in rest])
+    if span is not None:
+        sql = span if is_all else exp.And(this=span, expression=wrap(sql))
     return boolean(sql, needle, *rest)
 
 
@@ -137,7 +145,14 @@ def between(node: exp.Expr, context: Context) -> Value:
     low, high = (context.finite(node.args[name]) for name in ("low", "high"))
     if not node.args.get("symmetric"):
         low, high = outward(value, low, context, lower=True), outward(value, high, context, lower=False)
-    _, (middle, one, other) = unify(comparable((value, low, high), context), context)
+    value, low, high = comparable((value, low, high), context)
+    above, below = (
+        None if node.args.get("symmetric") else compared_in_range(kind, value, end, context)
+        for kind, end in ((exp.GTE, low), (exp.LTE, high))
+    )
+    if above is not None and below is not None:
+        return boolean(exp.And(this=above.sql, expression=below.sql), value, low, high)
+    _, (middle, one, other) = unify((value, low, high), context)
     if node.args.get("symmetric"):
         pairs = [
             exp.Between(this=wrap(duplicate(middle.sql)), low=wrap(duplicate(a.sql)), high=wrap(duplicate(b.sql)))
@@ -189,6 +204,8 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
         pattern = readable(pattern, context.dialect)
     if is_literal(pattern):
         spelt = scalar_of(pattern)
+        if (found := _of_a_time(node, value, spelt, escape, context)) is not None:
+            return found
         uses_escape = isinstance(spelt, str) and bool(escape) and escape in spelt
         if isinstance(spelt, str):
             _check_pattern(spelt, escape)
@@ -209,6 +226,15 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
     if guard is not None:
         sql = when(guard, sql)
     return boolean(sql, value, pattern, nullable=True if guard is not None else None)
+
+
+def _of_a_time(node: exp.Expr, value: Value, pattern: object, escape: str, context: Context) -> Value | None:
+    """LIKE '2026-04%' as a range of the time that the text shows; None of all else."""
+    if type(node) is not exp.Like or node.args.get("negate") or not isinstance(pattern, str):
+        return None
+    if re.fullmatch(r"[^%_]+%", pattern) is None or (escape and escape in pattern):
+        return None
+    return begins_in_range(value, pattern[:-1], context)
 
 
 def _complete(escape: str) -> str:

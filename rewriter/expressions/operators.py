@@ -12,6 +12,7 @@ from rewriter.expressions import arithmetic as numbers
 from rewriter.expressions import bits, elapsed, logic, text, time
 from rewriter.expressions.build import Context, is_literal, scalar_of
 from rewriter.expressions.literals import interval_of
+from rewriter.expressions.shown_times import SHOWN, joined, shifted
 from rewriter.expressions.value import Value
 
 Operator = Callable[[Value, Value, Context], Value]
@@ -20,7 +21,10 @@ Operator = Callable[[Value, Value, Context], Value]
 def _add(left: Value, right: Value, context: Context) -> Value:
     if time.involves_time(left, right):
         return time.plus(left, right, context)
-    return numbers.add(*numbers.numbers(left, right, context, "+"), context)
+    total = numbers.add(*numbers.numbers(left, right, context, "+"), context)
+    if (shown := joined(left.sql, right.sql) or joined(right.sql, left.sql)) is not None:
+        SHOWN.on(total.sql, shown)
+    return total
 
 
 def _subtract(left: Value, right: Value, context: Context) -> Value:
@@ -39,7 +43,12 @@ def _multiply(left: Value, right: Value, context: Context) -> Value:
             return interval_of((months * count, days * count, micros * count), context.dialect)
         if length.type.kind is Kind.INTERVAL:
             return elapsed.scaled(length, number, context)
-    return numbers.multiply(*numbers.numbers(left, right, context, "*"), context)
+    product = numbers.multiply(*numbers.numbers(left, right, context, "*"), context)
+    for value, factor in ((left, right), (right, left)):
+        scalar = scalar_of(factor) if is_literal(factor) else None
+        if type(scalar) is int and (shown := shifted(value.sql, scalar)) is not None:
+            SHOWN.on(product.sql, shown)
+    return product
 
 
 def _divide(left: Value, right: Value, context: Context) -> Value:

@@ -29,9 +29,11 @@ from rewriter.expressions.casts import to_text, widen
 from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.patterns import check_pattern
+from rewriter.expressions.shown_times import still_shown_in
 from rewriter.expressions.text_forms import some_length
 from rewriter.expressions.text_length import LENGTHS, as_long_as, bare, grown, growth, length_of, of_length, readable
 from rewriter.expressions.text_matches import first_match
+from rewriter.expressions.time_ranges import begins_in_range
 from rewriter.expressions.value import Length, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
@@ -71,6 +73,9 @@ def position(node: exp.Expr, context: Context) -> Value:
 def starts_with(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "STARTS_WITH")
     prefix = text_of(node.args["expression"], context, "STARTS_WITH")
+    begin = scalar_of(prefix) if is_literal(prefix) else None
+    if isinstance(begin, str) and (found := begins_in_range(value, begin, context)) is not None:
+        return found
     return boolean(context.dialect.call("starts_with", value.sql, prefix.sql), value, prefix)
 
 
@@ -99,7 +104,8 @@ def substring(node: exp.Expr, context: Context) -> Value:
     end = max(start + size, 1)
     begin = max(start, 1)
     size = max(end - begin, 0)
-    return as_long_as(context.dialect.call("substring", value.sql, number(begin), number(size)), value, most=size)
+    found = as_long_as(context.dialect.call("substring", value.sql, number(begin), number(size)), value, most=size)
+    return still_shown_in(found, value, size) if begin == 1 else found
 
 
 def side(name: str) -> Rule:
@@ -111,7 +117,8 @@ def side(name: str) -> Rule:
             context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
         )
         most = count if count >= 0 else None
-        return as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most=most)
+        found = as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most=most)
+        return still_shown_in(found, value, count) if name == "left" and count > 0 else found
 
     return rule(function, "this", "expression")
 

@@ -68,6 +68,16 @@ from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
+from rewriter.expressions.shown_times import (
+    BEGUN,
+    SHOWN,
+    UNITS,
+    BegunPeriod,
+    ShownTime,
+    field_shown,
+    month_shown,
+    printed,
+)
 from rewriter.expressions.value import LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -300,7 +310,12 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
         return literal(scalar_of(begun), TIMESTAMPTZ, dialect) if is_literal(begun) else found
     if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):
         found = to_instant(begun, zone, dialect, guarded=False)
-        return found if is_literal(found) else _within(found, dialect)
+        if is_literal(found):
+            return found
+        found = _within(found, dialect)
+        if (period := BEGUN.of(begun.sql)) is not None:
+            BEGUN.on(found.sql, replace(period, zone=zone))
+        return found
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
@@ -316,7 +331,10 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
-    truncated = settled(derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval), context.dialect, value)
+    start = start_of(unit, value.sql)
+    if unit in UNITS:
+        BEGUN.on(start, BegunPeriod(unit, value.sql, value.type == DATE))
+    truncated = settled(derive(start, TIMESTAMP, value, interval=interval), context.dialect, value)
     if is_literal(truncated):
         return truncated
     # years 1 to 9 belong to a decade that begins in year 0
@@ -353,6 +371,7 @@ _CYCLIC = {
     "hour": (0, 23),
     "minute": (0, 59),
 }
+_DIGITS = {"year": "%Y", "month": "%m", "day": "%d"}
 _OF_CLOCK = ("hour", "minute", "second")
 _PLURALS = {f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "second", "decade")}
 
@@ -451,7 +470,15 @@ def _field(unit: str, value: Value, context: Context) -> Value:
         raise refuse(f"EXTRACT({unit.upper()}) is not answered", hint, "22023")
     if is_literal(value) and interval.low == interval.high:
         return literal(Decimal(int(interval.low)), decimal(5, 0), context.dialect)
+    if (
+        is_literal(value)
+        and (moment := _moment_of(value)) is not None
+        and (known := field_shown(unit, moment)) is not None
+    ):
+        return literal(Decimal(known), decimal(5, 0), context.dialect)
     sql = context.dialect.cast(field_of(unit, value.sql), decimal(5, 0))
+    if (pattern := _DIGITS.get(unit)) is not None:
+        SHOWN.on(sql, ShownTime(pattern, value.sql, value.type == DATE))
     return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
 
 
@@ -523,6 +550,9 @@ def make_date(node: exp.Expr, context: Context) -> Value:
         low, high = max(math.floor(year.interval.low), 1), min(math.ceil(year.interval.high), 9999)
         if low <= high:
             interval = Interval.of(datetime.date(low, 1, 1), datetime.date(high, 12, 31))
+    shown = [SHOWN.of(one.sql) for one in values[:2]]
+    if is_literal(values[2]) and scalar_of(values[2]) == 1 and (begun := month_shown(*shown)) is not None:
+        BEGUN.on(sql, begun)
     return derive(sql, DATE, *values, interval=interval, nullable=True)
 
 
@@ -572,6 +602,11 @@ def _numeral(spelt: str, interval: Interval) -> Interval | None:
     return _through(interval, lambda moment: Fraction(int(f"{moment.year}" + moment.strftime(pattern[2:]))))
 
 
+def _moment_of(value: Value) -> datetime.datetime | None:
+    """The time that a literal is."""
+    return None if value.interval is None else moment_of(value.interval.low)
+
+
 def to_char(node: exp.Expr, context: Context) -> Value:
     """TO_CHAR(x, format) of a time."""
     written = node.args.get("format")
@@ -589,12 +624,15 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", """write TO_CHAR(day, 'YYYY-MM'), 'Dy', 'Mon' or 'IYYY-"W"IW'"""
         )
-    printed = print_of(pattern, value.sql)
+    moment = _moment_of(value) if is_literal(value) else None
+    if moment is not None and (found := printed(pattern, moment)) is not None:
+        return literal(found, TEXT, context.dialect)
+    sql = SHOWN.on(print_of(pattern, value.sql), ShownTime(pattern, value.sql, value.type == DATE))
     if value.interval is not None:
-        TEXTS.on(printed, most_texts(pattern, value.interval.width))
+        TEXTS.on(sql, most_texts(pattern, value.interval.width))
         if is_in_order(pattern) and value.interval.low in _SORTED_YEARS and value.interval.high in _SORTED_YEARS:
-            SORTED.on(printed, True)
+            SORTED.on(sql, True)
         if (numeral := _numeral(spelt.upper(), value.interval)) is not None:
-            NUMERAL.on(printed, numeral)
+            NUMERAL.on(sql, numeral)
     most = Length(plus=9 * len(written.this) + 2, checked=True) if written is not None else Length()
-    return derive(printed, TEXT, value, size=TextSize(length=most))
+    return derive(sql, TEXT, value, size=TextSize(length=most))

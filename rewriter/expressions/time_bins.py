@@ -30,6 +30,7 @@ from rewriter.expressions.elapsed import CALENDAR, at_microsecond, since_1970
 from rewriter.expressions.interval_length import DAY, whole
 from rewriter.expressions.literals import interval_value
 from rewriter.expressions.local_time import CUT, moment_of
+from rewriter.expressions.shown_times import BEGUN, BegunPeriod
 from rewriter.expressions.value import Value
 
 WIDTH: Fact[Fraction] = Fact("width")
@@ -109,6 +110,8 @@ def _binned(value: Value, width: int, origin: int, context: Context) -> Value:
     found = at_microsecond(derive(start, BIGINT, value, interval=interval, limits=limits), context)
     sql = WIDTH.on(CUT.on(exp.Paren(this=found.sql), Period.within(width, first)), Fraction(width, DAY))
     BINNED.on(sql, value.sql)
+    if (width, Period.within(width, first)) == (DAY, Period.DAY):
+        BEGUN.on(sql, BegunPeriod("day", value.sql, is_date=False))
     return settled(replace(found.carried_by(sql), type=value.type, nullable=found.nullable), context.dialect, value)
 
 

@@ -6,7 +6,7 @@ from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.closed_windows import with_times
 from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.one_scan import OneScan, one_scans
-from rewriter.planner.period_series import series_of
+from rewriter.planner.period_series import series_of, without_series
 from rewriter.planner.picks_or_sorts import only_sorts
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
@@ -55,4 +55,5 @@ __all__ = [
     "together",
     "values_plan",
     "with_times",
+    "without_series",
 ]

@@ -3,10 +3,11 @@
 Why. A release over thirty days is another one tomorrow, and is bought again as a whole. Its cells of a day that is over
 will not change any more: measured by themselves they can be kept for ever, and tomorrow buys one day.
 
-Two forms. Where a key holds the time of rows in periods, each group is in one period. Where no key does, the groups of
-all periods are the same, and a group's integers are the sums of its periods': of counts and sums over rows, and of no
-number of different people or values, which do not add up. Which of these groups are shown, or ranked first, is told by
-the sums and the noise of the sums, as by any released numbers.
+Two forms. Where a key holds the time of rows in periods, or several do together, as EXTRACT(YEAR …) and EXTRACT(MONTH
+…) do, each group is in one period. Where no key does, the groups of all periods are the same, and a group's integers
+are the sums of its periods': of counts and sums over rows, and of no number of different people or values, which do not
+add up. Which of these groups are shown, or ranked first, is told by the sums and the noise of the sums, as by any
+released numbers.
 
 Sensitivity. Each period is a release of its own: its rows are those whose time is in the period, a unit's vector over
 its groups is clipped as in any release, and the bound is that of one period: ``max_rows: 10 per month`` leaves a unit
@@ -32,7 +33,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, ColumnLimits, Facts, Variable, column_of, lattice_of
+from rewriter.columns import BEHIND, ColumnLimits, Facts, Variable, column_of, field_of_number, lattice_of
 from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
 from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
@@ -62,8 +63,7 @@ def series_of(
     A window that moves has the same periods again: their plans are ``remember``ed by the query without what all of a
     period satisfies.
     """
-    plain = not (query.sets or query.others or query.together or query.only is not None)
-    found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if plain else None
+    found = next(chain(_keys_in_periods(query, catalog), _windows(query, catalog)), None) if _is_plain(query) else None
     if found is None:
         return None
     at, unit, subject, variable, spans = found
@@ -110,6 +110,24 @@ def series_of(
     return Series(unit, periods, whole, of, at is None, cut)
 
 
+def _is_plain(query: Query) -> bool:
+    return not (query.sets or query.others or query.together or query.only is not None)
+
+
+def without_series(query: Query, catalog: Catalog) -> Iterator[str]:
+    """Notes of times that may be NULL, which alone keep a release from being measured period by period."""
+    facts = Facts.of(query.filters)
+    for _, unit, _, variable, _ in _keys_in_periods(query, catalog) if _is_plain(query) else ():
+        if variable.column.nullable and not facts.is_given(variable):
+            name = variable.name
+            yield (
+                f"{variable.table.name}.{name} may be NULL, so that it is not measured {unit} by {unit}, and a closed"
+                f" {unit} is bought again with the others: add {name} IS NOT NULL to WHERE, or, if it always has a"
+                " value, let the owner declare it NOT NULL in the database"
+            )
+            return
+
+
 def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
     """The groups of all periods, measured as in ``one`` period. A text of its own keeps its name apart."""
     of_all = f"added up over each {unit}: {every.sql}" if adds_up else f"and so for each {unit}: {every.groups}"
@@ -132,19 +150,63 @@ def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
     )
 
 
-def _keys_in_periods(query: Query, catalog: Catalog) -> Iterator[tuple[int, str, exp.Expr, Variable, Spans]]:
-    """The keys that hold the time of a table which closes: the place of each, its period, the time, its column, and the
-    spans of it."""
-    for place, key in enumerate(query.keys):
-        cut = _cut_of(key)
-        variable = None if cut is None else column_of(cut[1], ())
-        if cut is None or variable is None or BEHIND.of(cut[1]) != variable:
+def _keys_in_periods(
+    query: Query, catalog: Catalog
+) -> Iterator[tuple[tuple[int, ...], str, exp.Expr, Variable, Spans]]:
+    """The keys that hold the time of a table which closes: the places of those that tell it together, their period, the
+    time, its column, and the spans of it."""
+    cuts = [((place,), cut) for place, key in enumerate(query.keys) if (cut := _cut_of(key)) is not None]
+    for places, (unit, subject) in chain(_fields_together(query.keys), cuts):
+        variable = column_of(subject, ())
+        if variable is None or BEHIND.of(subject) != variable:
             continue
         for spans in query.bound.spans:
             table = catalog.tables.get(variable.table.name)
             same = (variable.alias, variable.name) == (spans.alias, spans.column)
             if same and table is not None and table.closes and not variable.optional:
-                yield place, *cut, variable, spans
+                yield places, unit, subject, variable, spans
+
+
+def _fields_together(keys: Sequence[Key]) -> Iterator[tuple[tuple[int, ...], tuple[str, exp.Expr]]]:
+    """The fields of one time that together tell a period from all others, as EXTRACT(YEAR …) and EXTRACT(MONTH …)."""
+    found: dict[Variable, dict[str, tuple[int, exp.Expr]]] = {}
+    for place, key in enumerate(keys):
+        field = field_of_number(key.value.sql)
+        letter = None if field is None else _LETTERS.get(field.unit)
+        moment = None if field is None else _as_it_is(field.moment)
+        if letter is not None and moment is not None and isinstance(behind := BEHIND.of(moment), Variable):
+            found.setdefault(behind, {}).setdefault(letter, (place, moment))
+    for fields in found.values():
+        for letters, unit in _TOLD:
+            if letters <= fields.keys():
+                yield tuple(fields[one][0] for one in sorted(letters)), (unit, next(iter(fields.values()))[1])
+                break
+
+
+def _as_it_is(node: exp.Expr) -> exp.Expr:
+    """A column without the parentheses, and the conversion of a date to a timestamp, around it."""
+    while BEHIND.of(node) is None and (isinstance(node, exp.Paren) or _is_timestamp(node)):
+        node = node.this
+    return node
+
+
+def _is_timestamp(node: exp.Expr) -> bool:
+    return type(node) is exp.Cast and node.to.this in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+
+
+_LETTERS = {"year": "Y", "quarter": "q", "month": "m", "day": "d", "doy": "j", "isoyear": "G", "week": "V"}
+_TOLD = tuple(
+    (frozenset(letters), unit)
+    for letters, unit in (
+        ("Ymd", "day"),
+        ("Yj", "day"),
+        ("GV", "week"),
+        ("Ym", "month"),
+        ("Yq", "quarter"),
+        ("Y", "year"),
+    )
+)
+"""Fields that tell a period, the shortest period first."""
 
 
 def _windows(query: Query, catalog: Catalog) -> Iterator[tuple[None, str, exp.Expr, Variable, Spans]]:
@@ -267,9 +329,14 @@ def _without(query: Query, implied: Collection[int]) -> Query:
 
 
 def _within(
-    rest: Query, period: SeriesPeriod, at: int | None, subject: exp.Expr, variable: Variable, dialect: Dialect
+    rest: Query,
+    period: SeriesPeriod,
+    at: tuple[int, ...] | None,
+    subject: exp.Expr,
+    variable: Variable,
+    dialect: Dialect,
 ) -> Query:
-    """The release of one period's rows, on which the key that holds the period is constant, where there is one."""
+    """The release of one period's rows, on which the keys that hold the period are constant, where there are any."""
     tests = [
         _beside(subject, sign, end, variable, dialect) for sign, end in ((exp.GTE, period.begin), (exp.LT, period.end))
     ]
@@ -277,8 +344,8 @@ def _within(
     kept = [] if where is None else [part.copy() for part in conjuncts(where.this)]
     rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in tests), *kept, copy=False)))
     keys = list(rest.keys)
-    if at is not None:
-        keys[at] = replace(keys[at], value=replace(keys[at].value, constant=True))
+    for place in at or ():
+        keys[place] = replace(keys[place], value=replace(keys[place].value, constant=True))
     return replace(rest, rows=rows, filters=(*tests, *rest.filters), keys=tuple(keys))
 
 

@@ -137,6 +137,8 @@ STATEMENTS = [
     f" l.made < '2025-04-01' WHERE NOT EXISTS (SELECT 1 FROM visit v WHERE v.patient_id = p.id AND {MARCH})",
     f"SELECT CASE WHEN n > 1 THEN 'a' ELSE 'b' END, COUNT(*) FROM (SELECT p.id, (SELECT COUNT(*) FROM visit v WHERE"
     f" v.patient_id = p.id AND {MARCH}) AS n FROM patient p) t GROUP BY 1",
+    "SELECT EXTRACT(YEAR FROM day), EXTRACT(MONTH FROM day), COUNT(*) FROM visit GROUP BY 1, 2",
+    "SELECT COUNT(*) FROM visit WHERE TO_CHAR(day, 'YYYY-MM') = '2025-03'",
 ]
 
 
@@ -219,7 +221,7 @@ def test_rows_of_several_months_are_charged_to_each(place: Path) -> None:
     """Where the text does not bound every place of every table by conditions on its own time, all months pay."""
     march = "2025-03-01T00:00:00+00:00/2025-04-01T00:00:00+00:00"
     # A person who is not among those who came goes from one number to another: all months are charged, two steps each.
-    bounded = dict.fromkeys((0, 1, 6, 7, 9, 14, 17, 19, 21, 31), march)
+    bounded = dict.fromkeys((0, 1, 6, 7, 9, 14, 17, 19, 21, 31, 34), march)
     bounded[2] = "2025-03-01T00:00:00+00:00/2025-06-01T00:00:00+00:00"
     bounded[4], bounded[13] = "/2025-06-01T00:00:00+00:00", "/2025-04-01T00:00:00+00:00"
     bounded[18] = "2025-03-01T00:00:00+00:00/"
@@ -269,6 +271,21 @@ def test_months_of_a_series_do_not_share_a_price(session: Session) -> None:
     again = session.execute("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit GROUP BY 1 ORDER BY 1")
     assert again.rows == by_month.rows
     assert not again.price
+
+
+@pytest.mark.parametrize(
+    "month", ["EXTRACT(YEAR FROM day), EXTRACT(MONTH FROM day)", "DATE_PART('year', day)::int, DATE_PART('month', day)"]
+)
+def test_fields_that_tell_a_month_are_charged_as_the_month_is(proxy: Proxy, session: Session, month: str) -> None:
+    session.execute("SET dpsql.empty_groups = show")
+    truncated = session.explain("SELECT DATE_TRUNC('month', day), SUM(cost) FROM visit GROUP BY 1")
+    answer = session.execute(f"SELECT {month}, SUM(cost) FROM visit GROUP BY 1, 2 ORDER BY 1, 2")
+    assert [(int(row[0]), int(row[1])) for row in answer.rows] == [(2025, month) for month in range(1, 13)]
+    assert answer.price == truncated.price
+    assert not any("twice as wide" in one for one in answer.notices)
+    paid = [span for span, loss in proxy.ledger.row_times() if loss]
+    year = [datetime.datetime(2025 + end // 12, end % 12 + 1, 1, tzinfo=datetime.UTC) for end in range(13)]
+    assert (paid[0].begin, paid[-1].end) == (year[0], year[-1])
 
 
 def test_what_is_said_is_what_is_charged(proxy: Proxy, session: Session) -> None:

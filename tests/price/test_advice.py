@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.opened import engine_of
+from dpsql.policy import Policy, Problem, problems
 from dpsql.proxy import Proxy
 from dpsql.reply import Better
 from tests.price.test_series import BY_DAY, Clinic, window
@@ -248,6 +252,46 @@ def test_a_bound_of_each_day_is_named_where_a_series_by_day_pays_for_a_month_a_d
     assert after is not None
     assert after * 4 < before
     assert not any("per day" in one.change for one in others)
+
+
+def test_what_check_says_of_days_makes_the_error_of_days_fall(tmp_path: Path) -> None:
+    """The bound is read off the finding, and declared; a table that is done has no finding."""
+    found = problems_of(Clinic(tmp_path, most="10 per month"))
+    (told,) = [one for one in found if one.path == "tables.visit.max_rows"]
+    advised = re.search(r"in each day: (.+?) would be less noise", told.message)
+    assert advised is not None
+    errors = []
+    for number, most in enumerate(("10 per month", advised[1])):
+        (folder := tmp_path / str(number)).mkdir()
+        with (changed := Clinic(folder, most=most)).session() as session:
+            errors.append(session.explain(BY_DAY.format(window("02-08", "03-10"))).expected[1])
+    assert errors[0] is not None
+    assert errors[1] is not None
+    assert errors[1] * 4 < errors[0]
+    assert not [one for one in problems_of(changed) if one.path == "tables.visit.max_rows"]
+    (folder := tmp_path / "open").mkdir()
+    assert not [one for one in problems_of(Clinic(folder, most="10 per month", closed="")) if "per day" in one.message]
+
+
+def test_check_says_that_a_time_may_be_null(tmp_path: Path) -> None:
+    clinic = Clinic(tmp_path)
+    assert not [one for one in problems_of(clinic) if one.path == "tables.visit.time"]
+    path = tmp_path / "policy.yaml"
+    text = (
+        path.read_text()
+        .replace("time: made", "time: late")
+        .replace("late: {}", "late: {range: [2026-02-01, 2026-03-10]}")
+    )
+    path.write_text(text)
+    (told,) = [one for one in problems_of(clinic) if one.path == "tables.visit.time"]
+    assert "late may be NULL" in told.message
+    assert told.severity == "info"
+
+
+def problems_of(clinic: Clinic) -> list[Problem]:
+    policy = Policy.load(clinic.folder / "policy.yaml")
+    with closing(engine_of(policy)) as engine:
+        return problems(policy, engine.schema())
 
 
 @pytest.mark.parametrize(

@@ -327,6 +327,11 @@ def test_every_spelling_of_a_day_is_a_series(clinic: Clinic, key: str) -> None:
         ),
         ("SELECT DATE_TRUNC('quarter', made), COUNT(DISTINCT patient_id) FROM visit GROUP BY 1", "quarter"),
         ("SELECT TO_CHAR(made, 'YYYY-\"Q\"Q'), COUNT(*) FROM visit GROUP BY 1", "quarter"),
+        (
+            "SELECT EXTRACT(MONTH FROM made), EXTRACT(YEAR FROM made)::int, sex, COUNT(*) FROM visit JOIN patient"
+            " ON id = patient_id WHERE made < '2026-03-10' GROUP BY 1, 2, 3",
+            "month",
+        ),
         (f"SELECT TO_CHAR(made, 'IYYY-IW'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1", "week"),
     ],
 )
@@ -452,7 +457,15 @@ def test_rows_without_a_time_are_not_lost(tmp_path: Path) -> None:
     answer = clinic.ask(by_day.format(""))
     assert not measured_by(answer)
     assert answer.rows[-1][0] is None
-    assert measured_by(clinic.ask(by_day.format(" WHERE late >= '2026-02-05' AND late < '2026-03-07'")))
+    told = next(note for note in answer.notices if note.startswith("visit.late may be NULL"))
+    assert "add late IS NOT NULL to WHERE" in told
+    for given in ("late IS NOT NULL", "late >= '2026-02-05' AND late < '2026-03-07'"):
+        answer = clinic.ask(by_day.format(f" WHERE {given}"))
+        assert measured_by(answer)
+        assert not any("may be NULL" in note for note in answer.notices)
+    by_month = "SELECT EXTRACT(YEAR FROM late), EXTRACT(MONTH FROM late), COUNT(*) FROM visit GROUP BY 1, 2"
+    assert any("not measured month by month" in note for note in clinic.ask(by_month).notices)
+    assert not any("may be NULL" in note for note in clinic.ask("SELECT COUNT(*) FROM visit").notices)
 
 
 def test_no_series(clinic: Clinic) -> None:

@@ -50,39 +50,9 @@ WITH suspect AS MATERIALIZED (
       ) AS DECIMAL(5, 0)) AS k0,
       CASE
         WHEN (
-          (
-            DATE_TRUNC(
-              'MONTH',
-              (
-                (
-                  CASE
-                    WHEN (
-                      CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                    ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                    THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                  END AT TIME ZONE 'UTC'
-                ) AT TIME ZONE 'Europe/Berlin'
-              )
-            ) AT TIME ZONE 'Europe/Berlin'
-          ) AT TIME ZONE 'UTC'
+          CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
         ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-        THEN (
-          (
-            DATE_TRUNC(
-              'MONTH',
-              (
-                (
-                  CASE
-                    WHEN (
-                      CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                    ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                    THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                  END AT TIME ZONE 'UTC'
-                ) AT TIME ZONE 'Europe/Berlin'
-              )
-            ) AT TIME ZONE 'Europe/Berlin'
-          ) AT TIME ZONE 'UTC'
-        )
+        THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
       END < CAST('2024-12-31 23:00:00' AS TIMESTAMP) AS k1
     FROM "main"."visit" AS t1
   ) AS r
@@ -146,39 +116,9 @@ WITH suspect AS MATERIALIZED (
         ) AS DECIMAL(5, 0)) AS k0,
         CASE
           WHEN (
-            (
-              DATE_TRUNC(
-                'MONTH',
-                (
-                  (
-                    CASE
-                      WHEN (
-                        CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                      ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                      THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                    END AT TIME ZONE 'UTC'
-                  ) AT TIME ZONE 'Europe/Berlin'
-                )
-              ) AT TIME ZONE 'Europe/Berlin'
-            ) AT TIME ZONE 'UTC'
+            CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
           ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-          THEN (
-            (
-              DATE_TRUNC(
-                'MONTH',
-                (
-                  (
-                    CASE
-                      WHEN (
-                        CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                      ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                      THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                    END AT TIME ZONE 'UTC'
-                  ) AT TIME ZONE 'Europe/Berlin'
-                )
-              ) AT TIME ZONE 'Europe/Berlin'
-            ) AT TIME ZONE 'UTC'
-          )
+          THEN CAST(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
         END < CAST('2024-12-31 23:00:00' AS TIMESTAMP) AS k1
       FROM "main"."visit" AS t1
     ) AS r
@@ -227,39 +167,9 @@ WITH suspect AS MATERIALIZED (
     ) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0,
     CAST(CASE
       WHEN (
-        (
-          DATE_TRUNC(
-            'MONTH',
-            (
-              (
-                CASE
-                  WHEN (
-                    CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                  ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                  THEN CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                END AT TIME ZONE 'UTC'
-              ) AT TIME ZONE 'Europe/Berlin'
-            )
-          ) AT TIME ZONE 'Europe/Berlin'
-        ) AT TIME ZONE 'UTC'
+        CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
       ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-      THEN (
-        (
-          DATE_TRUNC(
-            'MONTH',
-            (
-              (
-                CASE
-                  WHEN (
-                    CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                  ) BETWEEN CAST('0001-01-01' AS TIMESTAMP) AND CAST('9999-12-31 23:59:59.999999' AS TIMESTAMP)
-                  THEN CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
-                END AT TIME ZONE 'UTC'
-              ) AT TIME ZONE 'Europe/Berlin'
-            )
-          ) AT TIME ZONE 'Europe/Berlin'
-        ) AT TIME ZONE 'UTC'
-      )
+      THEN CAST(d_t1_2.x AS TIMESTAMP) + CAST('0 months 0 days 129600000000 microseconds' AS INTERVAL)
     END < CAST('2024-12-31 23:00:00' AS TIMESTAMP) AS BOOLEAN) AS k1
   FROM (
     SELECT
