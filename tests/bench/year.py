@@ -12,6 +12,8 @@ With ``--people 0`` the tables are empty, for what is paid alone: prices depend 
 
 With ``--refresh hour`` answers stand for an hour, the windows of tiles end with the present hour, and every tile is sent
 at each hour of each day.
+
+Garbage is collected as ``dpsql serve`` does it.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from dpsql.errors import Error
 from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
+from dpsql.server.collector import settled
 from tests.engines.postgres_server import start
 
 from .growing import FIRST, HOURLY, PRICES, TOOLS, GrowingClinic, alert, hourly_tiles, policy_text, tiles
@@ -126,7 +129,8 @@ def run(
             server.grant(owner)
             path = Path(folder) / "policy.yaml"
             path.write_text(policy_text(server.url(name), BUDGET, epsilon, hourly=hourly))
-            with closing(Proxy(open_here(compared(load_policy(path)), read=lambda: now[0]), ExactSampler())) as proxy:
+            opened = open_here(compared(load_policy(path)), read=lambda: now[0])
+            with closing(Proxy(opened, ExactSampler())) as proxy, settled():
                 for number in range(days):
                     day = FIRST + datetime.timedelta(days=number)
                     clinic.grow(day, 0 if hourly else 0.1)
