@@ -493,12 +493,13 @@ class Pricing:
             if series.adds_up:
                 living = Living(closing, self._opened.policy.horizon)
                 portions = Portions.of(series, living, now, accounting, parts).order
+            paid = {part: share * part for part in set(portions)}
             found[calibration.plan.identity] = PricedSeries(
                 series.unit,
                 calibration.plan,
                 closing,
                 tuple(
-                    self._calibrated(series.of(place, period), share * part)
+                    self._calibrated(series.of(place, period), paid[part])
                     for period, part in zip(series.periods, portions, strict=True)
                 ),
                 tuple(closing.is_closed(period.end, now, period.zone) for period in series.periods),

@@ -25,6 +25,7 @@ are missing: where the column can be NULL, or is not cut to periods, there is no
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -303,5 +304,11 @@ def _holds_in(times: ColumnLimits | None, period: SeriesPeriod, variable: Variab
     step = lattice_of(variable.column.type)
     if times is None or not step:
         return False
-    last = measure(period.end) - step
-    return (times.low is None or times.low <= measure(period.begin)) and (times.high is None or last <= times.high)
+    first, end = _measured(period)
+    return (times.low is None or times.low <= first) and (times.high is None or end - step <= times.high)
+
+
+@functools.lru_cache(4096)
+def _measured(period: SeriesPeriod) -> tuple[Fraction, Fraction]:
+    """Where a period begins and ends, as numbers."""
+    return measure(period.begin), measure(period.end)
