@@ -13,6 +13,7 @@ from typing import Self, cast
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
+from rewriter.once import remembering
 from rewriter.partial_sums import PartialSums
 from rewriter.strategies import Prefix
 
@@ -691,6 +692,11 @@ class Series:
     of: Callable[[int, SeriesPeriod], Plan] = field(repr=False, compare=False)
     adds_up: bool = False
     cut: frozenset[SeriesPeriod] = frozenset()
+
+    def plans(self, place: int) -> tuple[Plan, ...]:
+        """The plans of all periods in a norm, which have most of their texts in common."""
+        with remembering():
+            return tuple(self.of(place, period) for period in self.periods)
 
 
 @dataclass(frozen=True, slots=True)

@@ -467,7 +467,7 @@ class Pricing:
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
             if all(self._stored_before(plan) is None for plan in latest):
                 return None
-        if not all(alike(series.of(place, period), series.whole[place]) for period in series.periods):
+        if not all(alike(one, series.whole[place]) for one in series.plans(place)):
             return None
         return self._calibrated(series.whole[place], share * part)
 

@@ -213,7 +213,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "each period has the noise of the whole price, and pays a part of it",
         "dpsql.price.pricing:Pricing._series",
-        "self._calibrated(series.of(place, period), share * part)",
+        "self._calibrated(series.of(place, period), paid[part])",
         "self._calibrated(series.of(place, period), share)",
         f"{SERIES}::test_a_day_later_only_new_and_open_days_are_bought",
     ),
