@@ -199,14 +199,14 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a day closes when it ends",
         "dpsql.closing:Closing.is_closed",
-        "return ended + self.after <= (now if self.refresh is None else self.refresh.begin(now))",
-        "return ended <= (now if self.refresh is None else self.refresh.begin(now))",
+        "ended + self.after <= until",
+        "ended <= until",
         f"{SERIES}::test_what_was_measured_while_a_day_was_open_is_not_kept",
     ),
     bug(
         "a day closes between two refreshes, and is bought twice in one",
         "dpsql.closing:Closing.is_closed",
-        "(now if self.refresh is None else self.refresh.begin(now))",
+        "now if self.refresh is None else self.refresh.begin(now)",
         "now",
         f"{SERIES}::test_a_day_that_closes_between_two_refreshes_is_not_bought_twice",
     ),
