@@ -305,7 +305,8 @@ def _holds_in(times: ColumnLimits | None, period: SeriesPeriod, variable: Variab
     if times is None or not step:
         return False
     first, end = _measured(period)
-    return (times.low is None or times.low <= first) and (times.high is None or end - step <= times.high)
+    last = end - step
+    return (times.low is None or times.low <= first) and (times.high is None or last <= times.high)
 
 
 @functools.lru_cache(4096)
