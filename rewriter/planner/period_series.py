@@ -79,23 +79,29 @@ def series_of(
     times_of = [_times_of(one, variable) for one in inside.filters]
     # The rest of what is asked of a period: of which time, and how each table that is read closes.
     said = (by_value(subject), by_value(variable), by_value([catalog.tables.get(one.table) for one in query.until]))
-    rests: dict[tuple[int, ...], tuple[Query, SameQuery]] = {}
+    rests: dict[tuple[int, ...], Query] = {}
+    names: dict[tuple[int, ...], SameQuery] = {}
 
     def of(place: int, period: SeriesPeriod) -> Plan:
         if (place, period) not in known:
             implied = tuple(number for number, times in enumerate(times_of) if _holds_in(times, period, variable))
             if implied not in rests:
-                rest = _without(inside, implied)
-                rests[implied] = rest, SameQuery(rest)
-            rest, name = rests[implied]
+                rests[implied] = _without(inside, implied)
+            rest = rests[implied]
 
             def planned() -> Plan:
                 with remembering():
                     rows = _within(rest, period, at, subject, variable, dialect)
                     return replace(plan(with_times(rows, catalog), norms[place], dialect), period=period)
 
-            key = (name, *said, period, at, norms[place], dialect)
-            known[place, period] = planned() if period in cut else known_by(key, planned, remember)
+            def remembered() -> Plan:
+                if implied not in names:
+                    names[implied] = SameQuery(rest)
+                name = names[implied]
+                key = (name, *said, period, at, norms[place], dialect)
+                return known_by(key, planned, remember)
+
+            known[place, period] = planned() if period in cut else remembered()
         return known[place, period]
 
     try:
