@@ -108,16 +108,23 @@ class Answering:
         if drafts:
             self.claim(asked, held, drafts)
         settled = self._with_bounds(asked, held)
+        released = self.opened.store.state
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
+            versions = self._versions(priced)
             # Meanwhile other statements may have bought the releases of this one. With the bounds that were learned, a
             # plan may be that of the draft, which this statement has claimed.
             mine = {one.identity for one in drafts}
             self.claim(asked, held, (one.plan for one in priced.bought if one.plan.identity not in mine))
-            priced = self.pricing.settled(settled, settings)
+            if released is None or released != self.opened.store.state or versions != self._versions(priced):
+                priced = self.pricing.settled(settled, settings)
         measured, paid = self.bought(asked, priced, program.private_tables, held, settled.turn, settled.paid)
         loss = PrivacyLoss() if paid is None else paid.loss
         return Released(settled, priced, loss, self.pricing.tables(priced, measured))
+
+    def _versions(self, priced: Priced) -> list[str]:
+        """What the releases that are to be bought would stand under now."""
+        return [self.opened.version(one.plan) for one in priced.bought]
 
     def bought(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
@@ -31,11 +32,10 @@ class Closing:
 
     def is_closed(self, end: datetime.datetime, now: datetime.datetime, zone: str | None = None) -> bool:
         """Whether a period that ended at a local time is closed; ``zone`` is where, if not here."""
-        place = ZoneInfo(zone or self.zone)
+        ended = _ended(end, zone or self.zone)
         try:
-            # Where clocks are put back, the later of two instants: rows may come until then.
-            ended = max(end.replace(tzinfo=place, fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
-            return ended + self.after <= (now if self.refresh is None else self.refresh.begin(now))
+            until = now if self.refresh is None else self.refresh.begin(now)
+            return ended is not None and ended + self.after <= until
         except OverflowError:
             return False
 
@@ -45,3 +45,14 @@ class Closing:
             return str(self.after)
         many, unit = (hours, "hour") if hours % 24 else (hours // 24, "day")
         return f"{many} {unit}{'' if many == 1 else 's'}"
+
+
+@functools.lru_cache(4096)
+def _ended(end: datetime.datetime, zone: str) -> datetime.datetime | None:
+    """The instant at which a period ended at a local time; None where it is beyond all dates. Where clocks are put
+    back, the later of two instants: rows may come until then."""
+    place = ZoneInfo(zone)
+    try:
+        return max(end.replace(tzinfo=place, fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
+    except OverflowError:
+        return None

@@ -58,7 +58,10 @@ def known_by(key: Hashable, find: Callable[[], _R], remember: Remember[_R]) -> _
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Remember what is found once, until the end of this rewrite."""
+    """Remember what is found once, until the end of this rewrite; within another, until the end of that."""
+    if _KNOWN.get() is not None:
+        yield
+        return
     token = _KNOWN.set({})
     try:
         yield

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Self
+from typing import Self, cast
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
+from rewriter.once import remembering
 from rewriter.partial_sums import PartialSums
 from rewriter.strategies import Prefix
 
@@ -561,12 +562,15 @@ class Plan:
     of_columns: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
     clipped: tuple[tuple[str, str, Bend | None], ...] = field(default=(), repr=False, compare=False)
     question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)
-    identity: str = field(init=False, compare=False)
-    """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
-    so what it is made of is listed (:mod:`rewriter.canonical_form`)."""
+    _identity: str | None = field(init=False, default=None, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "identity", identity_of(self))
+    @property
+    def identity(self) -> str:
+        """A name that two plans share only when they measure the same integers in the same way: releases are stored by
+        it, so what it is made of is listed (:mod:`rewriter.canonical_form`). Found when it is first asked for."""
+        if self._identity is None:
+            object.__setattr__(self, "_identity", identity_of(self))
+        return cast("str", self._identity)
 
     def __hash__(self) -> int:
         """Of its identity, which equal plans share."""
@@ -701,6 +705,11 @@ class Series:
     of: Callable[[int, SeriesPeriod], Plan] = field(repr=False, compare=False)
     adds_up: bool = False
     cut: frozenset[SeriesPeriod] = frozenset()
+
+    def plans(self, place: int) -> tuple[Plan, ...]:
+        """The plans of all periods in a norm, which have most of their texts in common."""
+        with remembering():
+            return tuple(self.of(place, period) for period in self.periods)
 
 
 @dataclass(frozen=True, slots=True)

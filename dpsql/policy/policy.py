@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -500,7 +501,7 @@ class Policy(_Section):
         """When the periods of a table close; None where they never do."""
         named = self._said_of(table)
         after = None if named is None else named.closed_after
-        return None if after is None else Closing(after, self.clock.zone, self.refresh_of(table))
+        return None if after is None else _closing(after, self.clock.zone, self.refresh_of(table))
 
     def is_dated(self, table: str) -> bool:
         """Whether rows of a table say when they were made."""
@@ -511,7 +512,7 @@ class Policy(_Section):
         """How long an answer about a table stands; None where it does not change by itself."""
         named = self._said_of(table)
         found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
-        return None if found is None else replace(found, zone=self.clock.zone)
+        return None if found is None else _in_zone(found, self.clock.zone)
 
     def synthetic_of(self, table: str) -> Path | None:
         """The file of made-up rows that previews of a table show, by the database's name of it."""
@@ -705,3 +706,13 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     for item in error.errors(include_input=False, include_url=False):
         message = "missing: this key must be given" if item["type"] == "missing" else item["msg"]
         yield Problem(join("", *item["loc"]), message)
+
+
+@functools.lru_cache(256)
+def _closing(after: datetime.timedelta, zone: str, refresh: Refresh | None) -> Closing:
+    return Closing(after, zone, refresh)
+
+
+@functools.lru_cache(256)
+def _in_zone(refresh: Refresh, zone: str) -> Refresh:
+    return replace(refresh, zone=zone)

@@ -467,7 +467,7 @@ class Pricing:
             latest = (series.of(place, period) for period in closed[-MOST_LOOKED_AT:])
             if all(self._stored_before(plan) is None for plan in latest):
                 return None
-        if not all(alike(series.of(place, period), series.whole[place]) for period in series.periods):
+        if not all(alike(one, series.whole[place]) for one in series.plans(place)):
             return None
         return self._calibrated(series.whole[place], share * part)
 
@@ -493,12 +493,13 @@ class Pricing:
             if series.adds_up:
                 living = Living(closing, self._opened.policy.horizon)
                 portions = Portions.of(series, living, now, accounting, parts).order
+            paid = {part: share * part for part in set(portions)}
             found[calibration.plan.identity] = PricedSeries(
                 series.unit,
                 calibration.plan,
                 closing,
                 tuple(
-                    self._calibrated(series.of(place, period), share * part)
+                    self._calibrated(series.of(place, period), paid[part])
                     for period, part in zip(series.periods, portions, strict=True)
                 ),
                 tuple(closing.is_closed(period.end, now, period.zone) for period in series.periods),

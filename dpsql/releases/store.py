@@ -184,6 +184,7 @@ class ReleaseStore:
         self._paid = paid
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
+        self._changes = 0
         self.memory: Memory[int, NoisyTable] = Memory(
             "stored releases", _REMEMBERED, lambda table: max(_LEAST, len(table.keys))
         )
@@ -260,6 +261,12 @@ class ReleaseStore:
         if len(noise) + len(body) <= self._capacity // 4:
             self._safely(lambda: self._insert(identity, data_version, noise, body, facts, reads))
 
+    @property
+    def state(self) -> tuple[object, ...] | None:
+        """Equal as long as no release has come or gone, and the ledger has no other charges, in any process; None where
+        that is not known."""
+        return self._safely(self._state)
+
     def forget(
         self,
         is_named: Callable[[str], bool],
@@ -290,6 +297,12 @@ class ReleaseStore:
         except (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
             _LOG.warning("a stored release was not used: %s", type(cause).__name__)
         return None
+
+    def _state(self) -> tuple[object, ...]:
+        # The file's own number counts what other connections have changed.
+        [others] = self._connection.execute("PRAGMA main.data_version").fetchone()
+        ledger, charges = self._connection.execute(f"SELECT {_THIS_LEDGER}, {_ITS_CHARGES}").fetchone()
+        return ledger, charges, others, self._changes
 
     def _find(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         rows = self._connection.execute(
@@ -340,6 +353,7 @@ class ReleaseStore:
             )
         }
         self._connection.execute("PRAGMA secure_delete = ON")
+        self._changes += 1
         with _transaction(self._connection):
             self._connection.executemany("DELETE FROM release WHERE number = ?", [(number,) for number in dropped])
         # What was written ahead is not kept either. The ledger, which is attached, may only be read.
@@ -389,6 +403,7 @@ class ReleaseStore:
     ) -> None:
         known = _write_facts(facts)
         size = len(noise) + len(body) + len(known)
+        self._changes += 1
         with _transaction(self._connection):
             number = self._connection.execute(
                 "INSERT INTO release (identity, data_version, ledger, charges, noise, body, facts, digest, size)"

@@ -26,6 +26,7 @@ are missing: where the column can be NULL, or is not cut to periods, there is no
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -78,23 +79,29 @@ def series_of(
     times_of = [_times_of(one, variable) for one in inside.filters]
     # The rest of what is asked of a period: of which time, and how each table that is read closes.
     said = (by_value(subject), by_value(variable), by_value([catalog.tables.get(one.table) for one in query.until]))
-    rests: dict[tuple[int, ...], tuple[Query, SameQuery]] = {}
+    rests: dict[tuple[int, ...], Query] = {}
+    names: dict[tuple[int, ...], SameQuery] = {}
 
     def of(place: int, period: SeriesPeriod) -> Plan:
         if (place, period) not in known:
             implied = tuple(number for number, times in enumerate(times_of) if _holds_in(times, period, variable))
             if implied not in rests:
-                rest = _without(inside, implied)
-                rests[implied] = rest, SameQuery(rest)
-            rest, name = rests[implied]
+                rests[implied] = _without(inside, implied)
+            rest = rests[implied]
 
             def planned() -> Plan:
                 with remembering():
                     rows = _within(rest, period, at, subject, variable, dialect)
                     return replace(plan(with_times(rows, catalog), norms[place], dialect), period=period)
 
-            key = (name, *said, period, at, norms[place], dialect)
-            known[place, period] = planned() if period in cut else known_by(key, planned, remember)
+            def remembered() -> Plan:
+                if implied not in names:
+                    names[implied] = SameQuery(rest)
+                name = names[implied]
+                key = (name, *said, period, at, norms[place], dialect)
+                return known_by(key, planned, remember)
+
+            known[place, period] = planned() if period in cut else remembered()
         return known[place, period]
 
     try:
@@ -370,5 +377,12 @@ def _holds_in(times: ColumnLimits | None, period: SeriesPeriod, variable: Variab
     step = lattice_of(variable.column.type)
     if times is None or not step:
         return False
-    last = measure(period.end) - step
-    return (times.low is None or times.low <= measure(period.begin)) and (times.high is None or last <= times.high)
+    first, end = _measured(period)
+    last = end - step
+    return (times.low is None or times.low <= first) and (times.high is None or last <= times.high)
+
+
+@functools.lru_cache(4096)
+def _measured(period: SeriesPeriod) -> tuple[Fraction, Fraction]:
+    """Where a period begins and ends, as numbers."""
+    return measure(period.begin), measure(period.end)

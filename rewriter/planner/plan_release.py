@@ -154,7 +154,7 @@ def plan(
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
     what = "rows" if ranked_by is None else "rows in a group"
-    sql = "" if is_empty else dialect.sql(tree)
+    sql = "" if is_empty else dialect.sql(bounded.tree)
     parts = tuple(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts

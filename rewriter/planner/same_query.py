@@ -42,7 +42,13 @@ class SameQuery:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameQuery) and self._hash == other._hash and self._value == other._value
+        if not isinstance(other, SameQuery) or self._hash != other._hash:
+            return False
+        if self._value is not other._value:
+            if self._value != other._value:
+                return False
+            self._value = other._value  # whoever is compared again is told by one look
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

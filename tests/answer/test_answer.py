@@ -382,3 +382,26 @@ def test_what_is_bought_anew_is_shown_anew(proxy: Proxy) -> None:
     session.execute("SET dpsql.epsilon = 0.05")
     answers = [session.execute("SELECT sex, COUNT(*) FROM patient GROUP BY sex").rows for _ in range(10)]
     assert len(set(answers)) > 1
+
+
+@pytest.mark.parametrize("other", [True, False], ids=["in another proxy", "in this one"])
+def test_what_others_buy_between_price_and_claim_is_not_bought_again(
+    folder: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, other: bool
+) -> None:
+    sql, claim = "SELECT COUNT(*) FROM patient", proxy.answering.claim
+    beside = Proxy.open(folder / "policy.yaml") if other else proxy
+    bought: list[Any] = []
+
+    def claimed(*arguments: Any) -> None:
+        monkeypatch.setattr(proxy.answering, "claim", claim)
+        bought.append(beside.session("ben").execute(sql))
+        claim(*arguments)
+
+    monkeypatch.setattr(proxy.answering, "claim", claimed)
+    answer = proxy.session("ana").execute(sql)
+    if other:
+        beside.close()
+    assert bought[0].price
+    assert not answer.price
+    assert answer.rows == bought[0].rows
+    assert _charges(folder) == 1

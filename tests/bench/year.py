@@ -12,6 +12,8 @@ With ``--people 0`` the tables are empty, for what is paid alone: prices depend 
 
 With ``--refresh hour`` answers stand for an hour, the windows of tiles end with the present hour, and every tile is sent
 at each hour of each day.
+
+Garbage is collected as ``dpsql serve`` does it.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from dpsql.errors import Error
 from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy, Session
+from dpsql.server.collector import settled
 from tests.engines.postgres_server import start
 
 from .growing import FIRST, HOURLY, PRICES, TOOLS, GrowingClinic, alert, hourly_tiles, policy_text, tiles
@@ -50,6 +53,12 @@ ASKED = 2
 the same texts on the same day, and are counted as free when the later ones were."""
 WHOLE = 2
 """The month of the dashboard in which all are sent."""
+
+
+def half_width(margins: Sequence[Sequence[float | None]]) -> float | None:
+    """The median half width of the bars of an answer's numbers, group by group; None where no number has a bar."""
+    known = [row[-1] for row in margins if row and row[-1] is not None]
+    return statistics.median(known) if known else None
 
 
 def off(answer: Sequence[Sequence[object]], truth: Sequence[Sequence[object]]) -> float | None:
@@ -69,6 +78,8 @@ class Year:
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.errors: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.bars: dict[str, dict[str, float]] = defaultdict(dict)
+        """The half width of each tile's bars, as a month saw it last."""
         self.spent: dict[str, float] = {}
         self.by_tile: dict[str, dict[str, PrivacyLoss]] = defaultdict(lambda: defaultdict(PrivacyLoss))
         self.bought_each: dict[str, PrivacyLoss] = defaultdict(PrivacyLoss)
@@ -95,6 +106,8 @@ class Year:
                 return ()
             self.counts[month] += Counter({"asked": 1, "bought" if answer.price else "free": 1})
             self.by_tile[month][tile] += answer.price
+            if (width := half_width(answer.margins)) is not None:
+                self.bars[month][tile] = width
             rows = rows or answer.rows
             if number and answer.price:
                 raise AssertionError("the same text on the same day is bought twice")
@@ -116,6 +129,7 @@ def run(
 ) -> Year:
     """The year, or so many days of it; ``keep`` is given what is known so far, every few days."""
     year, now, began = Year(), [datetime.datetime.combine(FIRST, datetime.time(3), datetime.UTC)], time.monotonic()
+    used = time.process_time()
     server = start()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +140,8 @@ def run(
             server.grant(owner)
             path = Path(folder) / "policy.yaml"
             path.write_text(policy_text(server.url(name), BUDGET, epsilon, hourly=hourly))
-            with closing(Proxy(open_here(compared(load_policy(path)), read=lambda: now[0]), ExactSampler())) as proxy:
+            opened = open_here(compared(load_policy(path)), read=lambda: now[0])
+            with closing(Proxy(opened, ExactSampler())) as proxy, settled():
                 for number in range(days):
                     day = FIRST + datetime.timedelta(days=number)
                     clinic.grow(day, 0 if hourly else 0.1)
@@ -142,9 +157,11 @@ def run(
                         took = f"{(time.monotonic() - began) / 60:.1f} minutes"
                         month = _month(now[0])
                         spent = f"ε = {year.spent.get(month, 0):.2f}"
+                        cpu = f"{1000 * (time.process_time() - used) / max(1, year.real):.1f} ms of CPU a statement"
                         console.print(
-                            f"{now[0]:%Y-%m-%d}: {dict(year.counts[month])}, {spent}, {took}", highlight=False
+                            f"{now[0]:%Y-%m-%d}: {dict(year.counts[month])}, {spent}, {took}, {cpu}", highlight=False
                         )
+                        sys.stdout.flush()
                         keep(year)
     finally:
         server.process.close()
@@ -327,6 +344,7 @@ def _told(year: Year) -> dict[str, dict[str, Any]]:
         "counts": {month: dict(counts) for month, counts in year.counts.items()},
         "spent": dict(year.spent),
         "each": {month: 0.0 if found is None else float(found[0]) for month, found in each.items()},
+        "bars": {month: dict(widths) for month, widths in year.bars.items()},
         "errors": {month: dict(by_tile) for month, by_tile in year.errors.items()},
         "tiles": {
             month: {tile: float(loss.rho) for tile, loss in some.items()} for month, some in year.by_tile.items()
@@ -337,7 +355,7 @@ def _told(year: Year) -> dict[str, dict[str, Any]]:
 
 def _print(year: Year, told: Mapping[str, Mapping[str, object]], console: Console, options: argparse.Namespace) -> None:
     table = Table(
-        "month", "asked", "sent", "bought", "free", "refused", f"spent ε of {EPSILON}",
+        "month", "asked", "sent", "bought", "free", "refused", f"spent ε of {EPSILON} declared",
         "ε if each refresh of one viewer were bought", box=None,
     )  # fmt: skip
     for month, counts in year.counts.items():
@@ -364,5 +382,13 @@ def _print(year: Year, told: Mapping[str, Mapping[str, object]], console: Consol
         prices.add_row(tile, *(f"{1000 * float(some[tile].rho):.1f}" for some in year.by_tile.values()))
     console.print("Spent on each tile, in thousandths of ρ:")
     console.print(prices)
+    known = list(year.bars)
+    shown = dict.fromkeys(known[at] for at in (0, len(known) // 2, -1)) if known else {}
+    widths = Table("tile", *shown, box=None)
+    for tile in dict.fromkeys(tile for month in shown for tile in year.bars[month]):
+        cells = (year.bars[month].get(tile) for month in shown)
+        widths.add_row(tile, *("" if cell is None else f"{cell:,.4g}" for cell in cells))
+    console.print("Half width of the bars of a tile's numbers, at the first, the middle and the last month:")
+    console.print(widths)
     for refusal, count in year.refusals.most_common(10):
         console.print(f"refused {count}: {refusal}", highlight=False)

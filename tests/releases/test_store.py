@@ -162,6 +162,28 @@ def test_the_same_release_comes_back_after_a_restart_and_to_other_processes(path
         assert another.get("plan", "1", wanted(10)) == store.get("plan", "1", wanted(10)) == table()
 
 
+def test_the_state_is_another_whenever_a_release_or_a_charge_comes_or_goes(
+    path: Path, store: ReleaseStore, ledger: Ledger
+) -> None:
+    seen = [store.state, store.state]
+    assert seen[0] is not None
+    assert seen[0] == seen[1], "nothing has come"
+    store.get("plan", "1", wanted(10))
+    assert store.state == seen[0], "who reads changes nothing"
+    store.put("plan", "1", table())
+    seen.append(store.state)
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as another:
+        another.put("another", "1", table())
+    seen.append(store.state)
+    ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 10)), "q")
+    seen.append(store.state)
+    store.forget(lambda _: True)
+    seen.append(store.state)
+    assert len(set(seen)) == len(seen) - 1
+    store.close()
+    assert store.state is None
+
+
 def test_another_plan_or_data_version_is_another_release(store: ReleaseStore) -> None:
     store.put("plan", "1", table())
     assert store.get("plan", "2", wanted(10)) is None
