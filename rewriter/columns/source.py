@@ -473,14 +473,20 @@ def _instead(node: exp.Column, known: Sequence[str]) -> str:
     if node.this.args.get("quoted"):
         text = node.name.replace("'", "''")
         return f"a text stands in single quotes, '{text}'; double quotes name a column"
-    clause = node.find_ancestor(exp.Where, exp.Having, exp.Select)
-    word = {exp.Where: "WHERE", exp.Having: "HAVING"}.get(type(clause))
-    items = clause.parent.expressions if word and clause is not None and isinstance(clause.parent, exp.Select) else []
+    clause = node.find_ancestor(exp.Where, exp.Select)
+    items = clause.parent.expressions if isinstance(clause, exp.Where) and clause.parent is not None else []
     for item in items:
         if item.alias.lower() == node.name.lower():
-            aggregate = word == "WHERE" and item.find(exp.AggFunc)
-            clauses = "a condition on an aggregate stands in HAVING" if aggregate else "write its expression"
-            return f"{node.name} is a name of SELECT, which {word} cannot see: {clauses}"
+            clauses = (
+                "a condition on an aggregate stands in HAVING" if item.find(exp.AggFunc) else "write its expression"
+            )
+            return f"{node.name} is a name of SELECT, which WHERE cannot see: {clauses}"
+    if (
+        not node.args.get("table")
+        and isinstance(node.parent, exp.EQ | exp.NEQ | exp.In | exp.Like)
+        and node.parent.this is not node
+    ):
+        return f"{near}; a text stands in single quotes, '{node.name}'"
     return near
 
 

@@ -16,7 +16,22 @@ from rewriter.expressions import position_of
 from rewriter.refused import SYNTAX, Refused
 
 _NEEDING = frozenset(
-    {",", "DISTINCT", "ALL", "GROUP BY", "ORDER BY", "PARTITION BY", "FROM", "IN", "WHERE", "HAVING", "LIKE", "ILIKE"}
+    {
+        ",",
+        "DISTINCT",
+        "ALL",
+        "GROUP BY",
+        "ORDER BY",
+        "PARTITION BY",
+        "FROM",
+        "IN",
+        "WHERE",
+        "HAVING",
+        "LIKE",
+        "ILIKE",
+        "IS",
+        "NOT",
+    }
 )
 """Words that something follows."""
 _LACKING = {
@@ -24,6 +39,8 @@ _LACKING = {
     "WHERE": "write a condition",
     "HAVING": "write a condition",
     "LIKE": "write a pattern, as in LIKE 'a%'",
+    "IS": "write IS NULL or IS NOT NULL",
+    "NOT": "write a condition",
     "ILIKE": "write a pattern, as in ILIKE 'a%'",
     ",": "remove the comma, or name a value behind it",
     "GROUP BY": "name a column",

@@ -15,7 +15,6 @@ _PARTS = {
     "into": "SELECT INTO",
     "pivots": "PIVOT",
     "expressions": "a second argument",
-    "limit_options": "PERCENT or WITH TIES",
 }
 """The words for parts of a query whose names in the tree are others."""
 _INSTEAD = {"pivots": "write COUNT(*) FILTER (WHERE key = …) for each column"}

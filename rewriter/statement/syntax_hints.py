@@ -31,6 +31,8 @@ def syntax_hint(text: str, near: str, place: int) -> str:
     before = found[1].upper() if (found := _WORD_BEFORE.search(text[:place])) else ""
     if before == "TOP":
         return f"write LIMIT {near.split()[0]} at the end" if near else "write LIMIT at the end"
+    if before in ("GROUP", "ORDER", "PARTITION"):
+        return f"write {before} BY {near}"
     for word in (before, near.upper()):
         if hint := mistyped(word, _CLAUSES):
             return hint
