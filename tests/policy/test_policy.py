@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.opened import engine_of
 from dpsql.policy import policy as policy_module
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog
@@ -689,6 +691,26 @@ def test_one_row_per_person_by_the_databases_word_needs_no_bound() -> None:
     passport = table("passport", column("holder", INTEGER), key="holder", references={"holder": "patient.id"})
     text = with_tables("  patient: {}\n  passport: {columns: {}}")
     assert found(text, schema(PATIENT, passport), "warning") == {}
+
+
+def test_a_range_of_a_csv_column_without_a_type_asks_for_one_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "bird.csv").write_text("mass\n3000\n")
+    column = "range: [2000, 7000]"
+    text = (
+        "database: files\nledger: sqlite:bird.ledger\nprivacy_unit: row\nbudget: {epsilon: 10, delta: 1e-6}\n"
+        f"tables: {{bird: {{files: bird.csv, columns: {{mass: {{{column}}}}}}}}}\n"
+    )
+    path = tmp_path / "policy.yaml"
+
+    def checked(text: str) -> list[str]:
+        path.write_text(text)
+        policy = Policy.load(path)
+        with closing(engine_of(policy)) as engine:
+            return [one.message for one in problems(policy, engine.schema())]
+
+    (said,) = checked(text)
+    assert said.endswith("holds texts, unless the policy says its type: add type: integer, double or date")
+    assert checked(text.replace(column, f"type: double, {column}")) == []
 
 
 def test_a_range_may_have_width_zero() -> None:
