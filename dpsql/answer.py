@@ -248,6 +248,8 @@ class Answering:
             columns=shown.columns,
             rows=shown.rows,
             margins=shown.margins,
+            lows=shown.lows,
+            highs=shown.highs,
             items=shown.items,
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),

@@ -56,6 +56,7 @@ class Answer:
     """Rows that may be shown to anybody, with the half-width of the 95 % interval of each measured number: infinite
     where none is known, None for a key, a constant and all else that is exact.
 
+    ``lows`` and ``highs`` have the ends of these intervals, which need not be as far from the number on both sides.
     ``items`` has those of measured columns of arrays, by their places: of each row, those of all items, NaN of NULL.
     ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
     ``remaining`` asks the ledger when it is read.
@@ -64,6 +65,8 @@ class Answer:
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar | None, ...], ...] = ()
     margins: Sequence[tuple[float | None, ...]] = ()
+    lows: Sequence[tuple[float | None, ...]] = ()
+    highs: Sequence[tuple[float | None, ...]] = ()
     items: Mapping[int, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
     price: PrivacyLoss = field(default_factory=PrivacyLoss)
     epsilon: Fraction = Fraction(0)
@@ -80,6 +83,12 @@ class Answer:
             tuple(self.items[at][number] if at in self.items else one for at, one in enumerate(row))
             for number, row in enumerate(self.margins)
         )
+
+    def ends(self, column: int) -> list[tuple[float, float] | None]:
+        """The ends of each cell's interval in a column; None where none is known."""
+        sides = ([row[column] for row in side] for side in (self.lows, self.highs))
+        pairs = [None if low is None or high is None else (low, high) for low, high in zip(*sides, strict=True)]
+        return pairs or [None] * len(self.rows)
 
     @property
     def remaining(self) -> Budget:

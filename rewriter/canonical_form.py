@@ -47,7 +47,9 @@ CLASSES: Mapping[str, ListedFields] = {
             *("averaged", "of_columns", "clipped", "question"),
         ),
     ),
-    "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null", "sorts")),
+    "KeyColumn": ListedFields(
+        "key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null", "may_lack", "sorts")
+    ),
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
     "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight"), ("rises",)),

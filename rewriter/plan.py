@@ -25,7 +25,8 @@ class KeyColumn:
     ``family`` is a name that two keys over the same rows share only when they are the same expression.
     ``closed``: by proof, every row of people has one of the key's public values, whatever the database holds.
     ``listed``: the owner listed the values one by one, and no condition left any of them out; ``lists_null``: NULL is
-    one of these. ``sorts``: it is texts that sort as the times do that they are printed of.
+    one of these; ``may_lack``: it may be NULL, which no list names. ``sorts``: it is texts that sort as the times do
+    that they are printed of.
     """
 
     name: str
@@ -35,6 +36,7 @@ class KeyColumn:
     closed: bool = field(default=False, repr=False, compare=False)
     listed: bool = field(default=False, repr=False, compare=False)
     lists_null: bool = field(default=False, repr=False, compare=False)
+    may_lack: bool = field(default=False, repr=False, compare=False)
     sorts: bool = field(default=False, repr=False, compare=False)
 
     @property
@@ -593,6 +595,16 @@ class Plan:
         """The names of the integers that ``sql`` answers, in order."""
         names = tuple(statistic.name for statistic in self.statistics)
         return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
+
+    def limits_of(self, output: Output) -> tuple[float, float]:
+        """The least and the most that an output can be, whatever the data; of a quantile, the ends that it is picked
+        between. Times are days."""
+        if not (picks := output.estimator.picks):
+            return output.estimator.possible
+        choice = next(one for one in self.choices if one.name == picks[0].choice)
+        if choice.candidates or len(picks) > 1:
+            return -math.inf, math.inf
+        return float(choice.low * choice.granularity), float(choice.high * choice.granularity)
 
     @property
     def first_read(self) -> Plan:

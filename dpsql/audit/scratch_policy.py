@@ -44,7 +44,7 @@ def scratch_policy(policy: Policy, database: str, epsilon: Fraction, folder: Pat
 def _table(table: Any) -> Any:
     if not isinstance(table, dict):
         return table
-    kept = {name: value for name, value in table.items() if name not in ("files", "refresh")}
+    kept = {name: value for name, value in table.items() if name not in ("files", "nulls", "refresh")}
     if isinstance(kept.get("columns"), dict):
         kept["columns"] = {
             name: {key: value for key, value in column.items() if key != "type"} if isinstance(column, dict) else column

@@ -20,7 +20,8 @@ def chart_lines(answer: Answer, width: int = 80) -> list[str]:
     >>> from dpsql.reply import Answer, AnswerColumn
     >>> from rewriter.declared import BIGINT, TEXT
     >>> columns = AnswerColumn("sex", TEXT), AnswerColumn("n", BIGINT)
-    >>> print(*chart_lines(Answer(columns, (("F", 100), ("M", 50)), ((None, 20.0), (None, 20.0))), 40), sep=chr(10))
+    >>> margins, lows, highs = ([(None, of_f), (None, of_m)] for of_f, of_m in ((20, 20), (80, 30), (120, 70)))
+    >>> print(*chart_lines(Answer(columns, (("F", 100), ("M", 50)), margins, lows, highs), 40), sep=chr(10))
     n, with 95 % intervals
     F ███████████████████├───┼────┤ 100 ± 20
     M ███████├────┼───┤              50 ± 20
@@ -29,24 +30,25 @@ def chart_lines(answer: Answer, width: int = 80) -> list[str]:
 
     >>> instants = ("2013-01-01 00:00:00+00:00",), ("2013-02-01 00:00:00+00:00",)
     >>> rows = [(text, 100) for text, in instants]
-    >>> chart_lines(Answer(columns, rows, [(None, 20.0)] * 2))[2][:26]
+    >>> chart_lines(Answer(columns, rows, [(None, 20.0)] * 2, [(None, 80.0)] * 2, [(None, 120.0)] * 2))[2][:26]
     '2013-02-01 00:00:00+00:00 '
     """
     at = _charted(answer)
     rows = [row for row in range(len(answer.rows)) if at is not None and _number(answer.rows[row][at]) is not None]
     if at is None or len(rows) < 2:
         return []
-    margins = [_number(row[at]) or 0.0 for row in answer.margins]
     values = {row: _number(answer.rows[row][at]) or 0.0 for row in rows}
+    ends = {row: pair or (values.get(row, 0.0),) * 2 for row, pair in enumerate(answer.ends(at))}
     labels = {row: _label(answer, row, at) for row in rows}
     told = {row: _told(answer, row, at) for row in rows}
     shown = rows[:MOST_ROWS]
     wide, right = max(len(labels[row]) for row in shown), max(len(told[row]) for row in shown)
     room = max(10, width - wide - right - 2)
-    most = max(max(0.0, values[row] + margins[row]) for row in shown) or 1.0
+    most = max(max(0.0, ends[row][1]) for row in shown) or 1.0
     lines = [f"{answer.columns[at].name}, with 95 % intervals"]
     for row in shown:
-        drawn = _bar(values[row] / most, margins[row] / most, room)
+        low, high = ends[row]
+        drawn = _bar(values[row] / most, low / most, high / most, room)
         lines.append(f"{labels[row]:<{wide}} {drawn} {told[row]:>{right}}")
     if len(rows) > len(shown):
         lines.append(f"… and {len(rows) - len(shown)} rows more")
@@ -81,16 +83,16 @@ def _told(answer: Answer, row: int, at: int) -> str:
     return cell(value, margin) if margin is None else f"{cell(value, margin)} ± {bar(margin, isinstance(value, int))}"
 
 
-def _bar(value: float, margin: float, room: int) -> str:
+def _bar(value: float, least: float, greatest: float, room: int) -> str:
     """Full up to the value, and its interval over it; what is below 0 has no bar."""
-    place, low, high = (round(one * (room - 1)) for one in (value, value - margin, value + margin))
+    place, low, high = (round(one * (room - 1)) for one in (value, least, greatest))
     marks = ["█" if at < place else " " for at in range(room)]
-    if margin > 0 and high - low >= 2:
+    if greatest > least and high - low >= 2:
         for at in range(max(low, 0), min(high, room - 1) + 1):
             marks[at] = "─"
         for at, mark in ((low, "├"), (high, "┤"), (place, "┼")):
             if 0 <= at < room:
                 marks[at] = mark
-    elif margin > 0 and 0 <= place < room:
+    elif greatest > least and 0 <= place < room:
         marks[place] = "┼"
     return "".join(marks)

@@ -35,9 +35,8 @@ def stretch(shown: int, among: int, accounting: Accounting) -> float:
 
 
 def stretched(numbers: FloatArray, ends: Intervals, by: float) -> Intervals:
-    """Ends as many times as far from their numbers; what cannot be negative stays so."""
+    """Ends as many times as far from their numbers."""
     known = ~np.isnan(numbers)
-    wider = numbers - by * np.maximum(numbers - ends.low, 0.0)
-    low = np.where(ends.low >= 0, np.maximum(wider, 0.0), wider)
+    low = numbers - by * np.maximum(numbers - ends.low, 0.0)
     high = numbers + by * np.maximum(ends.high - numbers, 0.0)
     return Intervals(np.where(known, low, ends.low), np.where(known, high, ends.high))

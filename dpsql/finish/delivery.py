@@ -11,6 +11,7 @@ from dpsql.finish.error_bars import (
     has_interval,
     in_zone,
     interval_ends,
+    known_ends,
     known_margins,
     widened_columns,
     widened_margins,
@@ -27,7 +28,8 @@ from rewriter.front_door import Shown
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """``margins`` has the half-width of each cell's interval; ends and half-widths have none of their own. ``items``
+    """``margins`` has the half-width of each cell's interval, and ``lows`` and ``highs`` its ends, as doubles; ends and
+    half-widths have none of their own. ``items``
     has those of measured columns of arrays, by their places: of each row, those of all items. ``notes`` tell the
     intervals of times, which have no half-width.
     """
@@ -35,6 +37,8 @@ class Delivered:
     columns: tuple[AnswerColumn, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     margins: ColumnarRows
+    lows: ColumnarRows
+    highs: ColumnarRows
     items: Mapping[int, tuple[tuple[float, ...], ...]]
     notes: tuple[str, ...]
 
@@ -46,6 +50,7 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
     columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
     rows = finished.rows.among(range(width))
     known = known_margins(rows, finished.bars, prepared.outer.measured)
+    lows, highs = known_ends(rows, finished.bars, prepared.outer.measured)
     if prepared.program.shown:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         rows, known = _ends_in_place(prepared, rows, known, finished.bars)
@@ -61,9 +66,9 @@ def delivered(prepared: Prepared, finished: Finished, *, intervals: bool) -> Del
         ends = [has_interval(one, column.type) for one, column in zip(prepared.measured, columns, strict=True)]
         items = {at + 2 * sum(ends[:at]): found for at, found in items.items()}
         rows = widened_rows(columns, prepared.measured, rows, finished.bars)
-        known = widened_margins(columns, prepared.measured, known)
+        known, lows, highs = (widened_margins(columns, prepared.measured, one) for one in (known, lows, highs))
         columns = widened_columns(columns, prepared.measured)
-    return Delivered(columns, in_zone(columns, rows, prepared.zone), known, items, notes)
+    return Delivered(columns, in_zone(columns, rows, prepared.zone), known, lows, highs, items, notes)
 
 
 def _intervals_of_times(

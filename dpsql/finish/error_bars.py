@@ -21,7 +21,7 @@ from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
 from dpsql.finish.other_notes import less_shown
 from dpsql.finish.present_groups import shown_groups
-from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number
+from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
 from dpsql.inference.estimates import decoded, running_half_widths, value_of
@@ -206,15 +206,25 @@ def _rounded(end: float, digits: int | None) -> float:
 
 
 def selected_bars(
-    prepared: Prepared, rows: ColumnarRows, bars: Sequence[Bars | None], released: Tables, accounting: Accounting
+    prepared: Prepared,
+    rows: ColumnarRows,
+    bars: Sequence[Bars | None],
+    released: Tables,
+    pieces: Sequence[Piece],
+    accounting: Accounting,
 ) -> tuple[tuple[Bars | None, ...], tuple[str, ...]]:
-    """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
+    """The intervals, wider where the rows were chosen from more by their noisy numbers, but no wider than what is
+    possible; and what to say then."""
     most = max((table.rows for table in released.values()), default=0)
     by = stretch(len(rows), most, accounting) if prepared.program.outer.chooses else 1.0
     if by == 1.0 or not any(bar is not None and len(bar) for bar in bars):
         return tuple(bars), ()
+    measured = prepared.outer.measured
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
     found = [
-        stretched(as_numbers(rows.columns[at]), bar, by) if isinstance(bar, Intervals) else bar
+        stretched(as_numbers(rows.columns[at]), bar, by).within(value_limits(measured[at], sources))
+        if isinstance(bar, Intervals)
+        else bar
         for at, bar in enumerate(bars)
     ]
     return tuple(found), (NOTE,)
@@ -303,6 +313,23 @@ def widened_margins(columns: Sequence[AnswerColumn], measured: Sequence[Measured
     more = [2 if has_interval(one, column.type) else 0 for column, one in zip(columns, measured, strict=True)]
     parts = [part for margin, count in zip(known.columns, more, strict=True) for part in (margin, *(nothing,) * count)]
     return ColumnarRows(parts, len(known))
+
+
+def known_ends(
+    rows: ColumnarRows, bars: Sequence[Bars | None], measured: Sequence[Measured]
+) -> tuple[ColumnarRows, ColumnarRows]:
+    """The lower and the upper end of each cell, NULL of all that is no measured number with an interval."""
+    nothing = ValueColumn.nothing(DOUBLE, len(rows))
+    sides: tuple[list[ValueColumn], list[ValueColumn]] = [], []
+    for column, ends, one in zip(rows.columns, bars, measured, strict=False):
+        drawn = isinstance(ends, Intervals) and one.noisy and column.type.numeric
+        for side, up in zip(sides, (False, True), strict=True):
+            if drawn and isinstance(ends, Intervals):
+                values = (np.maximum if up else np.minimum)(ends.high if up else ends.low, column.floats)
+                side.append(ValueColumn(DOUBLE, arrow=pa.array(values, mask=~(column.known & np.isfinite(values)))))
+            else:
+                side.append(nothing)
+    return ColumnarRows(sides[0], len(rows)), ColumnarRows(sides[1], len(rows))
 
 
 def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:

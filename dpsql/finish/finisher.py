@@ -61,6 +61,6 @@ class Finisher:
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
         over_groups = over_groups_bars(outer.over_groups, released, len(rows))
         bars = tuple(over_groups.get(at, bar) for at, bar in enumerate(bars))
-        bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
+        bars, chosen = selected_bars(prepared, rows, bars, released, pieces, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

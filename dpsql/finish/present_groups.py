@@ -470,6 +470,7 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
     least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in declared)
     keys = ", ".join(key.text for key in shape.keys)
     axes = dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.ordered)
+    lacking = ", ".join(dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.may_lack))
     kinds = {one.kept for one in shape.presences}
     if KeptGroups.CERTAIN in kinds:
         yield (
@@ -485,9 +486,10 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
     if KeptGroups.COUNTED in kinds:
         yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"
     if KeptGroups.SHOWN in kinds and axes:
+        null = f"; NULL of {lacking} only if its measured number of rows shows somebody in it" if lacking else ""
         yield (
             f"the first and the last values of {', '.join(axes)} are left out where noisy sums show nobody, and all"
-            " between them are shown, also empty ones"
+            f" between them are shown, also empty ones{null}"
         )
     elif KeptGroups.SHOWN in kinds and cells <= rows:
         yield (

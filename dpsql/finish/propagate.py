@@ -20,7 +20,7 @@ from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotien
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import DOUBLE
-from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
+from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Term, slots_of
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
 
@@ -87,9 +87,17 @@ class Intervals(Sequence[Ends | None]):
     def unknown(cls, count: int) -> Intervals:
         return cls(np.full(count, math.nan), np.full(count, math.nan))
 
+    @classmethod
+    def unlimited(cls, count: int) -> Intervals:
+        return cls(np.full(count, -math.inf), np.full(count, math.inf))
+
     @property
     def known(self) -> BoolArray:
         return ~np.isnan(self.low)
+
+    def within(self, limits: Intervals) -> Intervals:
+        """The ends, moved into limits; what is not known stays so."""
+        return Intervals(*(np.clip(ends, limits.low, limits.high) for ends in (self.low, self.high)))
 
     def where(self, shown: BoolArray) -> Intervals:
         """Those of some cells alone."""
@@ -218,6 +226,28 @@ def exact_ends(column: Measured, sources: Sources) -> Intervals | None:
     if found is None or column.rounding is None:
         return found
     return Intervals(_turned(found.low, column.rounding), _turned(found.high, column.rounding))
+
+
+def value_limits(column: Measured, sources: Sources) -> Intervals:
+    """Where a column lies in each row, whatever the data, by text and policy; infinite where these say nothing."""
+    found = Intervals.unlimited(sources.size)
+    form = column.form
+    if isinstance(form, Either):
+        for branch in form.branches:
+            slots = sorted(slots_of(branch.form))
+            own = np.flatnonzero(sources.known(slots)) if slots else np.zeros(0, dtype=np.int64)
+            limits = value_limits(branch, sources.taken(own))
+            found.low[own], found.high[own] = limits.low, limits.high
+        return found
+    if isinstance(form, Mean):
+        found = _mean_limits(form, sources)
+    elif isinstance(form, Quotient):
+        found = _quotient_limits(form, sources)
+    if column.rounding is not None:
+        found = Intervals(_turned(found.low, column.rounding), _turned(found.high, column.rounding))
+    least = 0.0 if column.nonnegative else -math.inf
+    most = math.inf if column.most is None else float(column.most)
+    return Intervals(np.maximum(found.low, least), np.minimum(found.high, most))
 
 
 def _form_ends(form: Form, sources: Sources) -> Intervals | None:
@@ -378,10 +408,24 @@ def _quotient_ends(form: Quotient, sources: Sources) -> Intervals:
     for places in sources.alike(_slots([form.above, form.below]), shown):
         row = sources.row(places[0])
         low, high = quotient_ends(above[places], below[places], _joint(form.above, form.below, row))
-        least = 0.0 if all(_is_never_negative(side, row) for side in (form.above, form.below)) else -math.inf
+        least, most = _limits_of_quotient(form, row)
         found.low[places] = np.maximum(low - slack, least)
-        found.high[places] = np.minimum(high, most_of_share(form, row)) + slack
+        found.high[places] = np.minimum(high + slack, most)
     return found
+
+
+def _quotient_limits(form: Quotient, sources: Sources) -> Intervals:
+    found = Intervals.unlimited(sources.size)
+    slots = _slots([form.above, form.below])
+    for places in sources.alike(slots, np.flatnonzero(sources.known(slots))):
+        found.low[places], found.high[places] = _limits_of_quotient(form, sources.row(places[0]))
+    return found
+
+
+def _limits_of_quotient(form: Quotient, row: Sequence[Row | None]) -> Ends:
+    """A quotient of sums that are not negative is not below 0."""
+    least = 0.0 if all(_is_never_negative(side, row) for side in (form.above, form.below)) else -math.inf
+    return least, most_of_share(form, row) + float(form.slack)
 
 
 def most_of_share(form: Quotient, row: Sequence[Row | None]) -> float:
@@ -444,13 +488,24 @@ def _mean_ends(form: Mean, sources: Sources) -> Intervals:
             continue
         numbers = as_numbers(column.column)[rows]
         down, up = (one.floats[rows] for one in ColumnarRows.of((DOUBLE, DOUBLE), column.reaches).columns)
-        least, most = piece.outputs[name].estimator.possible
+        least, most = piece.plan.limits_of(piece.outputs[name])
         # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
         low = np.minimum(numbers, np.maximum(numbers - down, least))
         high = np.maximum(numbers, np.minimum(numbers + up, most))
         one, other = (factor * end + float(form.constant) for end in (low, high))
         found.low[places] = np.minimum(one, other) - float(form.slack)
         found.high[places] = np.maximum(one, other) + float(form.slack)
+    return found
+
+
+def _mean_limits(form: Mean, sources: Sources) -> Intervals:
+    (slot, name), factor = form.term, float(form.factor)
+    found = Intervals.unlimited(sources.size)
+    for piece, places, _ in sources.by_piece(slot):
+        if name in piece.outputs and factor:
+            limits = piece.plan.limits_of(piece.outputs[name])
+            low, high = sorted(factor * end + float(form.constant) for end in limits)
+            found.low[places], found.high[places] = low - float(form.slack), high + float(form.slack)
     return found
 
 

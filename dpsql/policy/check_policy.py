@@ -149,6 +149,8 @@ def _profiles(policy: Policy, catalog: Catalog) -> Iterator[Problem]:
             yield Problem(at, f"there is no column {name}.{column}", "error")
         elif table.public:
             yield Problem(at, f"{name} is public: {nothing}", "warning")
+        elif key == "means" and policy.privacy_unit is None:
+            yield Problem(at, f"under privacy_unit: row no rows are cut off: {nothing}", "warning")
         elif key == "means" and (table.max_rows is None or table.spans is not None):
             yield Problem(at, f"{name} has no max_rows for all rows of a person: {nothing}", "warning")
         elif found.range is None or not found.type.numeric:
@@ -227,7 +229,8 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
         referring |= {one for one, said in spoken(policy.tables[name], table) if said.owner is not None}
         for column in table.columns.values():
             here = join(path, "columns", column.name)
-            if _is_unbounded(found.catalog, table, column) and column.name not in referring:
+            known = column.name in referring or any(one.startswith(here) for one in wrong)
+            if _is_unbounded(found.catalog, table, column) and not known:
                 yield _undeclared(here, "no range: SUM and AVG of it", policy)
             yield from _total(table, column, join(here, "max_total"))
 

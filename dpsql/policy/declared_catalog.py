@@ -7,6 +7,7 @@ Guarantee: what the policy does not name is not in the catalog; what is declared
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -41,6 +42,10 @@ _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
     "tables whose rows are about people, without public"
 )
+
+_TEXTS = re.compile(r"\.(csv|tsv)(\.gz)?$", re.IGNORECASE)
+"""The names of files that do not say what their columns hold."""
+_UNTYPED = "a column of a CSV file holds texts, unless the policy says its type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,8 +426,15 @@ class _Draft:
             # Of a range that follows the clock, the catalog has the low end until it is that of an instant.
             return typed_range(low, low if fields.ahead(high) is not None else high, source.type)
         except ValueError as error:
-            self.problems.append(Problem(join(path, "range"), str(error)))
+            problem = f"{_UNTYPED}: add type: integer, double or date" if self._is_untyped(source, spec) else str(error)
+            self.problems.append(Problem(join(path, "range"), problem))
             return None
+
+    def _is_untyped(self, source: SchemaColumn, spec: declared.ColumnSection) -> bool:
+        """Whether a column holds texts only because the policy says nothing else of what is in a CSV file."""
+        files = self.spec.files or ()
+        untyped = spec.type is None and source.type is not None and source.type.kind is Kind.TEXT
+        return untyped and any(_TEXTS.search(str(one)) for one in files)
 
     def _ahead(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         """How many days after the present a range ends that follows the clock."""

@@ -545,7 +545,8 @@ class Policy(_Section):
         """The policy spelt by ``text``; relative paths in it start at the folder of ``path``."""
         tree = read(text)
         if not isinstance(tree, dict):
-            raise PolicyError([Problem("", f"a policy is a mapping with the keys {', '.join(_keys(cls))}")])
+            text = "a policy is a mapping of keys to values, such as 'privacy_unit: patient.id': dpsql init writes one"
+            raise PolicyError([Problem("", text)])
         misspelt: list[tuple[Problem, str]] = []
         known = _prune(cls, tree, "", misspelt)
         unknown = [problem for problem, _ in misspelt]

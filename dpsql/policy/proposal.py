@@ -69,7 +69,13 @@ def first_policy(
     guesses = files and not answers.each_row
     guessed = ["# Files declare no keys: those below are guessed from names.", ""] if guesses else []
     unit = _EACH_ROW if answers.each_row else _unit(candidates, schema)
-    lines = [*_head(database_url), *guessed, *unit, *_rest(), "tables:"]
+    lines = [
+        *_head(database_url),
+        *guessed,
+        *unit,
+        *_rest(_PROFILE_OF_ROWS if answers.each_row else _PROFILE),
+        "tables:",
+    ]
     people = None if answers.each_row or not candidates else candidates[0]
     draft = replace(_Draft.of(schema, people, files or {}), answers=answers)
     shown: set[str] = set()
@@ -198,21 +204,28 @@ def _unit(candidates: list[Candidate], schema: Schema) -> Iterator[str]:
         yield f"# Other keys that tables refer to: {', '.join(_quoted(str(other), _DOTTED) for other in others[:8])}"
 
 
-def _rest() -> Iterator[str]:
-    yield from """
+_PROFILE = """\
+# What `dpsql profile` pays for each table with a max_rows, once: analysts are then told how much it cuts off.
+profile: {epsilon: 0.05}"""
+_PROFILE_OF_ROWS = """\
+# What `dpsql profile` pays for each column of values, once: analysts are then told how its values lie.
+# profile: {epsilon: 0.05, values: [table.column]}"""
+
+
+def _rest(profile: str) -> Iterator[str]:
+    yield from f"""
 # The total for these data, for all analysts together and for ever. An epsilon of 1 is strict, 10 is loose;
 # delta is far below 1 / number of people.
-budget: {epsilon: 10, delta: 1e-6}  # DECIDE
+budget: {{epsilon: 10, delta: 1e-6}}  # DECIDE
 # For data that grow, a budget can renew: the promise then holds for each month by itself. What all months say together
 # about one person is bounded by lifetime alone; without it, it grows from month to month, without end.
-# budget: {epsilon: 1, delta: 1e-6, per: month, lifetime: {epsilon: 20, delta: 1e-5}}
-statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
-# What `dpsql profile` pays for each table with a max_rows, once: analysts are then told how much it cuts off.
-profile: {epsilon: 0.05}
+# budget: {{epsilon: 1, delta: 1e-6, per: month, lifetime: {{epsilon: 20, delta: 1e-5}}}}
+statement: {{epsilon: 0.1, max_epsilon: 1}}  # default and cap of SET dpsql.epsilon
+{profile}
 
 # Who may ask. Without this section, any user on this machine is the one analyst.
 # analysts:
-#   ana: {password: 'SCRAM-SHA-256$...', budget: {epsilon: 3}}
+#   ana: {{password: 'SCRAM-SHA-256$...', budget: {{epsilon: 3}}}}
 
 # MIN and MAX over people are the ends of a column's declared range, for free; without this line they are
 # picked from the data, approximately, at a price.

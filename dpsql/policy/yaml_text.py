@@ -122,9 +122,31 @@ def read(text: str) -> Tree:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}" if mark else ""
-        raise _refused(where, f"not YAML: {error.problem or error.context}") from None
+        line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
+        raise _refused(where, f"not YAML: {_slip(line, error)}") from None
     except (yaml.YAMLError, UnicodeError, RecursionError):
         raise _refused("", "not YAML: the file holds characters that YAML does not allow") from None
+
+
+def _slip(line: str, error: yaml.MarkedYAMLError) -> str:
+    """What is likely to be wrong with a line that is no YAML, in an owner's words.
+
+    >>> _slip("    max_rows: ?", yaml.MarkedYAMLError(problem="mapping keys are not allowed here"))
+    'a ? waits for a value of yours: write it, or make the line a comment with #'
+    """
+    if line[: len(line) - len(line.lstrip())].count("\t"):
+        return "a tab at the beginning of the line: write blanks"
+    if re.search(r"(?<![^\s\[,])\?(?=\s*([,\]}#]|$))", line):
+        return "a ? waits for a value of yours: write it, or make the line a comment with #"
+    if error.problem == "mapping values are not allowed in this context":
+        return (
+            "a colon stands in the wrong place, or one is missing: write each key as 'key: value' on a line of its own"
+        )
+    if error.problem in ("did not find expected '-' indicator", "did not find expected key"):
+        return (
+            "the line does not go on with what is above it: give keys of one mapping the same indentation, and no '-'"
+        )
+    return error.problem or error.context or "it cannot be read"
 
 
 def _document(events: Iterator[yaml.Event]) -> Tree:

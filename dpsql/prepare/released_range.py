@@ -38,13 +38,7 @@ def released_range(prepared: Prepared, place: int) -> Interval | None:
 
 
 def _of_output(plan: Plan, name: str) -> Interval | None:
-    output = next(one for one in plan.outputs if one.name == name)
-    if picks := output.estimator.picks:
-        choice = next(one for one in plan.choices if one.name == picks[0].choice)
-        if choice.candidates or len(picks) > 1:
-            return None
-        return Interval(choice.low * choice.granularity, choice.high * choice.granularity)
-    low, high = output.estimator.possible
+    low, high = plan.limits_of(next(one for one in plan.outputs if one.name == name))
     return Interval(Fraction(low), Fraction(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 

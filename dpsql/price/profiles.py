@@ -92,6 +92,11 @@ class Profiles:
         section = self._opened.policy.profile
         return _asked(() if section is None else section.values, lambda: profiled_values(self._opened.catalog))
 
+    @property
+    def known_values(self) -> tuple[tuple[str, str], ...]:
+        """The columns whose values may have a profile, with their tables, whether the policy asks for it or not."""
+        return profiled_values(self._opened.catalog)
+
     def lacking(self) -> list[WantedProfile]:
         """The profiles that are not bought, or not since the data changed."""
         every = [

@@ -24,7 +24,7 @@ from dpsql.price.expected_error import (
 )
 from dpsql.releases import bar
 from rewriter.front_door import Affine, Form, Mean, Quotient, Shown
-from rewriter.plan import Chosen, Moment, Output, Plan, Ratio, Terms
+from rewriter.plan import Moment, Output, Plan, Ratio, Terms
 
 SMALL = 100
 """The people of a group that is not small, where nothing is known of groups: a price that shows no smaller ones is told
@@ -80,7 +80,7 @@ def _of_column(name: str, form: Form, slots: Slots, known: ReleasedBefore, *, nu
 def _of_mean(name: str, form: Mean, slots: Slots, known: ReleasedBefore, *, numeric: bool) -> Iterator[str]:
     calibration = slots[form.term[0]][0]
     output = output_of(calibration, form.term[1])
-    low, high = _range(output, calibration.plan)
+    low, high = calibration.plan.limits_of(output)
     if not low < high < math.inf or low == -math.inf:
         return
     ends = sorted(float(form.factor) * end + float(form.constant) for end in (low, high))
@@ -147,14 +147,6 @@ def _rows_of_one(output: Output, plan: Plan) -> int:
     elif isinstance(estimator, Moment):
         terms = estimator.cells
     return max((math.ceil(abs(weight) * bounds[name]) for name, weight in terms), default=1)
-
-
-def _range(output: Output, plan: Plan) -> tuple[float, float]:
-    """The least and the most that a value can be; of one that is picked, the ends that it is picked between."""
-    if isinstance(output.estimator, Chosen):
-        choice = next(one for one in plan.choices if one.name == output.estimator.choice)
-        return float(choice.low * choice.granularity), float(choice.high * choice.granularity)
-    return output.estimator.possible
 
 
 def _least(is_enough: Callable[[int], bool], low: int) -> int:

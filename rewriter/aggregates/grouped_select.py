@@ -7,7 +7,7 @@ aggregates, where the rest is a projection of private rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -119,7 +119,10 @@ def take_apart(
         grouping = [[*grouping[0], *_determined(grouping[0], parts, scope)]]
     keys = list(dict.fromkeys(key for one in grouping for key in one))
     several = len(grouping) > 1
-    replacer = _Replacer(keys, scope, dialect, table, several or marked, [canonical(one, scope) for one in reported])
+    named = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    replacer = _Replacer(
+        keys, scope, dialect, table, several or marked, [canonical(one, scope) for one in reported], named
+    )
     expressions = [
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(bare, output_names, strict=True)
@@ -345,7 +348,10 @@ class _Replacer:
         table: str,
         several: bool,
         reported: Sequence[exp.Expr],
+        named: Collection[str] = (),
     ) -> None:
+        """``named`` are the names that SELECT gives its items."""
+        self._named = named
         self._places = {key: place for place, key in enumerate(keys)}
         self._several = several
         self._found: dict[exp.Expr, int] = {}
@@ -411,7 +417,18 @@ class _Replacer:
         return bits
 
     def _refuse(self, node: exp.Column) -> None:
-        self._scope.resolve(node)
+        try:
+            self._scope.resolve(node)
+        except Refused as unknown:
+            if node.args.get("table") or node.name.lower() not in self._named:
+                raise
+            hint = (
+                f"{node.name} is a name of SELECT, which stands only by itself in GROUP BY and ORDER BY: write its"
+                " expression"
+            )
+            raise Refused(
+                unknown.message, hint=hint, sqlstate=unknown.sqlstate, position=position_of(node.this)
+            ) from None
         raise Refused(
             f"column {node.name!r} is neither in GROUP BY nor in an aggregate",
             hint=f"add {node.name} to GROUP BY, or ask for COUNT, SUM or AVG of it",

@@ -481,6 +481,12 @@ def _instead(node: exp.Column, known: Sequence[str]) -> str:
                 "a condition on an aggregate stands in HAVING" if item.find(exp.AggFunc) else "write its expression"
             )
             return f"{node.name} is a name of SELECT, which WHERE cannot see: {clauses}"
+    if (
+        not node.args.get("table")
+        and isinstance(node.parent, exp.EQ | exp.NEQ | exp.In | exp.Like)
+        and node.parent.this is not node
+    ):
+        return f"{near}; a text stands in single quotes, '{node.name}'"
     return near
 
 

@@ -197,7 +197,11 @@ def array(node: exp.Expr, context: Context) -> Value:
     """``ARRAY(SELECT generate_series(0, x))``, which is a list of a row's own; others are not answered."""
     found = series_in(node)
     if found is None:
-        raise refuse("arrays are not answered", "write x IN (1, 2)", NOT_ANSWERED)
+        raise refuse(
+            "arrays are not answered",
+            'write a list as x IN (1, 2), and a name that needs quotes in double ones, as in FROM "patient"',
+            NOT_ANSWERED,
+        )
     return series(found, context)
 
 

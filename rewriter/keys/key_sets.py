@@ -59,6 +59,11 @@ class PublicKeys:
         known = zip(self.types, self.listed, self.sorts, strict=True)
         return tuple((kind.on_axis or sorts) and not listed for kind, listed, sorts in known)
 
+    def may_lack(self, keys: Sequence[Key]) -> tuple[bool, ...]:
+        """Of each key, whether it may be NULL, which no list names."""
+        known = zip(keys, self.lists_null, strict=True)
+        return tuple(key.value.nullable and not lists_null for key, lists_null in known)
+
     @property
     def exhaustive(self) -> bool:
         """Whether every row of people is in one of the groups, by proof."""

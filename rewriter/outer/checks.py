@@ -79,11 +79,17 @@ def _check_function(node: exp.Expr) -> None:
         raise Refused(f"{name} takes {count} arguments here", hint=f"give it {count}", sqlstate="42883")
 
 
+_PARTS = {"limit_options": "PERCENT"}
+_NODES: dict[type, str] = {exp.LimitOptions: "FETCH"}
+"""The words for parts of a query, and for what they are in, whose names in the tree are others."""
+
+
 def _check_parts(node: exp.Expr, parts: Container[str]) -> None:
     for name, value in node.args.items():
         if value and name not in parts and not name.startswith("_") and not is_fact(value):
+            part = _PARTS.get(name) or name.replace("_", " ").strip().upper()
             raise Refused(
-                f"{name.replace('_', ' ').strip().upper()} in {type(node).__name__.upper()} is not answered",
+                f"{part} in {_NODES.get(type(node)) or type(node).__name__.upper()} is not answered",
                 hint="leave it out",
             )
 

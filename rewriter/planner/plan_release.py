@@ -350,8 +350,13 @@ def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn,
     columns = (KeyColumn(key_name(number), key.value.type, key.text) for number, key in enumerate(keys))
     if public is None:
         return tuple(columns)
-    known = zip(columns, public.closed, public.listed, public.lists_null, public.sorts, strict=True)
-    return tuple(replace(one, closed=c, listed=k, lists_null=n, sorts=s) for one, c, k, n, s in known)
+    known = zip(
+        columns, public.closed, public.listed, public.lists_null, public.may_lack(keys), public.sorts, strict=True
+    )
+    return tuple(
+        replace(one, closed=closed, listed=listed, lists_null=null, may_lack=lack, sorts=sorts)
+        for one, closed, listed, null, lack, sorts in known
+    )
 
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:

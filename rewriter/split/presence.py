@@ -111,9 +111,7 @@ def _declared(query: Query, dialect: Dialect) -> _Declared | None:
     public = [(keys, one) for keys, one in listed if one is not None]
     if not public:
         return None
-    may_lack = any(
-        key.value.nullable and not null for keys, one in public for key, null in zip(keys, one.lists_null, strict=True)
-    )
+    may_lack = any(any(one.may_lack(keys)) for keys, one in public)
     cells = sum(one.cells for _, one in public)
     return _Declared(cells, any(any(one.ordered) for _, one in public), may_lack)
 

@@ -15,12 +15,33 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.expressions import position_of
 from rewriter.refused import SYNTAX, Refused
 
-_NEEDING = frozenset({",", "DISTINCT", "ALL", "GROUP BY", "ORDER BY", "PARTITION BY", "FROM", "IN", "WHERE", "HAVING"})
+_NEEDING = frozenset(
+    {
+        ",",
+        "DISTINCT",
+        "ALL",
+        "GROUP BY",
+        "ORDER BY",
+        "PARTITION BY",
+        "FROM",
+        "IN",
+        "WHERE",
+        "HAVING",
+        "LIKE",
+        "ILIKE",
+        "IS",
+        "NOT",
+    }
+)
 """Words that something follows."""
 _LACKING = {
     "FROM": "name a table",
     "WHERE": "write a condition",
     "HAVING": "write a condition",
+    "LIKE": "write a pattern, as in LIKE 'a%'",
+    "IS": "write IS NULL or IS NOT NULL",
+    "NOT": "write a condition",
+    "ILIKE": "write a pattern, as in ILIKE 'a%'",
     ",": "remove the comma, or name a value behind it",
     "GROUP BY": "name a column",
     "ORDER BY": "name a column",

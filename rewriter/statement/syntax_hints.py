@@ -11,6 +11,8 @@ from rewriter.refused import SYNTAX, Refused
 _CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "BETWEEN", "UNION", "JOIN", "DISTINCT")
 _WORD_BEFORE = re.compile(r"(\w+)\W*$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*")
+_PAIR = re.compile(r"\b(CORR|COVAR_POP|COVAR_SAMP|REGR_\w+)\s*\([^(),]*$", re.IGNORECASE)
+"""The call of a function of two variables that has one argument so far."""
 _BETWEEN = re.compile(r"\bBETWEEN\s+\S+\s*$|\bBETWEEN\s*$", re.IGNORECASE)
 
 
@@ -29,13 +31,17 @@ def syntax_hint(text: str, near: str, place: int) -> str:
     before = found[1].upper() if (found := _WORD_BEFORE.search(text[:place])) else ""
     if before == "TOP":
         return f"write LIMIT {near.split()[0]} at the end" if near else "write LIMIT at the end"
+    if before in ("GROUP", "ORDER", "PARTITION"):
+        return f"write {before} BY {near}"
     for word in (before, near.upper()):
         if hint := mistyped(word, _CLAUSES):
             return hint
     bare = _QUOTED.sub("", text)
     opened, closed = bare.count("("), bare.count(")")
     if opened != closed:
-        return f"parentheses do not match: {opened} are opened, {closed} closed"
+        return f"parentheses do not match: {opened} opened, {closed} closed"
+    if near[:1] == ")" and (pair := _PAIR.search(text[:place])):
+        return f"write {pair[1].upper()}(y, x), with two arguments"
     if _BETWEEN.search(text[: place + len(near)]):
         return "write BETWEEN low AND high"
     return "PostgreSQL's SELECT syntax is spoken here"

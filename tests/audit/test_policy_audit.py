@@ -79,6 +79,19 @@ def test_no_made_up_person_moves_more_than_is_claimed_and_the_worst_moves_all_of
     assert not (tmp_path / "real.ledger").exists()
 
 
+def test_rows_of_a_csv_file_are_people_of_an_audit(tmp_path: Path) -> None:
+    (tmp_path / "bird.csv").write_text("sex,mass\nF,3000\nNA,NA\n")
+    (tmp_path / "policy.yaml").write_text(
+        "database: files\nledger: sqlite:real.ledger\nprivacy_unit: row\nbudget: {epsilon: 3, delta: 1e-6}\n"
+        "tables: {bird: {files: bird.csv, nulls: [NA, ''], columns: {sex: {values: [F, M]},"
+        " mass: {type: double, range: [2000, 7000]}}}}\n"
+    )
+    found = audit_policy(Policy.load(tmp_path / "policy.yaml"), minutes=0.01, wire=False)
+    assert found.passed
+    assert [one.share for one in found.moved if one.sql.startswith("SELECT COUNT(*)")] == [1.0]
+    assert not (tmp_path / "real.ledger").exists()
+
+
 @pytest.mark.parametrize(
     "bug",
     [

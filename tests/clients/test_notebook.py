@@ -64,6 +64,14 @@ def test_arrays_are_lists_and_so_are_their_margins(connection: dpsql.Connection)
 def test_charts_have_error_bars(connection: dpsql.Connection) -> None:
     axes = connection.execute(BY_SEX).plot()
     assert len(axes.containers) == 4, "two series of bars, each with error bars"
+    connection.execute("SET dpsql.intervals = on")
+    few = connection.execute("SELECT sex, AVG(height_cm) AS h FROM patient WHERE id < 30 GROUP BY sex")
+    ends = [(low, high) for _, h, low, high in few.fetchall() if h is not None]
+    connection.execute("RESET dpsql.intervals")
+    axes = connection.execute("SELECT sex, AVG(height_cm) AS h FROM patient WHERE id < 30 GROUP BY sex").plot()
+    (whiskers,) = axes.containers[0].lines[2]
+    drawn = [sorted(float(y) for _, y in segment) for segment in whiskers.get_segments()]
+    assert drawn == [pytest.approx(pair) for pair in ends], "bars may be longer on one side"
     by_month = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
     axes = connection.execute(by_month).plot()
     assert len(axes.lines[0].get_xdata()) == 12

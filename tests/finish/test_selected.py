@@ -103,3 +103,30 @@ def test_a_running_sum_over_selected_groups_has_no_interval(tmp_path: Path, engi
     proxy.close()
     assert 0 < len(answer.rows) < 40
     assert all(np.isfinite(margin[1]) and np.isinf(margin[2]) for margin in answer.margins)
+
+
+def test_bars_of_chosen_rows_end_where_the_declared_range_ends(tmp_path: Path) -> None:
+    """Means and medians of groups of a few people, at a low price: their widened bars would leave [-60, 600]."""
+    with duckdb.connect(str(tmp_path / "delays.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE flight AS SELECT i AS id, i % 40 AS gate, (i % 7) * 20 - 60 AS delay FROM range(1200) t(i)"
+        )
+        database.execute("ALTER TABLE flight ADD PRIMARY KEY (id)")
+    (tmp_path / "policy.yaml").write_text(
+        "database: duckdb:delays.duckdb\nledger: sqlite:ledger\nprivacy_unit: flight.id\n"
+        "budget: {epsilon: 100000, delta: 1e-6}\nstatement: {epsilon: 1, max_epsilon: 2}\n"
+        "tables: {flight: {columns: {id: {}, gate: {range: [0, 39]}, delay: {range: [-60, 600]}}}}\n"
+    )
+    forms = {"AVG(delay)": 1, "2 * MEDIAN(delay)": 2, "ROUND(AVG(delay))": 1}
+    below = 0
+    with dpsql.connect(tmp_path / "policy.yaml") as connected:
+        connected.execute("SET dpsql.intervals = on")
+        connected.execute("SET dpsql.reuse = off")
+        for form, factor in forms.items():
+            cursor = connected.execute(f"SELECT gate, {form} AS x FROM flight GROUP BY gate ORDER BY x DESC LIMIT 8")
+            rows = [row for row in cursor.fetchall() if row[1] is not None and row[2] is not None]
+            assert NOTE in cursor.notices
+            assert rows
+            assert all(-60 * factor <= low <= x <= high <= 600 * factor for _, x, low, high in rows)
+            below += sum(low < 0 <= x for _, x, low, _ in rows)
+    assert below, "an end below 0 is no end of the range"

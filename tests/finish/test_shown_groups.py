@@ -196,3 +196,23 @@ def test_a_short_list_is_shown_whole_and_buys_no_number_of_rows(visits: Session)
     answer = visits.execute("SELECT sex, COUNT(DISTINCT zip) FROM visit WHERE zip = 'z999' GROUP BY sex")
     assert [row[0] for row in answer.rows] == ["F", "M"]
     assert not any("measured too" in note or "left out" in note for note in answer.notices)
+
+
+@pytest.mark.parametrize("where", ["", " WHERE seen IS NOT NULL", " WHERE seen > DATE '2024-03-01'"])
+def test_a_row_of_null_of_times_is_told_where_there_may_be_one(tmp_path: Path, where: str) -> None:
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, seen DATE)")
+        connection.execute(
+            "INSERT INTO visit SELECT i, CASE WHEN i % 4 > 0 THEN DATE '2024-01-01' + (i % 360)::INTEGER END"
+            " FROM range(4000) AS t(i)"
+        )
+    (tmp_path / "policy.yaml").write_text(
+        "database: duckdb:visits.duckdb\nledger: sqlite:ledger\nprivacy_unit: visit.id\n"
+        "budget: {epsilon: 100, delta: 1e-6}\n"
+        "tables: {visit: {columns: {id: {}, seen: {range: [2024-01-01, 2024-12-31]}}}}\n"
+    )
+    proxy = Proxy.open(tmp_path / "policy.yaml")
+    answer = proxy.session().execute(f"SELECT DATE_TRUNC('month', seen), COUNT(*) FROM visit{where} GROUP BY 1")
+    proxy.close()
+    said = [one for one in answer.notices if "NULL of DATE_TRUNC('MONTH', seen) only if its measured number" in one]
+    assert bool(said) == (not where) == any(key is None for key, _ in answer.rows)

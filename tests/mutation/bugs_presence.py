@@ -292,9 +292,30 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "the interval of a share goes beyond what a part can be of a whole",
         "dpsql.finish.propagate:_quotient_ends",
-        "np.minimum(high, most_of_share(form, row)) + slack",
+        "np.minimum(high + slack, most)",
         "high + slack",
         f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
+    ),
+    bug(
+        "the widened bars of chosen rows leave the declared range",
+        "dpsql.finish.error_bars:selected_bars",
+        ".within(value_limits(measured[at], sources))",
+        "",
+        "tests/finish/test_selected.py::test_bars_of_chosen_rows_end_where_the_declared_range_ends",
+    ),
+    bug(
+        "a lower end of chosen rows stops at 0 where values may be negative",
+        "dpsql.finish.chosen_rows:stretched",
+        "low = numbers - by * np.maximum(numbers - ends.low, 0.0)",
+        "low = np.maximum(numbers - by * np.maximum(numbers - ends.low, 0.0), 0.0)",
+        "tests/finish/test_selected.py::test_bars_of_chosen_rows_end_where_the_declared_range_ends",
+    ),
+    bug(
+        "a row of NULL of times is not told of",
+        "dpsql.finish.present_groups:_rules",
+        "if key.may_lack",
+        "if False",
+        f"{SHOWN}::test_a_row_of_null_of_times_is_told_where_there_may_be_one",
     ),
     bug(
         "a share of the sum that it is a term of exceeds the whole",

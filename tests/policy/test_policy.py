@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.opened import engine_of
 from dpsql.policy import policy as policy_module
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog
@@ -445,6 +447,11 @@ BOMB = "a: &a [x, x]\n" + "\n".join(
         ("a: !!float '1'", "a", "tag"),
         ("a: 1\n---\na: 2", "line 2", "second document"),
         ("a: [1", "line", "not YAML"),
+        ("a: 1\n\tb: 2", "line 2", "a tab at the beginning of the line: write blanks"),
+        ("a:\n  max_rows: ?", "line 2", "a ? waits for a value of yours: write it, or make the line a comment with #"),
+        ("a: {range: [?, ?]}", "line 1", "a ? waits for a value of yours"),
+        ("c: 2\na {b: 1, d: 2}", "line 2", "write each key as 'key: value' on a line of its own"),
+        ("a: {b: 1}\nt:\n  - x\n  y: {}", "line 4", "the line does not go on with what is above it"),
         ("a: \x07", "", "not YAML"),
         ("? [a]\n: 1", "line 1", "plain name"),
         ("[" * 3000, "[0]" * 21, "nested deeper"),
@@ -684,6 +691,26 @@ def test_one_row_per_person_by_the_databases_word_needs_no_bound() -> None:
     passport = table("passport", column("holder", INTEGER), key="holder", references={"holder": "patient.id"})
     text = with_tables("  patient: {}\n  passport: {columns: {}}")
     assert found(text, schema(PATIENT, passport), "warning") == {}
+
+
+def test_a_range_of_a_csv_column_without_a_type_asks_for_one_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "bird.csv").write_text("mass\n3000\n")
+    column = "range: [2000, 7000]"
+    text = (
+        "database: files\nledger: sqlite:bird.ledger\nprivacy_unit: row\nbudget: {epsilon: 10, delta: 1e-6}\n"
+        f"tables: {{bird: {{files: bird.csv, columns: {{mass: {{{column}}}}}}}}}\n"
+    )
+    path = tmp_path / "policy.yaml"
+
+    def checked(text: str) -> list[str]:
+        path.write_text(text)
+        policy = Policy.load(path)
+        with closing(engine_of(policy)) as engine:
+            return [one.message for one in problems(policy, engine.schema())]
+
+    (said,) = checked(text)
+    assert said.endswith("holds texts, unless the policy says its type: add type: integer, double or date")
+    assert checked(text.replace(column, f"type: double, {column}")) == []
 
 
 def test_a_range_may_have_width_zero() -> None:

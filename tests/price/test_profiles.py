@@ -184,6 +184,25 @@ def test_a_policy_that_asks_for_none_is_told_how(folder: Path, capsys: pytest.Ca
     assert "profile: {epsilon: 0.05}" in capsys.readouterr().err
 
 
+def test_a_policy_of_rows_is_told_what_can_be_profiled_and_that_line_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bird.csv").write_text("mass (g)\n" + "".join(f"{3000 + 10 * at}\n" for at in range(200)))
+    path, profile = tmp_path / "policy.yaml", "profile: {epsilon: 0.05}"
+    path.write_text(
+        f"database: files\nledger: sqlite:bird.ledger\nprivacy_unit: row\nbudget: {{epsilon: 10, delta: 1e-6}}\n{profile}\n"
+        "tables: {bird: {files: bird.csv, columns: {'mass (g)': {type: double, range: [2000, 7000]}}}}\n"
+    )
+    assert main(["profile", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "under privacy_unit: row no rows are cut off" in said
+    advised = re.search(r"profile: \{.*\}", said)
+    assert advised is not None
+    path.write_text(path.read_text().replace(profile, advised[0]))
+    assert main(["profile", str(path)]) == 0
+    assert "Values of bird.mass (g)" in capsys.readouterr().out
+
+
 # What analysts are told
 
 

@@ -627,7 +627,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(* FROM patient",
         16,
-        "42601: syntax error near 'FROM' | parentheses do not match: 1 are opened, 0 closed",
+        "42601: syntax error near 'FROM' | parentheses do not match: 1 opened, 0 closed",
         "SELECT COUNT(*) FROM patient",
     ),
     (
@@ -811,5 +811,69 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         None,
         "22023: dpsql.reuse is on or off | SET dpsql.reuse = on",
         "SET dpsql.reuse = on",
+    ),
+    (
+        "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex HAVING n > 5",
+        60,
+        "42703: there is no column 'n' | n is a name of SELECT, which stands only by itself in GROUP BY and ORDER BY:"
+        " write its expression",
+        "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex HAVING COUNT(*) > 5",
+    ),
+    (
+        "SELECT COUNT(*) AS n, n * 2 FROM patient",
+        23,
+        "42703: there is no column 'n' | n is a name of SELECT, which stands only by itself in GROUP BY and ORDER BY:"
+        " write its expression",
+        "SELECT COUNT(*) AS n, COUNT(*) * 2 FROM patient",
+    ),
+    (
+        "SELECT COUNT(*) FROM visit WHERE cost = seven",
+        41,
+        "42703: there is no column 'seven' | there are patient_id, day, cost, reason; a text stands in single quotes,"
+        " 'seven'",
+        "SELECT COUNT(*) FROM visit WHERE cost = '7'",
+    ),
+    (
+        "SELECT COUNT(*) FROM patient WHERE sex LIKE",
+        40,
+        "42601: the query ends early | write a pattern, as in LIKE 'a%'",
+        "SELECT COUNT(*) FROM patient WHERE sex LIKE 'a%'",
+    ),
+    (
+        "SELECT COUNT(*) FROM patient WHERE sex IS",
+        40,
+        "42601: the query ends early | write IS NULL or IS NOT NULL",
+        "SELECT COUNT(*) FROM patient WHERE sex IS NOT NULL",
+    ),
+    (
+        "SELECT COUNT(*) FROM patient WHERE NOT",
+        36,
+        "42601: the query ends early | write a condition",
+        "SELECT COUNT(*) FROM patient WHERE NOT smoker",
+    ),
+    (
+        "SELECT COUNT(*) FROM patient GROUP sex",
+        36,
+        "42601: syntax error near 'sex' | write GROUP BY sex",
+        "SELECT COUNT(*) FROM patient GROUP BY sex",
+    ),
+    (
+        "SELECT CORR(height_cm) FROM patient",
+        22,
+        "42601: syntax error near ')' | write CORR(y, x), with two arguments",
+        "SELECT CORR(height_cm, weight_kg) FROM patient",
+    ),
+    (
+        "SELECT [sex] FROM patient",
+        9,
+        "0A000: arrays are not answered | write a list as x IN (1, 2), and a name that needs quotes in double ones, as"
+        ' in FROM "patient"',
+        "SELECT COUNT(*) FROM \"patient\" WHERE sex IN ('F', 'M')",
+    ),
+    (
+        "SELECT sex, COUNT(*) FROM patient GROUP BY sex LIMIT 5 PERCENT",
+        None,
+        "0A000: PERCENT in LIMIT is not answered | leave it out",
+        "SELECT sex, COUNT(*) FROM patient GROUP BY sex LIMIT 5",
     ),
 )

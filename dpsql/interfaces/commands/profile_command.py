@@ -31,11 +31,7 @@ def profile(policy: Path, console: Console, tell: Callable[[str], None], *, pric
             hint = "add profile: {epsilon: 0.05} to the policy"
             raise DataError("the policy asks for no profile", sqlstate="22023", hint=hint)
         if not profiles.tables and not profiles.values:
-            raise DataError(
-                "no table has a profile",
-                sqlstate="22023",
-                hint="it is of tables with a max_rows that is not about spans of time, and of columns with a range",
-            )
+            raise _nothing_to_tell(profiles, rows=proxy.policy.privacy_unit is None)
         lacking = profiles.lacking()
         if lacking:
             tell(_price(proxy, [one.plans.name for one in lacking]))
@@ -45,6 +41,21 @@ def profile(policy: Path, console: Console, tell: Callable[[str], None], *, pric
         _show(profiles, console)
     finally:
         proxy.close()
+
+
+def _nothing_to_tell(profiles: Profiles, *, rows: bool) -> DataError:
+    """The refusal of a policy that asks for a profile of nothing, with the line that asks for one."""
+    text = "no table has a max_rows for all rows of a person, so that there is nothing to profile"
+    if rows:
+        text = "under privacy_unit: row no rows are cut off, so that there is nothing to profile but values"
+    if not (known := profiles.known_values):
+        return DataError(
+            text, sqlstate="22023", hint="give a column of numbers a range, and name it in values of profile"
+        )
+    table, column = known[0]
+    name, price = f"{table}.{column}".replace("'", "''"), float(profiles.epsilon or 0)
+    hint = f"how the values of a column lie is told with profile: {{epsilon: {price:g}, values: ['{name}']}}"
+    return DataError(text, sqlstate="22023", hint=hint)
 
 
 def _price(proxy: Proxy, tables: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import NotSupportedError, ProgrammingError, install
@@ -39,7 +38,8 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
         label = answer.columns[at].name
         known = [row for row in range(len(names)) if answer.rows[row][at] is not None and places[row] is not None]
         values = [float(answer.rows[row][at]) for row in known]  # type: ignore[arg-type]
-        errors = [0.0 if (one := margins[row][at]) is None or math.isinf(one) else one for row in known]
+        ends = answer.ends(at)
+        errors = [_reach(value, ends[row]) for row, value in zip(known, values, strict=True)]
         if temporal:
             own = sorted(zip((places[row] for row in known), values, errors, strict=True))
             colour = None
@@ -48,12 +48,14 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
                 times, numbers, reaches = zip(*own[part.start : part.stop], strict=True)
                 drawn_as: dict[str, Any] = {"label": label} if colour is None else {"color": colour}
                 mark = "o" if len(times) == 1 else ""
-                line = axes.errorbar(times, numbers, yerr=reaches, capsize=3, marker=mark, **drawn_as)
+                line = axes.errorbar(
+                    times, numbers, yerr=list(zip(*reaches, strict=True)), capsize=3, marker=mark, **drawn_as
+                )
                 colour = line.lines[0].get_color()
         else:
             width = 0.8 / len(drawn)
             shifted = [row + (number - (len(drawn) - 1) / 2) * width for row in known]
-            axes.bar(shifted, values, width, yerr=errors, capsize=3, label=label)
+            axes.bar(shifted, values, width, yerr=list(zip(*errors, strict=True)) or None, capsize=3, label=label)
     if not temporal:
         slanted = max(map(len, names)) > 6
         axes.set_xticks(
@@ -64,3 +66,8 @@ def plotted(answer: Answer, axes: Any = None) -> Any:
     else:
         axes.legend()
     return axes
+
+
+def _reach(value: float, ends: tuple[float, float] | None) -> tuple[float, float]:
+    """How far an interval goes below a value and above it; nowhere where none is known."""
+    return (0.0, 0.0) if ends is None else (max(value - ends[0], 0.0), max(ends[1] - value, 0.0))
