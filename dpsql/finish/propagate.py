@@ -16,6 +16,7 @@ from typing import overload
 
 import numpy as np
 
+from dpsql.inference.estimates import RunningEstimate
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
@@ -39,8 +40,8 @@ class Piece:
     noises: Mapping[str, Additive]
     table: ReleasedTable
     first: int = 0
-    running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
-    """By output, the half-width of the sum over the window of each row of the measurement."""
+    running: Callable[[Along], Mapping[str, RunningEstimate]] = field(default=lambda _: {})
+    """By output, what was measured of the sum over the window of each row of the measurement."""
     distances: Mapping[str, FloatArray] = field(default_factory=dict)
     """By output, how far below each row's number the lower end is at least, since the number showed a group."""
     outputs: Mapping[str, Output] = field(init=False)

@@ -10,10 +10,11 @@ from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import (
+    RunningEstimate,
     RunningNoise,
     decoded,
     group_noise,
-    running_half_widths,
+    running_estimates,
     running_margins,
 )
 from dpsql.inference.estimates.told_means import MeansProfile
@@ -29,6 +30,7 @@ __all__ = [
     "Groups",
     "MeansProfile",
     "RowsProfile",
+    "RunningEstimate",
     "RunningNoise",
     "Spread",
     "ValuesProfile",
@@ -44,7 +46,7 @@ __all__ = [
     "nearest",
     "points_after",
     "released_picks",
-    "running_half_widths",
+    "running_estimates",
     "running_margins",
     "spread",
     "sum_half_width",
