@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -339,8 +340,12 @@ def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
 def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
     """The noises under two sums: one for each statistic of each measured row, however often it is used.
 
-    They are independent as they were drawn; what least squares makes common to several rows is not in it.
+    They are independent as they were drawn. What least squares makes common to several rows is not in it; so of several
+    rows of one measurement the noise is as it was drawn: no sum of theirs is farther off after least squares than
+    before (Gauss, Markov).
     """
+    rows = {(place[0].plan.identity, place[1]) for slot in _slots((above, below)) if (place := row[slot]) is not None}
+    several = Counter(identity for identity, _ in rows)
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
     noises: dict[tuple[str, int, str], Additive] = {}
     for side, form in enumerate((above, below)):
@@ -349,7 +354,8 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
             if place is None:
                 raise AssertionError("a term without a row")
             piece, number = place
-            factor = Fraction(piece.shrunk(number), _FACTORS) if piece.outputs[term[1]].parts else Fraction(1)
+            shrinks = piece.outputs[term[1]].parts and several[piece.plan.identity] == 1
+            factor = Fraction(piece.shrunk(number), _FACTORS) if shrinks else Fraction(1)
             for name, part in _estimator(term, row).terms:
                 key = (piece.plan.identity, number - piece.first, name)
                 noises[key] = piece.noises[name]
