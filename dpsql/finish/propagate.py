@@ -44,7 +44,8 @@ class Piece:
     running: Callable[[Along], Mapping[str, RunningEstimate]] = field(default=lambda _: {})
     """By output, what was measured of the sum over the window of each row of the measurement."""
     distances: Mapping[str, FloatArray] = field(default_factory=dict)
-    """By output, how far below each row's number the lower end is at least, since the number showed a group."""
+    """By output, how far below each row's number the lower end is at least, since its number of rows showed a group;
+    below 0, how far above it the upper end is."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
@@ -268,18 +269,18 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
 
 
 def _lower(found: Intervals, values: FloatArray, form: Affine, sources: Sources) -> None:
-    """Moves the lower end of a number that decided which groups are shown, in place."""
+    """Moves the end of a number that decided which groups are shown, or has its noise in common, in place."""
     ((slot, name), weight), least = form.terms[0], float(form.constant)
     for piece, places, rows in sources.by_piece(slot):
         distances = piece.distances.get(name)
-        if distances is None or not (distances[rows] > 0).any():
+        if distances is None:
             continue
-        at = places[distances[rows] > 0]
-        moved = abs(float(weight)) * distances[rows][distances[rows] > 0]
-        if weight > 0:
-            found.low[at] = np.maximum(np.minimum(found.low[at], values[at] - moved), least)
-        else:
-            found.high[at] = np.minimum(np.maximum(found.high[at], values[at] + moved), least)
+        end = least if piece.outputs[name].estimator.nonnegative else math.copysign(math.inf, -float(weight))
+        moved = float(weight) * distances[rows]
+        down, up = moved > 0, moved < 0
+        low, high = (values[places[some]] - moved[some] for some in (down, up))
+        found.low[places[down]] = np.minimum(found.low[places[down]], np.maximum(low, end) if weight > 0 else low)
+        found.high[places[up]] = np.maximum(found.high[places[up]], np.minimum(high, end) if weight < 0 else high)
 
 
 def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | None]:
