@@ -53,6 +53,13 @@ class Piece:
         object.__setattr__(self, "outputs", {output.name: output for output in self.plan.outputs})
         object.__setattr__(self, "columns", {column.name: column for column in self.table.columns})
 
+    def never_negative(self, name: str) -> bool:
+        """Whether an output is a sum that is not below 0."""
+        output = self.outputs[name]
+        if output.parts:
+            return all(self.plan.parts[at].estimator.minimum == 0 for at in output.parts)
+        return output.estimator.as_sum is not None and output.estimator.nonnegative
+
     def shrunk(self, row: int) -> int:
         """By how many 256ths a row's noise is multiplied: a few values, so that half-widths are remembered."""
         return _FACTORS if self.table.shrunk is None else math.ceil(self.table.shrunk[row] * _FACTORS)
@@ -275,7 +282,7 @@ def _lower(found: Intervals, values: FloatArray, form: Affine, sources: Sources)
         distances = piece.distances.get(name)
         if distances is None:
             continue
-        end = least if piece.outputs[name].estimator.nonnegative else math.copysign(math.inf, -float(weight))
+        end = least if piece.never_negative(name) else math.copysign(math.inf, -float(weight))
         moved = float(weight) * distances[rows]
         down, up = moved > 0, moved < 0
         low, high = (values[places[some]] - moved[some] for some in (down, up))
@@ -310,12 +317,7 @@ def _value(weighed: Weighed, sources: Sources) -> FloatArray:
 
 def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
     place = row[term[0]]
-    if place is None:
-        return False
-    output, parts = place[0].outputs[term[1]], place[0].plan.parts
-    if output.parts:
-        return all(parts[at].estimator.minimum == 0 for at in output.parts)
-    return output.estimator.as_sum is not None and output.estimator.nonnegative
+    return place is not None and place[0].never_negative(term[1])
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:

@@ -195,7 +195,8 @@ def _picked(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | 
     around = [part for part in (*node.iter_expressions(), *node.this.iter_expressions()) if part is not node.this]
     select = node.parent_select
     named = select.args.get("windows") or [] if select is not None and node.args.get("alias") else []
-    rest = [part for part in (*around, *named) if part is not node.this.this]
+    around += [part for window in named for part in window.iter_expressions()]
+    rest = [part for part in around if part is not node.this.this]
     if not isinstance(one.form, Affine | Quotient | Mean | Running) or not (slots := slots_of(one.form)):
         return None
     if not scope.picks.holds(slots) or any(expression(part, scope, subquery).noisy for part in rest):
