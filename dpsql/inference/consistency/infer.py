@@ -19,7 +19,6 @@ from fractions import Fraction
 
 import numpy as np
 import scipy
-import scipy.sparse.csgraph
 
 from dpsql.inference.consistency.evidence import DerivedTable, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
@@ -72,7 +71,7 @@ def infer_all(
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        for alike in _alike(family, tables, plans) if consistent else ():
+        for alike in _alike(family, plans) if consistent else ():
             finished |= _consistent(alike, tables, plans, derived or {})
         for place in family.measurements:
             if place not in finished and derived and place in derived:
@@ -112,15 +111,11 @@ def agreed(
     return [found[place] for place in range(len(tables))]
 
 
-def _alike(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> list[Family]:
-    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts.
-
-    Series are by themselves: what is measured anew at each refresh would move the periods that are kept.
-    """
-    found: dict[tuple[str, bool], list[tuple[int, tuple[int, ...]]]] = {}
+def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
+    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts."""
+    found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
     for place, keys in zip(family.measurements, family.keys, strict=True):
-        alike = plans[place].sums, tables[place].periods is not None
-        found.setdefault(alike, []).append((place, keys))
+        found.setdefault(plans[place].sums, []).append((place, keys))
     return [Family(tuple(p for p, _ in members), tuple(keys for _, keys in members)) for members in found.values()]
 
 
@@ -309,56 +304,14 @@ def _part_of(plans: Sequence[Plan], joint: _Joint, at: int) -> list[Part]:
 
 
 def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Estimated:
-    """One part of every measurement; where groupings cross, each component of the leaves by itself.
-
-    Leaves that no measured group has in common say nothing of each other, and neither does rounding: a day that is kept
-    is shown as it was, whichever days are asked for with it.
-    """
     numbers = [
         _number(all_, place, part.estimator, part.unit, size)
         for place, part, size in zip(joint.members, parts, joint.sizes, strict=True)
     ]
-    nonnegative = parts[0].estimator.minimum is not None
-    components = [] if joint.is_tree else _components(joint)
-    if not 1 < len(components) <= MOST_COMPONENTS:
-        return _estimated(joint, numbers, nonnegative=nonnegative)
-    columns: list[list[int]] = [[0] * size for size in joint.sizes]
-    moved, factors = ([np.zeros(size) for size in joint.sizes] for _ in range(2))
-    for own in components:
-        cells = [np.unique(grouping[own], return_inverse=True) for grouping in joint.groupings]
-        alone = replace(
-            joint, groupings=tuple(inside for _, inside in cells), sizes=tuple(len(some) for some, _ in cells)
-        )
-        found = _estimated(
-            alone, [one.taken(some) for one, (some, _) in zip(numbers, cells, strict=True)], nonnegative=nonnegative
-        )
-        for at, (some, _) in enumerate(cells):
-            moved[at][some], factors[at][some] = found.moved[at], found.factors[at]
-            for cell, integer in zip(some.tolist(), found.columns[at], strict=True):
-                columns[at][cell] = integer
-    return _Estimated(tuple(columns), tuple(moved), tuple(factors))
-
-
-MOST_COMPONENTS = 2_000
-"""The most components that are estimated one by one: as many hours as a quarter has."""
-
-
-def _components(joint: _Joint) -> list[IntArray]:
-    """The leaves, apart where no cell of any measurement has some of both."""
-    count, firsts = len(joint.groupings[0]), np.cumsum([0, *joint.sizes])
-    leaves = np.tile(np.arange(count), len(joint.groupings))
-    cells = np.concatenate([grouping + first for grouping, first in zip(joint.groupings, firsts, strict=False)])
-    size = count + int(firsts[-1])
-    edges = scipy.sparse.coo_array((np.ones(len(leaves)), (leaves, cells + count)), shape=(size, size))
-    _, labels = scipy.sparse.csgraph.connected_components(edges, directed=False)
-    order = np.argsort(labels[:count], kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[:count][order])) + 1) if count else []
-
-
-def _estimated(joint: _Joint, numbers: Sequence[_Number], *, nonnegative: bool) -> _Estimated:
     values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
     check_reach(values, variances, estimates)
+    nonnegative = parts[0].estimator.minimum is not None
     columns, moved = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
     # A known distance added to a variance as a square: 95 % of the normal law stay within 1.96 of the root, or more.
     spreads = [after + far**2 for after, far in zip(posterior, moved, strict=True)]
@@ -382,9 +335,6 @@ class _Number:
     values: FloatArray
     variances: FloatArray
     said: FloatArray
-
-    def taken(self, cells: IntArray) -> _Number:
-        return _Number(self.values[cells], self.variances[cells], self.said[cells])
 
 
 def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, size: int) -> _Number:
