@@ -24,7 +24,7 @@ from dpsql.finish.present_groups import shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
-from dpsql.inference.estimates import decoded, running_estimates, value_of
+from dpsql.inference.estimates import decoded, value_of, window_sums
 from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
@@ -146,7 +146,7 @@ def tried_bars(
 def _piece(
     plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int, distances: Mapping[str, FloatArray]
 ) -> Piece:
-    running = lru_cache(maxsize=8)(lambda window: running_estimates(noisy, plan, window))
+    running = lru_cache(maxsize=8)(lambda window: window_sums(noisy, plan, window))
     if all(block.prefix is None for block in plan.blocks):
         return Piece(plan, noisy.noise, table, first, running, distances)
     return Piece(plan, decoded(noisy, plan).table.noise, table, first, running, distances)

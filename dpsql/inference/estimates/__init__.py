@@ -14,8 +14,8 @@ from dpsql.inference.estimates.running_estimates import (
     RunningNoise,
     decoded,
     group_noise,
-    running_estimates,
     running_margins,
+    window_sums,
 )
 from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
@@ -46,7 +46,6 @@ __all__ = [
     "nearest",
     "points_after",
     "released_picks",
-    "running_estimates",
     "running_margins",
     "spread",
     "sum_half_width",
@@ -54,4 +53,5 @@ __all__ = [
     "terms_of",
     "threshold",
     "value_of",
+    "window_sums",
 ]

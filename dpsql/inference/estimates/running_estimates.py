@@ -176,7 +176,7 @@ class RunningEstimate:
     widths: FloatArray
 
 
-def running_estimates(noisy: NoisyTable, plan: Plan, window: Along) -> Mapping[str, RunningEstimate]:
+def window_sums(noisy: NoisyTable, plan: Plan, window: Along) -> Mapping[str, RunningEstimate]:
     """What was measured of the sum over the window of each group, by the output that is added up.
 
     Why not the sums of the shown groups: no shown group is below 0 and running sums never fall, so groups beside empty
