@@ -146,7 +146,9 @@ def _carried(every: Sequence[_Groups], distances: FloatArray) -> Mapping[str, Fl
     for groups, own in zip(every, parts, strict=True):
         for output in groups.plan.outputs:
             times, rest = groups.share_of(output.estimator.as_sum) if own.any() else (0.0, 0.0)
-            far = np.where(own > 0, math.copysign(1.0, times) * (abs(times) * own + rest), 0.0) if times else 0.0 * own
+            far = np.zeros(len(own))
+            if times:
+                far[own > 0] = math.copysign(1.0, times) * (abs(times) * own[own > 0] + rest)
             found.setdefault(output.name, []).append(far)
     return {name: np.concatenate(some) for name, some in found.items()}
 
