@@ -324,8 +324,14 @@ def _with_one_total(options: tuple[Options, ...], related: Sequence[Family], par
 
 
 def _is_summed(outer: exp.Query) -> bool:
-    """Whether anything is added up above the releases."""
-    return outer.find(exp.AggFunc) is not None
+    """Whether anything is added up above the releases: a window that picks or counts rows reads them one by one."""
+    return any(not isinstance(node, _OF_ONE_ROW) for node in outer.find_all(exp.AggFunc))
+
+
+_OF_ONE_ROW = (
+    exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
+    exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile,
+)  # fmt: skip
 
 
 def _tables(

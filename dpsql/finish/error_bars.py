@@ -24,7 +24,8 @@ from dpsql.finish.present_groups import shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
-from dpsql.inference.estimates import decoded, running_half_widths, value_of
+from dpsql.inference.estimates import decoded, value_of, window_sums
+from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
 from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
@@ -145,15 +146,18 @@ def tried_bars(
 def _piece(
     plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int, distances: Mapping[str, FloatArray]
 ) -> Piece:
-    running = lru_cache(maxsize=8)(lambda window: running_half_widths(noisy, plan, window))
+    running = lru_cache(maxsize=8)(lambda window: window_sums(noisy, plan, window))
     if all(block.prefix is None for block in plan.blocks):
         return Piece(plan, noisy.noise, table, first, running, distances)
     return Piece(plan, decoded(noisy, plan).table.noise, table, first, running, distances)
 
 
 def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:
-    """The interval of a sum over neighbours. Nothing is known of it where groups were selected: how many people are in
-    the groups that are not shown is not measured, and those that are shown came out too high."""
+    """The interval of a sum over neighbours: that of the unbiased estimate, as far as to the number that is shown.
+
+    Nothing is known of it where groups were selected: how many people are in the groups that are not shown is not
+    measured, and those that are shown came out too high.
+    """
     slot, name = form.term
     found = Intervals.unknown(sources.size)
     if not shown.type.numeric:
@@ -161,12 +165,12 @@ def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Interv
     for piece, places, rows in sources.by_piece(slot):
         if piece.plan.selection is not None:
             continue
-        value = shown.floats[places]
-        width = np.asarray(piece.running(form.window)[name], dtype=np.float64)[rows - piece.first]
-        low = value - width
-        estimator = piece.outputs[name].estimator
-        found.low[places] = np.maximum(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low
-        found.high[places] = value + width
+        value, estimate = shown.floats[places], piece.running(form.window)[name]
+        own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]
+        low, high = own - width, own + width
+        if getattr(piece.outputs[name].estimator, "minimum", None) == 0:
+            low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))
+        found.low[places], found.high[places] = np.minimum(low, value), np.maximum(high, value)
     return found
 
 

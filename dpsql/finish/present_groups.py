@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import RunningNoise, decoded, measured, sum_half_width, terms_of
-from dpsql.inference.intervals import Terms, Z, distances_above, half_width, spread
+from dpsql.inference.intervals import Terms, Z, distances_above, half_width, spread, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
     ONE_SIDED,
@@ -78,8 +78,9 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
 class ShownGroups:
     """A column of booleans for each presence that the outer SELECT asks for: whether a row's group is kept.
 
-    ``distances`` say of each row how far below its number of rows the lower end is at least, since the row decided
-    which groups are shown; 0 of all others. ``notes`` tell what is left out.
+    ``distances`` say, by output, how far below its number the lower end of each row is at least, since the row decided
+    which groups are shown, or below 0 how far above it the upper end is; 0 of all others. ``notes`` tell what is left
+    out.
     """
 
     columns: tuple[ReleasedColumn, ...] = ()
@@ -134,7 +135,22 @@ def shown_groups(
             over = _over_groups(every[0], tables[0], values, exact=shown[0].exact or not every[0].declared)
             columns += over.columns
             notes |= {note: note for note in over.notes}
-    return ShownGroups(tuple(columns), {aggregate_name(shape.counted): distances}, tuple(notes.values()))
+    return ShownGroups(tuple(columns), _carried(every, distances), tuple(notes.values()))
+
+
+def _carried(every: Sequence[_Groups], distances: FloatArray) -> Mapping[str, FloatArray]:
+    """The distances of numbers of rows, as those of every output that is a sum of the same noises: its noise is so many
+    times that of the number of rows, which is as far off as the threshold lets it be, and an independent rest."""
+    parts = np.split(distances, np.cumsum([groups.size for groups in every])[:-1])
+    found: dict[str, list[FloatArray]] = {}
+    for groups, own in zip(every, parts, strict=True):
+        for output in groups.plan.outputs:
+            times, rest = groups.share_of(output.estimator.as_sum) if own.any() else (0.0, 0.0)
+            far = np.zeros(len(own))
+            if times:
+                far[own > 0] = math.copysign(1.0, times) * (abs(times) * own[own > 0] + rest)
+            found.setdefault(output.name, []).append(far)
+    return {name: np.concatenate(some) for name, some in found.items()}
 
 
 def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: bool) -> ShownGroups:
@@ -214,6 +230,23 @@ class _Groups:
             self.terms = terms_of(estimator, alone.noise)
         columns = columns_of(table.keys, len(plan.keys))
         self.keys = [ValueColumn.of(key.type, column) for key, column in zip(plan.keys, columns, strict=True)]
+
+    def share_of(self, output: Linear | None) -> tuple[float, float]:
+        """How many times the noise of the number of rows is in that of an output, and the 95 % half-width of the rest,
+        which is independent of it; nothing where it is not known."""
+        if output is None or not self.declared:
+            return 0.0, 0.0
+        if output.terms == tuple(self._weights.items()):
+            return 1.0, 0.0
+        if self.prefix is not None:
+            return 0.0, 0.0
+        own = dict(output.terms)
+        spreads = {name: variance(self._measured[name]) for name in {**own, **self._weights}}
+        common = sum(float(weight * own.get(name, 0)) * spreads[name] for name, weight in self._weights.items())
+        whole = sum(float(weight) ** 2 * spreads[name] for name, weight in self._weights.items())
+        times = common / whole if whole else 0.0
+        left = {name: own.get(name, 0) - Fraction(times) * self._weights.get(name, 0) for name in spreads}
+        return times, half_width(tuple((self._measured[name], weight) for name, weight in left.items() if weight))
 
     def noise_along(self, at: int, steps: int, each: int) -> BlockNoise | None:
         """The noise of sums of neighbours along a key of so many values, over ``each`` values of the other keys

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import overload
 
 import numpy as np
 
+from dpsql.inference.estimates import RunningEstimate
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
@@ -39,16 +41,24 @@ class Piece:
     noises: Mapping[str, Additive]
     table: ReleasedTable
     first: int = 0
-    running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
-    """By output, the half-width of the sum over the window of each row of the measurement."""
+    running: Callable[[Along], Mapping[str, RunningEstimate]] = field(default=lambda _: {})
+    """By output, what was measured of the sum over the window of each row of the measurement."""
     distances: Mapping[str, FloatArray] = field(default_factory=dict)
-    """By output, how far below each row's number the lower end is at least, since the number showed a group."""
+    """By output, how far below each row's number the lower end is at least, since its number of rows showed a group;
+    below 0, how far above it the upper end is."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", {output.name: output for output in self.plan.outputs})
         object.__setattr__(self, "columns", {column.name: column for column in self.table.columns})
+
+    def never_negative(self, name: str) -> bool:
+        """Whether an output is a sum that is not below 0."""
+        output = self.outputs[name]
+        if output.parts:
+            return all(self.plan.parts[at].estimator.minimum == 0 for at in output.parts)
+        return output.estimator.as_sum is not None and output.estimator.nonnegative
 
     def shrunk(self, row: int) -> int:
         """By how many 256ths a row's noise is multiplied: a few values, so that half-widths are remembered."""
@@ -296,18 +306,18 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
 
 
 def _lower(found: Intervals, values: FloatArray, form: Affine, sources: Sources) -> None:
-    """Moves the lower end of a number that decided which groups are shown, in place."""
+    """Moves the end of a number that decided which groups are shown, or has its noise in common, in place."""
     ((slot, name), weight), least = form.terms[0], float(form.constant)
     for piece, places, rows in sources.by_piece(slot):
         distances = piece.distances.get(name)
-        if distances is None or not (distances[rows] > 0).any():
+        if distances is None:
             continue
-        at = places[distances[rows] > 0]
-        moved = abs(float(weight)) * distances[rows][distances[rows] > 0]
-        if weight > 0:
-            found.low[at] = np.maximum(np.minimum(found.low[at], values[at] - moved), least)
-        else:
-            found.high[at] = np.minimum(np.maximum(found.high[at], values[at] + moved), least)
+        end = least if piece.never_negative(name) else math.copysign(math.inf, -float(weight))
+        moved = float(weight) * distances[rows]
+        down, up = moved > 0, moved < 0
+        low, high = (values[places[some]] - moved[some] for some in (down, up))
+        found.low[places[down]] = np.minimum(found.low[places[down]], np.maximum(low, end) if weight > 0 else low)
+        found.high[places[up]] = np.maximum(found.high[places[up]], np.minimum(high, end) if weight < 0 else high)
 
 
 def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | None]:
@@ -337,12 +347,7 @@ def _value(weighed: Weighed, sources: Sources) -> FloatArray:
 
 def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
     place = row[term[0]]
-    if place is None:
-        return False
-    output, parts = place[0].outputs[term[1]], place[0].plan.parts
-    if output.parts:
-        return all(parts[at].estimator.minimum == 0 for at in output.parts)
-    return output.estimator.as_sum is not None and output.estimator.nonnegative
+    return place is not None and place[0].never_negative(term[1])
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:
@@ -368,8 +373,12 @@ def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
 def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
     """The noises under two sums: one for each statistic of each measured row, however often it is used.
 
-    They are independent as they were drawn; what least squares makes common to several rows is not in it.
+    They are independent as they were drawn. What least squares makes common to several rows is not in it; so of several
+    rows of one measurement the noise is as it was drawn: no sum of theirs is farther off after least squares than
+    before (Gauss, Markov).
     """
+    rows = {(place[0].plan.identity, place[1]) for slot in _slots((above, below)) if (place := row[slot]) is not None}
+    several = Counter(identity for identity, _ in rows)
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
     noises: dict[tuple[str, int, str], Additive] = {}
     for side, form in enumerate((above, below)):
@@ -378,7 +387,8 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
             if place is None:
                 raise AssertionError("a term without a row")
             piece, number = place
-            factor = Fraction(piece.shrunk(number), _FACTORS) if piece.outputs[term[1]].parts else Fraction(1)
+            shrinks = piece.outputs[term[1]].parts and several[piece.plan.identity] == 1
+            factor = Fraction(piece.shrunk(number), _FACTORS) if shrinks else Fraction(1)
             for name, part in _estimator(term, row).terms:
                 key = (piece.plan.identity, number - piece.first, name)
                 noises[key] = piece.noises[name]

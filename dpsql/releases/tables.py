@@ -52,7 +52,8 @@ class NoisyTable:
     ``chosen`` are the lattice values that were picked for each choice: a column for each fraction, then two for each of
     them, of values below and above it. None where there are too few people, or nothing was picked. ``picking`` says how
     far each choice is off, and the picks of groups. ``reports``, of a replicate, draws what
-    people reported once more.
+    people reported once more. ``periods``, of a series, number the period that each group was measured in: a period
+    that is kept is shown as it was, so what is shown of it may follow from no other.
     """
 
     keys: Sequence[Key]
@@ -61,6 +62,7 @@ class NoisyTable:
     chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
     picking: Mapping[str, Noise] = field(default_factory=dict)
     reports: ReportDraws | None = field(default=None, compare=False)
+    periods: Sequence[int] | None = None
 
     def beside(self, later: NoisyTable) -> NoisyTable:
         """With what was measured of the same groups later."""

@@ -41,7 +41,8 @@ def joined(whole: Plan, parts: Sequence[Made]) -> Made:
         )
         for name in finest
     }
-    return Made(refined(whole, finest), NoisyTable(keys, statistics, noise))
+    periods = tuple(place for _, place, _ in rows)
+    return Made(refined(whole, finest), NoisyTable(keys, statistics, noise, periods=periods))
 
 
 def added_up(whole: Plan, parts: Sequence[Made]) -> Made:

@@ -114,11 +114,13 @@ class OuterSelect:
         sql = outer_sql(traced.tree, self.tables) if traced.slots else self.shown_sql
         over_groups = self.over_groups if len(self.tree.selects) == len(kinds) else ()
         question = self._question(sql, traced, kinds, {one.at for one in over_groups})
-        return Described(sql, traced.columns, traced.origins, question, over_groups)
+        origins = tuple(slot.tables for slot in traced.origins)
+        return Described(sql, traced.columns, origins, question, over_groups)
 
     def _question(self, sql: str, traced: Traced, kinds: Sequence[Type], known: Collection[int]) -> Question:
         """Replicates are asked for columns whose error is not known, in rows known by all that is not measured."""
-        slots = range(len(traced.columns), len(traced.columns) + traced.slots)
+        # Which row a window picks may be another one in a replicate, that shows other groups.
+        own = [len(traced.columns) + at for at, slot in enumerate(traced.origins) if not slot.picked]
         wanted = tuple(
             at
             for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))
@@ -129,8 +131,8 @@ class OuterSelect:
         keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
         never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
         most = tuple((at, float(end)) for at in wanted if (end := traced.columns[at].most) is not None)
-        once = replicated_sql(traced.tree, self.tables, self.released, slots.stop)
-        return Question(sql, once, (*keys, *slots), wanted, never, most, self.zone)
+        once = replicated_sql(traced.tree, self.tables, self.released, len(traced.columns) + traced.slots)
+        return Question(sql, once, (*keys, *own), wanted, never, most, self.zone)
 
 
 def outer_select(

@@ -49,6 +49,8 @@ class Trait(Flag):
     """A list of the values that its argument has on the rows."""
     ROWS = auto()
     """It makes a row of each item of a list."""
+    PICK = auto()
+    """Its first argument as it is in another row of the window."""
     REPLACES_TEXT = auto()
     """A text of which parts are replaced, each maybe by a longer one."""
 

@@ -26,7 +26,7 @@ def independent(column: Measured, traced: Traced, plans: Mapping[str, Sequence[P
         other = replace(OTHER, nonnegative=column.nonnegative, most=column.most)
         return replace(column, form=Either(branches)) if known else other
     slots = slots_of(column.form)
-    behind = [plan for slot in slots for name in traced.origins[slot] for plan in plans[name]]
+    behind = [plan for slot in slots for name in traced.origins[slot].tables for plan in plans[name]]
     if isinstance(column.form, Running):
         name = column.form.term[1]
         return column if all(name in running_outputs(plan, column.form.window) for plan in behind) else OTHER

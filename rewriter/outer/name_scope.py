@@ -11,7 +11,7 @@ over ``(SELECT SUM(n) FROM g)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,20 +19,45 @@ from sqlglot import exp
 
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Trait
-from rewriter.outer.provenance import OTHER, PUBLIC, Listed, Mean, Measured, running, unknown
+from rewriter.outer.provenance import (
+    OTHER,
+    PUBLIC,
+    Affine,
+    Listed,
+    Mean,
+    Measured,
+    Quotient,
+    Running,
+    over_slots,
+    running,
+    slots_of,
+    unknown,
+)
 from rewriter.release import RunningSum
 from rewriter.statement import listed_items
+
+MOST_SLOTS = 16
+"""The most slots of one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The released ``tables`` that a slot's rows are of; ``picked``: it is a row that a window function picks."""
+
+    tables: frozenset[str]
+    picked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TracedTable:
-    """Something in FROM: its columns, what released tables its slots are of, and whether noise decides which rows it
-    has.
+    """Something in FROM: its columns and its slots. ``filtered``: noise decides which rows it has. ``chosen``: not only
+    by groups that are not shown, whose neighbours have bars for that already.
     """
 
     columns: tuple[tuple[str, Measured], ...]
-    origins: tuple[frozenset[str], ...] = ()
+    origins: tuple[Slot, ...] = ()
     filtered: bool = False
+    chosen: bool = False
 
     @property
     def slots(self) -> int:
@@ -49,12 +74,34 @@ class TracedTable:
 Ctes = Mapping[str, TracedTable]
 
 
+class PickedRows:
+    """The slots that window functions add to the ``own`` ones of a SELECT: each is the row of an own slot in another
+    row of a window."""
+
+    def __init__(self, own: Sequence[Slot]) -> None:
+        self.own = own
+        self.windows: list[tuple[exp.Window, int]] = []
+
+    def holds(self, slots: Collection[int]) -> bool:
+        """Whether rows of these slots can be picked."""
+        return max(slots) < len(self.own) and len(self.origins) + len(slots) <= MOST_SLOTS
+
+    def slot(self, window: exp.Window, own: int) -> int:
+        self.windows.append((window, own))
+        return len(self.origins) - 1
+
+    @property
+    def origins(self) -> tuple[Slot, ...]:
+        return (*self.own, *(replace(self.own[own], picked=True) for _, own in self.windows))
+
+
 @dataclass(frozen=True, slots=True)
 class NameScope:
     """The meaning of names in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
 
     ``running`` are the windows that are running sums of a release, by the id of their node. ``tested``: its own
-    conditions compare released numbers.
+    conditions ask released numbers; ``compared``: not only whether a group is shown. ``picks``, where a SELECT has its
+    slots as columns, gets those of rows that windows pick.
     """
 
     sources: tuple[tuple[str, TracedTable], ...]
@@ -62,13 +109,19 @@ class NameScope:
     outside: NameScope | None = None
     aliases: Mapping[str, Measured] | None = None
     tested: bool = False
+    compared: bool = False
+    picks: PickedRows | None = None
 
     @property
     def filtered(self) -> bool:
         return self.tested or any(table.filtered for _, table in self.sources)
 
     @property
-    def origins(self) -> tuple[frozenset[str], ...]:
+    def chosen(self) -> bool:
+        return self.compared or any(table.chosen for _, table in self.sources)
+
+    @property
+    def origins(self) -> tuple[Slot, ...]:
         return tuple(origin for _, table in self.sources for origin in table.origins)
 
     def column(self, node: exp.Column) -> Measured:
@@ -112,6 +165,8 @@ def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured
         return _case(node, scope, subquery)
     if (sums := scope.running.get(id(node))) is not None:
         return running(expression(node.this.this, scope, subquery), sums.name, sums.window)
+    if (picked := _picked(node, scope, subquery)) is not None:
+        return picked
     if (items := listed_items(node)) is not None:
         return _listed([expression(one, scope, subquery) for one in items])
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
@@ -125,6 +180,30 @@ def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured
         guarded=_is_guarded(node, parts),
         most=most_of(node, parts) if one.noisy else None,
     )
+
+
+def _picked(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | None:
+    """``LAG(x)``, ``LAST_VALUE(x)`` and their like: x, over the rows that the same window picks of x's own slots.
+
+    None where numbers that are compared decide which row is picked, or the value may be of no row.
+    """
+    if not isinstance(node, exp.Window) or not CONSTRUCTS.has(node.this, Trait.PICK) or scope.picks is None:
+        return None
+    one = expression(node.this.this, scope, subquery)
+    if scope.chosen or node.this.args.get("default") is not None:
+        return None
+    around = [part for part in (*node.iter_expressions(), *node.this.iter_expressions()) if part is not node.this]
+    select = node.parent_select
+    named = select.args.get("windows") or [] if select is not None and node.args.get("alias") else []
+    around += [part for window in named for part in window.iter_expressions()]
+    rest = [part for part in around if part is not node.this.this]
+    if not isinstance(one.form, Affine | Quotient | Mean | Running) or not (slots := slots_of(one.form)):
+        return None
+    if not scope.picks.holds(slots) or any(expression(part, scope, subquery).noisy for part in rest):
+        return None
+    twins = {slot: scope.picks.slot(node, slot) for slot in sorted(slots)}
+    # The row of a window's end picks none: COALESCE has a number there, and the form has not.
+    return replace(over_slots(one, twins.__getitem__), guarded=True, most=None)
 
 
 def _listed(items: Sequence[Measured]) -> Measured:

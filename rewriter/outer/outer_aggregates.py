@@ -109,6 +109,7 @@ def _window(node: type[exp.Func], arguments: str = "", construct: Construct = OR
 _NEVER_NEGATIVE = Construct(nonnegative=rules.always)
 _TRUTH = Construct(traits=Trait.TRUTH)
 _ONE_OF_ITS_VALUES = Construct(nonnegative=rules.of_first)
+_PICKED = Construct(nonnegative=rules.of_all, traits=Trait.PICK)
 
 AGGREGATES: Sequence[OuterFunction] = (
     _aggregate(exp.Count, "COUNT(*); COUNT(DISTINCT t)", _NEVER_NEGATIVE),
@@ -181,11 +182,11 @@ AGGREGATES: Sequence[OuterFunction] = (
     _window(exp.PercentRank),
     _window(exp.CumeDist),
     _window(exp.Ntile, "2", Construct(traits=Trait.FROM_ONE)),
-    _window(exp.Lag, "i, 1"),
-    _window(exp.Lead, "x"),
-    _window(exp.FirstValue, "t"),
-    _window(exp.LastValue, "t"),
-    _window(exp.NthValue, "t, 2"),
+    _window(exp.Lag, "i, 1", _PICKED),
+    _window(exp.Lead, "x", _PICKED),
+    _window(exp.FirstValue, "t", _PICKED),
+    _window(exp.LastValue, "t", _PICKED),
+    _window(exp.NthValue, "t, 2", _PICKED),
 )
 
 _ORDERED_SETS = frozenset(one.node for one in AGGREGATES if one.construct.traits & Trait.ORDERED_SET)

@@ -6,6 +6,7 @@ released outputs of the slots. What is no sum and no quotient of sums is :class:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -293,21 +294,26 @@ def rounded(one: Measured, digits: int) -> Measured:
 
 
 def shifted_slots(one: Measured, by: int) -> Measured:
-    """The same over slots with other numbers."""
+    """The same over slots with numbers that are so much higher."""
+    return over_slots(one, lambda slot: slot + by)
+
+
+def over_slots(one: Measured, other: Callable[[int], int]) -> Measured:
+    """The same over ``other`` slots in the place of its own."""
     form = one.form
     if isinstance(form, Affine):
-        return replace(one, form=_moved(form, by))
+        return replace(one, form=_moved(form, other))
     if isinstance(form, Quotient):
-        return replace(one, form=replace(form, above=_moved(form.above, by), below=_moved(form.below, by)))
+        return replace(one, form=replace(form, above=_moved(form.above, other), below=_moved(form.below, other)))
     if isinstance(form, Mean | Running):
-        return replace(one, form=replace(form, term=(form.term[0] + by, form.term[1])))
+        return replace(one, form=replace(form, term=(other(form.term[0]), form.term[1])))
     if isinstance(form, Either):
-        return replace(one, form=Either(tuple(shifted_slots(branch, by) for branch in form.branches)))
+        return replace(one, form=Either(tuple(over_slots(branch, other) for branch in form.branches)))
     return one
 
 
-def _moved(form: Affine, by: int) -> Affine:
-    return replace(form, terms=tuple(((slot + by, name), weight) for (slot, name), weight in form.terms))
+def _moved(form: Affine, other: Callable[[int], int]) -> Affine:
+    return replace(form, terms=tuple(((other(slot), name), weight) for (slot, name), weight in form.terms))
 
 
 def _times(form: Form, factor: Fraction) -> Form:

@@ -3,7 +3,8 @@
 Guarantee: the traced tree answers the same columns and rows, and then one column per slot: the number of the
 released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.
 Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not
-through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them.
+through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them; but for windows that pick a row, which
+is a slot more.
 """
 
 from __future__ import annotations
@@ -14,14 +15,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.outer.construct import Columns
-from rewriter.outer.name_scope import Ctes, NameScope, TracedTable, expression
+from rewriter.outer.name_scope import MOST_SLOTS, Ctes, NameScope, PickedRows, Slot, TracedTable, expression
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
-from rewriter.release import RunningSum, RunningSums
+from rewriter.release import RESERVED, RunningSum, RunningSums
 from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
-
-MOST_SLOTS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,7 @@ class Traced:
 
     tree: exp.Query
     columns: tuple[Measured, ...]
-    origins: tuple[frozenset[str], ...] = ()
-    """For each slot, the released tables that its rows may be of."""
+    origins: tuple[Slot, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -66,7 +64,7 @@ def trace(
     for name, outputs in released.items():
         known = {one.name: output(0, one) for one in outputs}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
-        tables[name] = TracedTable(columns, (frozenset([name]),))
+        tables[name] = TracedTable(columns, (Slot(frozenset([name])),))
     try:
         copy: exp.Query = tree.copy()
         found = _Tracer(tables, _copied(running, tree, copy), write=True).query(copy, {}, carry=True)
@@ -124,7 +122,8 @@ class _Tracer:
         left, right = (looking.query(side, ctes, carry=False, outside=outside) for side in (node.this, node.expression))
         if len(left.columns) != len(right.columns):
             raise _Lost
-        filtered = left.filtered or right.filtered or _is_limited(node) or not together
+        changed = _is_limited(node) or not together
+        filtered, chosen = (left.filtered or right.filtered or changed), (left.chosen or right.chosen or changed)
         alike = [one for _, one in left.columns] == [one for _, one in right.columns]
         same = together and alike and left.slots == right.slots
         if self._write:
@@ -132,16 +131,18 @@ class _Tracer:
             for side in (node.this, node.expression):
                 self.query(side, ctes, carry=carry and (same or apart), outside=outside)
         if same:
-            origins = tuple(one | other for one, other in zip(left.origins, right.origins, strict=True))
-            return TracedTable(left.columns, origins, filtered)
+            pairs_of_slots = zip(left.origins, right.origins, strict=True)
+            origins = tuple(Slot(one.tables | other.tables, one.picked) for one, other in pairs_of_slots)
+            return TracedTable(left.columns, origins, filtered, chosen)
         if together and left.slots + right.slots <= MOST_SLOTS and _has_items(node):
-            return self._side_by_side(node, left, right, filtered, carry=carry)
+            both = self._side_by_side(node, left, right, carry=carry)
+            return replace(both, filtered=filtered, chosen=chosen)
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple((name, unknown(one, other)) for (name, one), (_, other) in pairs)
-        return TracedTable(columns, filtered=filtered)
+        return TracedTable(columns, filtered=filtered, chosen=chosen)
 
     def _side_by_side(
-        self, node: exp.SetOperation, left: TracedTable, right: TracedTable, filtered: bool, *, carry: bool
+        self, node: exp.SetOperation, left: TracedTable, right: TracedTable, *, carry: bool
     ) -> TracedTable:
         """UNION ALL of different columns: the slots of both sides, each NULL in the rows of the other."""
         if carry and self._write:
@@ -151,7 +152,7 @@ class _Tracer:
             (name, either(one, shifted_slots(other, left.slots)))
             for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)
         )
-        return TracedTable(columns, (*left.origins, *right.origins), filtered)
+        return TracedTable(columns, (*left.origins, *right.origins))
 
     # SELECT
 
@@ -163,26 +164,28 @@ class _Tracer:
 
         tests = [select.args.get(part) for part in ("where", "having")]
         tests += [join.args.get("on") for join in select.args.get("joins") or ()]
-        noisy = [expression(test, scope, subquery).noisy for test in tests if test is not None]
-        scope = replace(scope, tested=any(noisy))
+        conditions = [part for test in tests if test is not None for part in _conjuncts(test)]
+        noisy = [part for part in conditions if expression(part, scope, subquery).noisy]
+        scope = replace(scope, tested=bool(noisy), compared=not all(map(_asks_whether_shown, noisy)))
         items = self._expanded(select, scope)
         gathered = is_grouped(select)
+        picks = PickedRows(() if gathered else scope.origins)
         columns: list[tuple[str, Measured]] = []
         for item in items:
-            named = replace(scope, aliases={name.lower(): one for name, one in columns})
+            named = replace(scope, aliases={name.lower(): one for name, one in columns}, picks=picks)
             one = expression(item, named, subquery)
             columns.append((_name(item), unknown(one) if gathered and one.noisy else one))
         if self._write:
             for part in ("order", "group", "windows", "qualify"):
                 for node in nodes_of(select.args.get(part)):
                     expression(node, replace(scope, aliases={name.lower(): one for name, one in columns}), subquery)
-        origins = () if gathered else scope.origins
+        origins = picks.origins
         limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
         if len(origins) > MOST_SLOTS:
             origins, columns = (), [(name, unknown(one)) for name, one in columns]
         if carry and self._write and origins:
-            select.set("expressions", [*select.expressions, *_row_columns(scope)])
-        return TracedTable(tuple(columns), origins, scope.filtered or limited)
+            select.set("expressions", [*select.expressions, *_row_columns(scope, picks)])
+        return TracedTable(tuple(columns), origins, scope.filtered or limited, scope.chosen or limited)
 
     def _scope(self, select: exp.Select, ctes: Ctes, outside: NameScope | None) -> NameScope:
         sources: list[tuple[str, TracedTable]] = []
@@ -221,15 +224,31 @@ class _Tracer:
         return items
 
 
-def _row_columns(scope: NameScope) -> list[exp.Expr]:
+def _row_columns(scope: NameScope, picks: PickedRows) -> list[exp.Expr]:
     columns: list[exp.Expr] = []
     for alias, table in scope.sources:
         for slot in range(table.slots):
             column = exp.Column(
                 this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True)
             )
-            columns.append(exp.alias_(column, row_column(len(columns)), quoted=True))
-    return columns
+            columns.append(column)
+    for window, own in picks.windows:
+        picked = window.copy()
+        picked.this.set("this", columns[own].copy())
+        columns.append(picked)
+    return [exp.alias_(column, row_column(slot), quoted=True) for slot, column in enumerate(columns)]
+
+
+def _conjuncts(test: exp.Expr) -> list[exp.Expr]:
+    inner = test.this if isinstance(test, exp.Where | exp.Having | exp.Paren) else test
+    if not isinstance(inner, exp.And):
+        return [inner]
+    return [part for side in (inner.this, inner.expression) for part in _conjuncts(side)]
+
+
+def _asks_whether_shown(test: exp.Expr) -> bool:
+    """Whether a condition is a released table's own column of the groups that are shown."""
+    return isinstance(test, exp.Column) and test.name.startswith(RESERVED)
 
 
 def _has_items(node: exp.Expr) -> bool:

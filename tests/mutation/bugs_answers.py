@@ -29,7 +29,37 @@ MADE_UP = "tests/synthetic/test_made_up_previews.py"
 
 CLOSED = "tests/price/test_closed_windows.py"
 
+WINDOW_BARS = "tests/finish/test_window_bars.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a day that is kept gives what is below 0 in other days",
+        "dpsql.inference.estimates.parts:_with_totals",
+        "if periods is None:",
+        "if True:",
+        SERIES,
+    ),
+    bug(
+        "the bar of a window is around the sum of shown groups",
+        "dpsql.finish.error_bars:_running_bars",
+        "low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))",
+        "low, high = value - width, value + width",
+        WINDOW_BARS,
+    ),
+    bug(
+        "a window picks by noise, and the bar does not know",
+        "rewriter.outer.name_scope:_picked",
+        " or any(expression(part, scope, subquery).noisy for part in rest)",
+        "",
+        WINDOW_BARS,
+    ),
+    bug(
+        "sums of the last group have the bars of any",
+        "dpsql.finish.present_groups:_carried",
+        "if own.any() else (0.0, 0.0)",
+        "if False else (0.0, 0.0)",
+        WINDOW_BARS,
+    ),
     bug(
         "a function in FROM is a table that refreshes by itself",
         "rewriter.columns.source:tables_read",

@@ -184,8 +184,10 @@ def over_groups(analyst: Analyst) -> Statement:
     chosen = analyst.random.sample(outer, 3)
     head = ", ".join(f"{text} AS m{n}" for n, (text, _) in enumerate(chosen))
     texts = [f"SELECT {head} FROM ({one.select(t, narrowed=True)}) AS t" for t in (False, True)]
+    # A sum that is measured as a total has rows of undeclared groups, as in PostgreSQL.
+    texts.append(texts[1].replace("SUM(t.m0)", f"(SELECT SUM(u.m0) FROM ({one.select(True)}) AS u)"))
     measures = tuple(Measure(text, kind) for text, kind in chosen)
-    return one.statement("aggregates over groups", texts[0], texts[1], keys=0, measures=measures, ghosts=(), above=True)
+    return one.statement("aggregates over groups", *texts, keys=0, measures=measures, ghosts=(), above=True)
 
 
 def distinct_rows(analyst: Analyst) -> Statement:

@@ -10,11 +10,12 @@ from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import (
+    RunningEstimate,
     RunningNoise,
     decoded,
     group_noise,
-    running_half_widths,
     running_margins,
+    window_sums,
 )
 from dpsql.inference.estimates.told_bends import bend_notice
 from dpsql.inference.estimates.told_means import MeansProfile
@@ -30,6 +31,7 @@ __all__ = [
     "Groups",
     "MeansProfile",
     "RowsProfile",
+    "RunningEstimate",
     "RunningNoise",
     "Spread",
     "ValuesProfile",
@@ -46,7 +48,6 @@ __all__ = [
     "nearest",
     "points_after",
     "released_picks",
-    "running_half_widths",
     "running_margins",
     "spread",
     "sum_half_width",
@@ -54,4 +55,5 @@ __all__ = [
     "terms_of",
     "threshold",
     "value_of",
+    "window_sums",
 ]

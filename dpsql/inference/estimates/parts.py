@@ -47,17 +47,30 @@ def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[IntegerColu
     """Every part of one measurement on its own: rounded, and moved just so far that no output is out of its range.
 
     ``summed``: sums over groups must stay unbiased, so the part below 0 that is cut off in one group is taken from the
-    others (clamping before summing takes the error of a total from 503 to 3,966 where most groups are empty).
+    others (clamping before summing takes the error of a total from 503 to 3,966 where most groups are empty). Of a
+    series it is taken from the others of the same period: a period that was shown stays as it was.
     """
     columns: list[IntegerColumn] = []
     for part in plan.parts:
         numerators, denominator = measured(noisy, part.estimator, part.unit)
         if summed and part.estimator.minimum is not None:
-            columns.append(_with_its_total(numerators, denominator))
+            columns.append(_with_totals(numerators, denominator, noisy.periods))
         else:
             columns.append(numerators.quotients(denominator))
     _within_groups(columns, plan)
     return columns
+
+
+def _with_totals(numerators: IntegerColumn, denominator: int, periods: Sequence[int] | None) -> IntegerColumn:
+    """Non-negative integers that add up to the rounded totals of all groups, or of those of each period."""
+    if periods is None:
+        return _with_its_total(numerators, denominator)
+    found = numerators.quotients(denominator)
+    of = np.asarray(periods, dtype=np.int64)
+    order = np.argsort(of, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
+        found = found.with_(places, _with_its_total(numerators.taken(places), denominator))
+    return found
 
 
 def _with_its_total(numerators: IntegerColumn, denominator: int) -> IntegerColumn:

