@@ -1,9 +1,9 @@
 """Conditions on what a time shows, as ranges of the time: ``TO_CHAR(ts, 'YYYY-MM') = '2026-04'`` is
 ``ts >= '2026-04-01' AND ts < '2026-05-01'``.
 
-Guarantee: a range has PostgreSQL's value of the condition for every row, TRUE, FALSE and NULL. Both sides read the same
-time, so that they are NULL on the same rows: where the column is, or lies outside of the years 1 to 9999, as infinity
-does, of which a text in PostgreSQL is NULL, too.
+Guarantee: a range has PostgreSQL's value of the condition, TRUE, FALSE and NULL, for every row whose time is NULL or in
+the years 1 to 9999. Both sides read the same time, which is NULL outside of these years: so is TO_CHAR of infinity in
+PostgreSQL, and any other comparison with infinity is not TRUE here, where PostgreSQL may say TRUE of ``NOT`` or ``>``.
 
 Why. A text shows a period of the calendar, one for one (:mod:`rewriter.expressions.shown_times`). So it equals a
 literal exactly where the time is in the period that the literal shows. Where texts are in order, one is not below a

@@ -22,8 +22,9 @@ too long on the other.
 both sides are known up to noise, which bounds b. And coefficients that differ by d from least squares leave d'Sd more
 unexplained than it: by Cauchy and Schwarz, p'd is at most √(p'S⁻¹p) times the root of what the released coefficients
 leave unexplained, whatever the truth is. The smaller bound counts; λ is taken to be no smaller than :data:`_LEAST` of
-its noise. A direction that noise hides makes intervals wide, and they hold more often than 95 times in 100. Other data,
-with any slope along such a direction, would have led to the same numbers about as likely.
+its noise, by trial and not by proof. A direction that noise hides makes intervals wide. They hold more often than 95
+times in 100, unless the true slope along it is several times what its noise can tell. Other data, with any slope along
+such a direction, would have led to the same numbers about as likely.
 
 Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
