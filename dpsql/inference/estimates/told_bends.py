@@ -33,7 +33,7 @@ def bend_factor(bend: Bend, below: float, above: float) -> float:
     """What a number is multiplied by where these parts of a normal column are clipped.
 
     >>> [round(bend_factor(bend, 0.0, 0.1), 3) for bend in (Bend.EXPLAINED, Bend.EXPLAINING, Bend.CORRELATED)]
-    [0.9, 1.071, 0.982]
+    [0.9, 1.075, 0.984]
     """
     inside = 1 - below - above
     if bend in (Bend.EXPLAINED, Bend.COVARYING):
