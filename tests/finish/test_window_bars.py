@@ -83,10 +83,10 @@ def held(session: Session, sql: str, truth: Sequence[float] | None, times: int) 
     ],
 )
 def test_windows_that_step_from_nobody_into_people(session: Session, asked: str, truth: list[float]) -> None:
-    """Around sums of shown groups, bars of these windows held 88 in 100."""
-    cells = held(session, f"SELECT day, {asked} AS v {BY_DAY}", truth, 120)
-    assert len(cells) > 120 * 6
-    assert sum(cells) / len(cells) >= 0.92
+    """Around sums of shown groups, bars of moving averages hold 91 in 100."""
+    cells = held(session, f"SELECT day, {asked} AS v {BY_DAY}", truth, 240)
+    assert len(cells) > 240 * 6
+    assert sum(cells) / len(cells) >= 0.93
 
 
 def test_changes_from_day_to_day(session: Session) -> None:
