@@ -75,6 +75,55 @@ def check_words(tokens: Sequence[Token]) -> None:
             )
 
 
+_JOINED = frozenset({"LEFT", "RIGHT", "FULL", "OUTER", "INNER", "CROSS", "NATURAL", "POSITIONAL"})
+_WITHOUT = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
+"""Joins that have no condition."""
+
+
+def check_joins(tokens: Sequence[Token]) -> None:
+    """Refuse a JOIN without ON or USING, which the parser reads as a comma. Raises :class:`Refused` (42601).
+
+    Within one pair of parentheses each condition is that of the last JOIN before it that has none yet, and all have
+    one where FROM ends.
+    """
+    levels: list[list[tuple[str, Token]]] = [[]]
+    words = [_word(token) for token in tokens]
+    for place, word in enumerate(words):
+        named = place > 0 and words[place - 1] in (".", "AS")
+        if word == "(":
+            levels.append([])
+        elif word == "JOIN" and not named:
+            kinds = _kinds(words[:place])
+            if _WITHOUT.isdisjoint(kinds):
+                levels[-1].append((" ".join((*kinds, word)), tokens[place]))
+        elif word in ("ON", "USING") and not named and levels[-1]:
+            levels[-1].pop()
+        elif word in (")", ",", ";") or (word in _CLAUSES and not named):
+            _check_no(levels[-1])
+            if word == ")" and len(levels) > 1:
+                levels.pop()
+    _check_no(levels[-1])
+
+
+def _kinds(before: Sequence[str]) -> Sequence[str]:
+    """The words in front of a JOIN that say which it is."""
+    first = len(before)
+    while first and before[first - 1] in _JOINED:
+        first -= 1
+    return before[first:]
+
+
+def _check_no(lacking: Sequence[tuple[str, Token]]) -> None:
+    if lacking:
+        kind, at = lacking[-1]
+        raise Refused(
+            f"{'an' if kind.startswith('I') else 'a'} {kind} needs a condition",
+            hint=f"write {kind} … ON a.key = b.key, or CROSS JOIN for every row of one beside every row of the other",
+            sqlstate=SYNTAX,
+            position=at.start + 1,
+        )
+
+
 def check_row(node: exp.Expr) -> None:
     """Refuse the empty row, except as a set of groups, and ``*`` as a condition. Raises :class:`Refused` (42601)."""
     if isinstance(node, exp.Star) and isinstance(node.parent, _CONDITIONS):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
+import sqlglot
 
 from dpsql.errors import Error
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.proxy import Proxy, Session
 from rewriter.refused import Refused
+from rewriter.statement.lacking_parts import check_joins
 from rewriter.statement.parser import parse
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE", "BOOL_OR", "STRING_AGG", "ARRAY_AGG")
@@ -47,6 +49,13 @@ OTHERS = (
     "SELECT COUNT(*) FROM patient GROUP BY",
     "SELECT COUNT(*) FROM patient ORDER BY",
     "SELECT COUNT(*) FROM patient JOIN visit USING ()",
+    "SELECT COUNT(*) FROM patient JOIN region",
+    "SELECT COUNT(*) FROM patient INNER JOIN region",
+    "SELECT COUNT(*) FROM patient AS p JOIN visit AS v WHERE p.id = v.patient_id",
+    "SELECT COUNT(*) FROM patient JOIN region, region AS r",
+    "SELECT n FROM (SELECT COUNT(*) AS n FROM patient JOIN region) AS t",
+    "SELECT COUNT(*) FROM region JOIN patient JOIN visit ON id = patient_id",
+    "WITH t AS (SELECT 1 FROM region JOIN region AS r GROUP BY 1) SELECT * FROM t",
     "SELECT DISTINCT ON () sex FROM patient",
     "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP () FROM patient",
     "SELECT COUNT(*) FROM patient WHERE SUBSTRING(sex FROM) = 'F'",
@@ -164,3 +173,17 @@ def test_a_text_that_is_no_number_of_rows_is_told_as_such(sql: str) -> None:
 @pytest.mark.parametrize("sql", ["SELECT 1 LIMIT ' 3 '", "SELECT 1 LIMIT '+3' OFFSET '0'", "SELECT 1 LIMIT 1.5"])
 def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
     parse(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT DISTINCT ON (id) id FROM patient AS p JOIN region AS r ON p.region = r.name ORDER BY id",
+        "SELECT COUNT(*) FROM patient AS p LEFT JOIN visit AS v ON v.patient_id = p.id CROSS JOIN region, region AS b",
+        "SELECT COUNT(*) FROM patient AS p JOIN (SELECT patient_id AS id FROM visit) AS v USING (id) NATURAL JOIN region",
+        'SELECT t."join", t.x AS join FROM (SELECT 1 AS "join", 2 AS x) AS t JOIN (VALUES (1)) AS b(y) ON TRUE',
+        "SELECT COUNT(*) FROM patient AS p JOIN region AS r ON r.name IS NOT DISTINCT FROM p.region WHERE p.id > 3",
+    ],
+)
+def test_a_join_that_has_its_condition_lacks_none(sql: str) -> None:
+    check_joins(sqlglot.tokenize(sql, read="postgres"))
