@@ -669,7 +669,8 @@ def test_columns_are_read_without_their_infinities(
 )
 def test_values_become_whole_steps(stored: str, type_: Type, granularity: Fraction, steps: int) -> None:
     sql = DUCKDB.to_steps(exp.column("c"), type_, granularity).sql("duckdb")
-    found = duckdb.sql(f"SELECT {sql}, typeof({sql}) FROM (SELECT {stored} AS c)").fetchall()
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT {sql}, typeof({sql}) FROM (SELECT {stored} AS c)").fetchall()
     assert found == [(steps, "BIGINT")]
 
 

@@ -332,7 +332,8 @@ def test_the_spelling_of_nested_functions_grows_by_the_same_each_time(form: type
 def test_every_word_that_duckdb_reserves_can_be_a_name(sandbox: Sandbox) -> None:
     import duckdb
 
-    words = duckdb.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    with duckdb.connect() as connection:
+        words = connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
     assert len(words) > 100
     for (word,) in words:
         tree = parsed(f'SELECT "{word}"."{word}" AS "{word}" FROM (SELECT i AS "{word}" FROM r) AS "{word}" LIMIT 1')
