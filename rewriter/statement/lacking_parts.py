@@ -58,7 +58,8 @@ _CLOSING = frozenset({")", "]", ",", ";", ""})
 
 
 def check_words(tokens: Sequence[Token]) -> None:
-    """Refuse a word, a comma or parentheses with nothing behind or within them. Raises :class:`Refused` (42601)."""
+    """Refuse a word, a comma or parentheses with nothing behind or within them, and a JOIN without a condition, which
+    the parser reads as a comma. Raises :class:`Refused` (42601)."""
     words = [_word(token) for token in tokens]
     for place, (before, word, behind) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
         # A name behind a dot or AS, LIMIT ALL, and GROUP BY ALL.
@@ -73,6 +74,7 @@ def check_words(tokens: Sequence[Token]) -> None:
                 sqlstate=SYNTAX,
                 position=at.start + 1,
             )
+    _check_joins(tokens, words)
 
 
 _JOINED = frozenset({"LEFT", "RIGHT", "FULL", "OUTER", "INNER", "CROSS", "NATURAL", "POSITIONAL"})
@@ -80,20 +82,16 @@ _WITHOUT = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
 """Joins that have no condition."""
 
 
-def check_joins(tokens: Sequence[Token]) -> None:
-    """Refuse a JOIN without ON or USING, which the parser reads as a comma. Raises :class:`Refused` (42601).
-
-    Within one pair of parentheses each condition is that of the last JOIN before it that has none yet, and all have
-    one where FROM ends.
-    """
+def _check_joins(tokens: Sequence[Token], words: Sequence[str]) -> None:
+    """Within one pair of parentheses ON or USING is that of the last JOIN before it that has none yet, and all have one
+    where FROM ends."""
     levels: list[list[tuple[str, Token]]] = [[]]
-    words = [_word(token) for token in tokens]
     for place, word in enumerate(words):
         named = place > 0 and words[place - 1] in (".", "AS")
         if word == "(":
             levels.append([])
         elif word == "JOIN" and not named:
-            kinds = _kinds(words[:place])
+            kinds = _kinds(words, place)
             if _WITHOUT.isdisjoint(kinds):
                 levels[-1].append((" ".join((*kinds, word)), tokens[place]))
         elif word in ("ON", "USING") and not named and levels[-1]:
@@ -105,12 +103,12 @@ def check_joins(tokens: Sequence[Token]) -> None:
     _check_no(levels[-1])
 
 
-def _kinds(before: Sequence[str]) -> Sequence[str]:
-    """The words in front of a JOIN that say which it is."""
-    first = len(before)
-    while first and before[first - 1] in _JOINED:
+def _kinds(words: Sequence[str], place: int) -> Sequence[str]:
+    """The words in front of the JOIN at a place that say which it is."""
+    first = place
+    while first and words[first - 1] in _JOINED:
         first -= 1
-    return before[first:]
+    return words[first:place]
 
 
 def _check_no(lacking: Sequence[tuple[str, Token]]) -> None:

@@ -24,7 +24,7 @@ from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.describe_words import described
 from rewriter.statement.explain_options import explain_options
-from rewriter.statement.lacking_parts import check_joins, check_number_of_rows, check_row, check_words
+from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.placeholders import apart
 from rewriter.statement.private_words import check_no_private_words
 from rewriter.statement.select_shape import has_aggregate, walk
@@ -254,7 +254,6 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         text, tokens = told, _tokenize(told)
     check_no_private_words(tokens)
     check_words(tokens)
-    check_joins(tokens)
     _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)
     try:

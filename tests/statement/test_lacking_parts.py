@@ -12,7 +12,7 @@ from dpsql.errors import Error
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.proxy import Proxy, Session
 from rewriter.refused import Refused
-from rewriter.statement.lacking_parts import check_joins
+from rewriter.statement.lacking_parts import check_words
 from rewriter.statement.parser import parse
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE", "BOOL_OR", "STRING_AGG", "ARRAY_AGG")
@@ -186,4 +186,4 @@ def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
     ],
 )
 def test_a_join_that_has_its_condition_lacks_none(sql: str) -> None:
-    check_joins(sqlglot.tokenize(sql, read="postgres"))
+    check_words(sqlglot.tokenize(sql, read="postgres"))
