@@ -240,7 +240,7 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        found = (release for place, one in statements for release in _releases(place, one))
+        found = (release for place, one in statements for release in self._releases(place, one))
         every = [release for one in found for release in self._ways(one)]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
@@ -251,17 +251,39 @@ class Workloads:
                 joints = [*(one for one in joints if one not in replaced), joint]
         return joints
 
+    def _releases(self, place: int, statement: Prepared) -> Iterator[_Release]:
+        """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
+        program = statement.program
+        if len(program.options) != 1 or program.options[0].picks:
+            return
+        series = program.options[0].series
+        if series is not None and not series.adds_up:
+            return
+        plan = program.options[0].first
+        measures = tuple(measures_of(plan))
+        if measures and plan.exhaustive:
+            yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
+        alike = self._answering.reuse.clipped_alike(plan)
+        for one in (plan,) if alike is None else (plan, alike):
+            for way in one.drill_downs():
+                whole = way.whole()
+                measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
+                if whole is not None and measured and measured == tuple(measures_of(one, way)):
+                    yield _Release(place, plan, whole, way, measured, way.keys)
+
     def _ways(self, release: _Release) -> Iterator[_Release]:
         """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
         several rows; and as it is."""
         question = release.measured.question
         planned = None if question is None or not question.is_clipped else question.with_others([question])
-        if release.way is None and planned is not None:
+        is_joined = release.way is not None and release.way.joined
+        if planned is not None and (release.way is None or is_joined):
             plan, _ = planned
             alike = replace(release, measured=plan, statistics=tuple(measures_of(plan)))
             read = self._read_off(alike, plan, range(len(plan.outputs)))
             yield from () if read is None else (read,)
-        yield release
+        if not is_joined:
+            yield release
 
     def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
         """Releases over the same rows, with different statistics: those that are better measured as one. From all
@@ -496,25 +518,3 @@ def _is_mixed(releases: Sequence[_Release]) -> bool:
 
 def _readings(releases: Sequence[_Release]) -> Mapping[str, Reading]:
     return {family: reading for one in releases for family, reading in one.readings.items()}
-
-
-def _releases(place: int, statement: Prepared) -> Iterator[_Release]:
-    """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
-    program = statement.program
-    if len(program.options) != 1 or program.options[0].picks:
-        return
-    series = program.options[0].series
-    if series is not None and not series.adds_up:
-        return
-    plan = program.options[0].first
-    measures = tuple(measures_of(plan))
-    if not measures:
-        return
-    if plan.exhaustive:
-        yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
-    for way in plan.drill_downs():
-        whole = way.whole()
-        measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
-        if whole is None or not measured or measured != tuple(measures_of(plan, way)):
-            continue
-        yield _Release(place, plan, whole, way, measured, way.keys)

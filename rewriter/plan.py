@@ -363,6 +363,27 @@ class Moment(Estimator):
             1.0 if self.figure is Figure.DETERMINATION else math.inf
         )
 
+    @property
+    def sides(self) -> tuple[Terms, Terms]:
+        """Σt and Σ(1-t) of x: of cell i of degree d, i/d is t, in the sum over all cells of y.
+
+        >>> ends = Axis(Fraction(0), Fraction(1), 2), Axis(Fraction(0), Fraction(1), 0)
+        >>> cells = tuple((name, Fraction(1)) for name in "abc")
+        >>> above, below = Moment(Figure.MEAN, *ends, cells).sides
+        >>> [(name, str(weight)) for name, weight in above], [(name, str(weight)) for name, weight in below]
+        ([('b', '1/2'), ('c', '1')], [('a', '1'), ('b', '1/2')])
+        """
+        width = self.y.degree + 1
+        shares = [Fraction(place // width, self.x.degree) for place in range(len(self.cells))]
+        above = ((name, one * t) for (name, one), t in zip(self.cells, shares, strict=True))
+        below = ((name, one * (1 - t)) for (name, one), t in zip(self.cells, shares, strict=True))
+        return tuple(one for one in above if one[1]), tuple(one for one in below if one[1])
+
+    def made_of(self, sums: Mapping[str, Terms]) -> Moment | None:
+        """The same output, of the numbers that each cell is a multiple of; None where a cell is a sum of several."""
+        cells = [made_of((cell,), sums) for cell in self.cells]
+        return replace(self, cells=tuple(cell for (cell,) in cells)) if all(len(one) == 1 for one in cells) else None
+
     def finer(self, refinement: Mapping[str, int]) -> Moment:
         return replace(self, cells=_finer(self.cells, refinement))
 
@@ -659,7 +680,9 @@ class DrillDown:
     conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
     families that they have over these rows. ``coarse`` are the places of those that are only computed of the others,
     and are no keys of the other release. ``whole`` is the plan of the release of all cells, where that is known to
-    measure what its parts do.
+    measure what its parts do. ``joined``: it is of the release as :meth:`MeasuredQuestion.with_others` plans it alone;
+    ``narrows``: and its conditions leave some rows of a person out, which count against the person's bound all the
+    same.
     """
 
     statistics: Mapping[str, str]
@@ -667,6 +690,8 @@ class DrillDown:
     cells: Plan
     whole: Callable[[], Plan | None] = field(default=lambda: None, repr=False, compare=False)
     coarse: frozenset[int] = frozenset()
+    joined: bool = False
+    narrows: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ _PROGRAMS = 128
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
 _TILE = "made of what was bought together, at no price; a larger dpsql.epsilon buys more"
+_OF_ALL_ROWS = "rows that its conditions leave out count against the bound on a person's rows, too"
 _TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
 
 
@@ -147,6 +148,11 @@ class Priced:
         if found is not None:
             return _TOPPED_UP if found.fresh is not None else _DERIVED
         return _REPEATED if plan.identity in self.stored else ""
+
+    def is_of_all_rows(self, plan: Plan) -> bool:
+        """Whether a release is made of cells of more rows, all of which count against a person's bound."""
+        found = self.offers.get(plan.identity)
+        return isinstance(found, Tile) and found.of_all_rows
 
 
 class Pricing:
@@ -623,6 +629,8 @@ def notices(priced: Priced) -> tuple[str, ...]:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
+        if priced.is_of_all_rows(calibration.plan):
+            notes[_OF_ALL_ROWS] = None
     notes.update(dict.fromkeys(rank_notes(found for one in priced.calibrations for found in one.rank_errors)))
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None

@@ -25,5 +25,11 @@ def clipped_alike(plan: Plan) -> Plan | None:
         for output, place in zip(plan.outputs, places, strict=True)
     )
     return replace(
-        plan, sql=joint.sql, blocks=joint.blocks, outputs=tuple(outputs), parts=joint.parts, orders=joint.orders
+        plan,
+        sql=joint.sql,
+        blocks=joint.blocks,
+        outputs=tuple(outputs),
+        parts=joint.parts,
+        orders=joint.orders,
+        drill_downs=joint.drill_downs,
     )

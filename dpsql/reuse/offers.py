@@ -8,6 +8,7 @@ the same releases again while it is remembered, whatever was released since: the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -57,7 +58,7 @@ class Reuse:
         self._offers: Memory[tuple[object, ...], Offer | None] = memories.memory("offers of releases", _REMEMBERED)
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
-        self._ways: Memory[Plan, tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
+        self._ways: Memory[tuple[Plan, bool], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
         self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
         self._lattices: Memory[int, Lattice | None] = memories.memory("bought together", _REMEMBERED)
@@ -113,8 +114,9 @@ class Reuse:
         own = self._as_measured(plan, together.statistics, readings)
         if knows(together.statistics, readings, measures_of(own)):
             ways.append(None)
-        known = self._ways.get(plan, plan.drill_downs)
-        ways += [one for one in known if knows(together.statistics, readings, measures_of(plan, one))]
+        for measured in filter(None, (plan, self.clipped_alike(plan))):
+            known = self._ways.get((measured, measured is plan), measured.drill_downs)
+            ways += [one for one in known if knows(together.statistics, readings, measures_of(measured, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return None
         for way in ways:
@@ -140,12 +142,16 @@ class Reuse:
         """The release as sums of cells of a lattice."""
         groups = self.groups(wanted.plan, turn)
         cells: Sequence[Key] = () if way is None else self._groups_of(way.cells, turn)
-        plan = wanted.plan if way is not None else self._as_measured(wanted.plan, lattice.measures, lattice.readings)
+        if way is None:
+            plan = self._as_measured(wanted.plan, lattice.measures, lattice.readings)
+        else:
+            plan = (self.clipped_alike(wanted.plan) if way.joined else None) or wanted.plan
         sums = sums_of_cells(lattice, plan, groups, way, cells)
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
-        return tile(wanted, lattice, sums, groups, number, shown, alone=alone)
+        found = tile(wanted, lattice, sums, groups, number, shown, alone=alone)
+        return replace(found, of_all_rows=way is not None and way.narrows)
 
     def clipped_alike(self, plan: Plan) -> Plan | None:
         """The plan over the statistics that a workload has for it, remembered."""
@@ -216,7 +222,7 @@ class Reuse:
 
     def _wider(self, plan: Plan, version: str) -> list[tuple[DrillDown, Sequence[Entry]]]:
         """The releases over more rows that may have the plan's groups among their cells."""
-        ways = self._ways.get(plan, plan.drill_downs)
+        ways = self._ways.get((plan, True), plan.drill_downs)
         related = (
             (way, self._opened.store.related(sorted(way.statistics.values()), version, self._scope, most=MOST_SOURCES))
             for way in ways

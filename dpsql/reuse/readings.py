@@ -1,4 +1,4 @@
-"""Statistics that are weighted sums of others: how a count, a sum and a mean are read off one vector.
+"""Statistics that are weighted sums of others: how counts, sums, means and deviations are read off one vector.
 
 Guarantee: post-processing, it sees plans alone. Two plans that measure the same aggregate over the same rows have
 estimators of one number, whatever the data: so what one plan measures follows from the sums that the other one has for
@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpsql.mechanisms import Mechanism
-from rewriter.plan import Estimator, Linear, Plan, Ratio, Statistic, Terms
+from rewriter.plan import Estimator, Figure, Linear, Moment, Plan, Ratio, Statistic, Terms
 
 Reading = tuple[tuple[int, Fraction], ...]
 """A weighted sum of the statistics that are measured, by their places."""
@@ -56,14 +56,22 @@ def squares(plan: Plan, noise: Mapping[str, Mechanism]) -> list[float]:
 
 
 def _sums(estimator: Estimator) -> tuple[Terms, ...]:
-    """The sums that an output is made of: one, or both sides of a mean; none of other outputs."""
+    """The sums that an output is made of: one, both sides of a mean, or every cell of other moments; none of other
+    outputs."""
     if isinstance(estimator, Linear):
         return (estimator.terms,)
-    return (estimator.above, estimator.below) if isinstance(estimator, Ratio) else ()
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    if not isinstance(estimator, Moment):
+        return ()
+    return estimator.sides if estimator.figure is Figure.MEAN else tuple((cell,) for cell in estimator.cells)
 
 
-def _range(estimator: Estimator) -> tuple[Fraction, Fraction] | None:
-    """The range that the sides of a mean are shares of: two means of other ranges have other sides."""
+def _range(estimator: Estimator) -> object:
+    """The ranges that sides and cells are shares of: two outputs over other ranges have other sums."""
+    if isinstance(estimator, Moment):
+        mean = estimator.figure is Figure.MEAN
+        return (estimator.x.low, estimator.x.high) if mean else (estimator.x, estimator.y)
     return (estimator.low, estimator.high) if isinstance(estimator, Ratio) else None
 
 
@@ -79,12 +87,13 @@ def _without(name: str, row: _Row, pivot: _Row) -> _Row:
 
 def read_off(plan: Plan, names: Sequence[str], readings: Mapping[str, Terms]) -> Plan | None:
     """The plan over statistics of these ``names``, that its own are read off, in whole steps; None where an output is
-    no sum or mean of them."""
+    no sum, mean or moment of them."""
     outputs, parts = [], []
     for output in plan.outputs:
-        if not isinstance(output.estimator, Linear | Ratio):
+        made = output.estimator.made_of(readings) if isinstance(output.estimator, Linear | Ratio | Moment) else None
+        if made is None:
             return None
-        outputs.append(replace(output, estimator=output.estimator.made_of(readings)))
+        outputs.append(replace(output, estimator=made))
     for part in plan.parts:
         parts.append(replace(part, estimator=part.estimator.made_of(readings)))
     blocks = (replace(plan.blocks[0], statistics=(Statistic(name, Fraction(1), 1, name),)) for name in names)

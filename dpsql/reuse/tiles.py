@@ -195,12 +195,13 @@ class CellSums:
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A release that is made of those that were bought together, at no price. ``wanted`` is on the lattice of these
-    sums, and has their noise."""
+    sums, and has their noise. ``of_all_rows``: the rows that a condition leaves out count against a person's bound."""
 
     wanted: Calibration
     numbers: tuple[tuple[int, ...], ...]
     made: Made
     groups: tuple[Key, ...]
+    of_all_rows: bool = False
     fresh: None = None
 
     @property

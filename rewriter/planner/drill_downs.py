@@ -10,8 +10,11 @@ may be left out of the rows, and asked of the cells instead, where
   (:mod:`rewriter.planner.lineage` names the two alike only where everything else about clipping is equal as well);
 - every row that satisfies it has declared values of these columns, by proof: no such row is outside of all cells.
 
-What varies within a person, such as the department of a visit, is not left out: who is clipped over all departments
-counts with less in each of them than who is clipped in one.
+What varies within a person, such as the department of a visit, is left out only where a workload measures rows with
+others: there one factor clips a person in all groupings (:mod:`rewriter.planner.joint_rows`), and each row is in one
+cell of the crossing of all attributes, so that a person moves it by as many rows as a person may have, whichever
+attributes vary. Anywhere else, who is clipped over all departments counts with less in each of them than who is clipped
+in one. A condition on a time is never left out there: rows may be bounded in spans of time, by those that it touches.
 
 A FILTER that all aggregates share is such a condition, too. And a key that is computed of such columns
 (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups is the sum of the cells whose columns
@@ -70,7 +73,7 @@ def without_filter(query: Query) -> Query | None:
     first = conditions[0] if conditions else None
     if first is None or any(one is None or one.sql != first.sql for one in conditions):
         return None
-    if not (query.bound.unique or first.constant) or not _columns(first.sql):
+    if not _may_be_left_out(first, query):
         return None
     rows, where = query.rows.copy(), query.rows.args.get("where")
     tests = [first.sql.copy(), *(() if where is None else (where.this.copy(),))]
@@ -106,12 +109,19 @@ def _measured_like(plan: Plan) -> object:
 
 
 def _separable(condition: Value, query: Query) -> bool:
-    """Whether it is a condition on declared columns that keeps all rows of a unit or none, and stands in WHERE."""
+    """Whether it is a condition that may be left out, and stands in WHERE."""
     where = query.rows.args.get("where")
-    constant = query.bound.unique or condition.constant
-    if where is None or not constant or not _columns(condition.sql):
+    if where is None or not _may_be_left_out(condition, query):
         return False
     return set(conjuncts(condition.sql)) <= set(conjuncts(where.this))
+
+
+def _may_be_left_out(condition: Value, query: Query) -> bool:
+    """Whether it is a condition on declared columns that keeps all rows of a unit or none; or one that holds no time,
+    where one factor clips a unit in all groupings of its rows."""
+    columns = _columns(condition.sql)
+    timeless = not any(variable.column.type.temporal for variable in columns)
+    return bool(columns) and (query.bound.unique or condition.constant or (query.joined and timeless))
 
 
 def _computed(query: Query) -> dict[int, Mapping[Variable, exp.Expr]]:
@@ -152,7 +162,10 @@ def _drill_down(
     for behind in (*(_columns(condition.sql) for condition in left_out), *coarse.values()):
         columns |= behind
     plain = [key for place, key in enumerate(query.keys) if place not in coarse]
-    keys = (*plain, *(_key(variable, node) for variable, node in columns.items()))
+    # What is constant within a unit by proof is what decides how the unit is clipped.
+    same = {one for condition in left_out if condition.constant for one in _columns(condition.sql)}
+    known = [(one, node, query.bound.unique or one in same) for one, node in columns.items()]
+    keys = (*plain, *(_key(variable, node, constant=constant) for variable, node, constant in known))
     try:
         public = key_set(keys, query.filters, dialect).public
     except Refused:
@@ -186,24 +199,25 @@ def _drill_down(
 
     def whole() -> Plan | None:
         # Where a unit has one row, whatever its row holds is constant within the unit.
-        if not query.bound.unique:
+        if not query.bound.unique and not query.joined:
             return None
         try:
             return planned(replace(wider, keys=keys, presences=(), ranked=None, cumulative=None))
         except Refused:
             return None
 
-    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse))
+    narrows = query.joined and not all(condition.constant for condition in left_out)
+    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows)
 
 
-def _key(variable: Variable, node: exp.Expr) -> Key:
+def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
     column = variable.column
     value = Value(
         node.copy(),
         column.type,
         interval=column.interval,
         nullable=True,
-        constant=True,
+        constant=constant,
         domain=None,
         size=text_size(column.type),
     )

@@ -61,7 +61,32 @@ OF_PEOPLE = {
     "SELECT region, ward, COUNT(*) FROM visit JOIN person ON id = person_id GROUP BY region, ward": "",
     "SELECT ward, COUNT(*) FROM visit JOIN person ON id = person_id GROUP BY ward": "",
 }
-EVERY = {"counts": COUNTS, "sums": SUMS, "counts and sums": BOTH, "keys of people and of rows": OF_PEOPLE}
+VARYING = {
+    "SELECT COUNT(*) FROM visit": "",
+    "SELECT COUNT(*) FROM visit WHERE kind = 'x'": "SELECT COUNT(*) FILTER (WHERE kind = 'x') FROM visit",
+    "SELECT ward, COUNT(*) FROM visit WHERE kind = 'y' GROUP BY ward": "",
+    "SELECT kind, COUNT(*) FILTER (WHERE ward IN ('a', 'b')) FROM visit GROUP BY kind": "",
+    "SELECT SUM(cost) FROM visit WHERE ward <> 'a' AND kind = 'x'": "",
+    "SELECT ward, SUM(cost) FROM visit GROUP BY ward": "",
+    "SELECT region, COUNT(*) FROM visit JOIN person ON id = person_id WHERE kind = 'x' GROUP BY region": "",
+    "SELECT COUNT(*) FROM visit JOIN person ON id = person_id WHERE region = 'N'": "",
+}
+DEVIATIONS = {
+    "SELECT STDDEV(cost) FROM visit": "",
+    "SELECT ward, STDDEV(cost), AVG(cost) FROM visit GROUP BY ward": "",
+    "SELECT kind, VAR_POP(cost) FROM visit GROUP BY kind": "",
+    "SELECT kind, AVG(cost) FROM visit GROUP BY kind": "",
+    "SELECT ward, COUNT(*), SUM(cost) FROM visit GROUP BY ward": "",
+    "SELECT ward, STDDEV(cost) FROM visit WHERE kind = 'x' GROUP BY ward": "",
+}
+EVERY = {
+    "counts": COUNTS,
+    "sums": SUMS,
+    "counts and sums": BOTH,
+    "keys of people and of rows": OF_PEOPLE,
+    "conditions that vary within a person": VARYING,
+    "deviations": DEVIATIONS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +185,11 @@ def test_a_table_within_what_was_measured_is_free_though_nobody_asked_for_it(fol
         asked = [sql for sql in COUNTS if "SELECT kind" not in sql]
         session.buy(asked, Fraction(1))
         assert not session.execute("SELECT kind, COUNT(*) FROM visit GROUP BY kind").price
-        # Who is clipped over all visits counts with less in those of one kind than who is clipped there.
-        assert session.execute("SELECT ward, COUNT(*) FROM visit WHERE kind = 'x' GROUP BY ward").price
+        narrower = session.execute("SELECT ward, COUNT(*) FROM visit WHERE kind = 'x' GROUP BY ward")
+        assert not narrower.price
+        assert any("conditions leave out" in one for one in narrower.notices)
+        # Where the shares of a person's rows are not those of all rows, nothing of it follows.
+        assert session.execute("SELECT ward, COUNT(*) FROM visit WHERE cost > 25 GROUP BY ward").price
         assert session.execute("SELECT kind, COUNT(DISTINCT person_id) FROM visit GROUP BY kind").price
 
 
@@ -176,6 +204,24 @@ def test_surplus_rows_weigh_down_all_tables_alike(folder: Path) -> None:
     assert sorted(shown[1]) == [("a", 2 * PEOPLE), ("b", 2 * PEOPLE), ("c", 0)]
     assert sorted(shown[2]) == [("x", 3 * PEOPLE), ("y", PEOPLE)]
     assert sum(row[-1] for row in shown[3]) == 4 * PEOPLE
+
+
+def test_rows_that_a_condition_leaves_out_count_against_the_bound(folder: Path) -> None:
+    """Of everybody's eight rows two are of kind y: alone both count, and each counts half where all rows are bounded.
+    A notice tells of it."""
+    narrow = "SELECT COUNT(*) FROM stay WHERE kind = 'y'"
+    with opened(folder, table="stay", silent=True) as proxy:
+        session = proxy.session()
+        assert list(session.execute(narrow).rows) == [(2 * PEOPLE,)]
+    asked = ["SELECT kind, COUNT(*) FROM stay GROUP BY kind", "SELECT COUNT(*) FROM stay", narrow]
+    with opened(folder, table="stay", silent=True) as proxy:
+        session = proxy.session()
+        plan, _ = session.buy(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        shown, whole = session.execute(narrow), session.execute(asked[0])
+        assert list(shown.rows) == [(PEOPLE,)]
+        assert any("conditions leave out" in one for one in shown.notices)
+        assert not any("conditions leave out" in one for one in whole.notices)
 
 
 def test_nobody_is_counted_as_nobody(folder: Path) -> None:

@@ -268,6 +268,35 @@ def test_a_person_with_more_rows_than_count_moves_the_joint_vector_by_what_is_ch
     assert max(moved) <= charged
 
 
+OF_SOME_ROWS = {**OF_ROWS, "deviations": ("STDDEV(cost)",), "deviations and means": ("STDDEV(cost)", "AVG(cost)")}
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("measures", OF_SOME_ROWS.values(), ids=OF_SOME_ROWS)
+@pytest.mark.parametrize("accounting", [*ACCOUNTINGS, "delta: 1e-6, accounting: approx"])
+def test_conditions_that_vary_within_a_person_are_charged_for_all_rows(
+    folder: Path, accounting: str, measures: tuple[str, ...]
+) -> None:
+    """Rows of a person fall on both sides of a condition: they move the cells of both by at most what is charged."""
+    tests = ("", " WHERE kind = 'x'", " WHERE ward IN ('a', 'b')")
+    keys = ("", "ward", "kind")
+    with opened(folder, accounting) as proxy:
+        asked = [
+            f"SELECT {one} FROM visit{test}" + (f" GROUP BY {k}" if k else "")
+            for one in measures
+            for k in keys
+            for test in tests
+            if not k or k not in test
+        ]
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        charged = plan.loss.rho or plan.loss.epsilon
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
+    assert 0.97 * charged < moved[BEYOND] <= charged
+    assert max(moved) <= charged
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
