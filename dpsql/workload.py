@@ -49,18 +49,26 @@ _MOST_KINDS = 8
 """So many different statistics of the same rows are tried together, those of the most statements."""
 _WORTH = 0.98
 """Statements are joined where that makes the sum of their variances smaller by this factor, at least."""
+_AS_FAR = 1.01
+"""An error that is larger by a hundredth counts as the same."""
+_ROUNDS = 4
+"""So often a plan is made anew in which statements count for more that are farther off together than alone."""
+_MARGIN = 1.05
+"""By how much more they count than what would make up for it, if no other table told of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStatement:
     """A statement of a workload, with the 95 % error to expect of each of its columns: ``alone``, at an equal share of
-    the price, and ``together``. ``joined``: it is estimated from what is measured for all."""
+    the price, and ``together``. ``joined``: it is estimated from what is measured for all. ``far``: the largest
+    standard deviation of its numbers together, over the one alone."""
 
     sql: str
     columns: tuple[str, ...]
     alone: tuple[float | None, ...]
     together: tuple[float | None, ...]
     joined: bool
+    far: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,12 @@ class WorkloadPlan:
     def loss(self) -> PrivacyLoss:
         return self.priced.loss
 
+    @property
+    def worse(self) -> Mapping[int, float]:
+        """The joined statements that are farther off together than alone, and how many times."""
+        found = {place: one.far for place, one in enumerate(self.statements) if one.joined}
+        return {place: far for place, far in found.items() if far > _AS_FAR}
+
 
 @dataclass(frozen=True, slots=True)
 class _Release:
@@ -94,6 +108,8 @@ class _Release:
     """Where more is measured with it: its statistics as weighted sums of what is measured."""
     weight: float = 1.0
     """Its variance at the same price, over the one that it has alone."""
+    urgent: float = 1.0
+    """How many times its variance counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +137,29 @@ class Workloads:
         self._opened = answering.opened
 
     def plan(self, statements: Sequence[Prepared], epsilon: Fraction) -> WorkloadPlan:
-        """How statements are bought as one at a price. Raises :class:`dpsql.errors.Error`."""
+        """How statements are bought as one at a price, none of them farther off than alone at an equal share. Raises
+        :class:`dpsql.errors.Error`."""
         _check(statements)
+        urgent: dict[int, float] = {}
+        for _ in range(_ROUNDS):
+            plan = self._plan(statements, epsilon, urgent, frozenset())
+            worse = plan.worse
+            if not worse:
+                return plan
+            urgent |= {place: urgent.get(place, 1.0) * _MARGIN * far**2 for place, far in worse.items()}
+        # A statement by itself has a share of at least 1/n: joined statements have a total below that of as many apart.
+        apart = frozenset[int]()
+        while worse:
+            apart |= frozenset(worse)
+            plan = self._plan(statements, epsilon, urgent, apart)
+            worse = plan.worse
+        return plan
+
+    def _plan(
+        self, statements: Sequence[Prepared], epsilon: Fraction, urgent: Mapping[int, float], apart: frozenset[int]
+    ) -> WorkloadPlan:
+        """The plan in which the variances of ``urgent`` statements count by these factors, and the statements ``apart``
+        are joined with no others."""
         pricing, accountant = self._answering.pricing, self._opened.accountant
         private = [place for place, one in enumerate(statements) if one.program.private_tables]
         selecting = [place for place in private if statements[place].program.selects]
@@ -130,7 +167,7 @@ class Workloads:
         price = pricing.price_of(epsilon, selects=bool(selecting))
         if accountant.accounting.delta(price.delta, selects=False):
             selecting = private  # noise takes δ, whether groups are selected or not
-        joints = self._joints([(place, statements[place]) for place in private])
+        joints = self._joints([(place, statements[place]) for place in private if place not in apart], urgent)
         joined = {release.statement for joint in joints for release in joint.releases}
         beside = [place for place in private if place not in joined]
         parts = _parts([*(joint.total for joint in joints), *(1.0 for _ in beside)], self._norm)
@@ -155,12 +192,13 @@ class Workloads:
                 if made is None:
                     raise AssertionError("what is joined follows from what is measured")
                 together[release.statement] = [made.wanted]
+        explained = tuple(
+            self._explained(one, place, together.get(place), place in joined, price, many, selecting)
+            for place, one in enumerate(statements)
+        )
         stored = self._stored(calibrations)
         return WorkloadPlan(
-            tuple(
-                self._explained(one, place, together.get(place), place in joined, price, many, selecting)
-                for place, one in enumerate(statements)
-            ),
+            explained,
             price,
             Priced(epsilon, tuple(calibrations), stored),
             (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
@@ -236,11 +274,16 @@ class Workloads:
     # -- how statements are joined
 
     @property
+    def _power(self) -> int:
+        return 3 if self._norm is Norm.L1 else 2
+
+    @property
     def _norm(self) -> Norm:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
-    def _joints(self, statements: Sequence[tuple[int, Prepared]]) -> list[_Joint]:
-        found = (release for place, one in statements for release in self._releases(place, one))
+    def _joints(self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float]) -> list[_Joint]:
+        releases = (release for place, one in statements for release in self._releases(place, one))
+        found = (replace(one, urgent=urgent.get(one.statement, 1.0)) for one in releases)
         every = [release for one in found for release in self._ways(one)]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
@@ -311,8 +354,7 @@ class Workloads:
 
     def _total(self, totals: Sequence[float]) -> float:
         """The total of parts of a workload, at their best shares of one price."""
-        power = 3 if self._norm is Norm.L1 else 2
-        return float(sum(one ** (1 / power) for one in totals) ** power)
+        return float(sum(one ** (1 / self._power) for one in totals) ** self._power)
 
     def _of_all_measures(self, releases: Sequence[_Release]) -> list[_Release]:
         """The releases over the same rows, with all that any of them measures in each table; those that
@@ -385,8 +427,11 @@ class Workloads:
         fit = [one for one in releases if self._answering.reuse.made_of(self._silent(one.wanted), lattice, one.way)]
         if len(fit) < len(releases):
             return self._joint(fit)
-        asked = [AskedMarginal(tuple(lattice.places(one.keys)), one.weight) for one in releases]
-        own = [AskedMarginal((place,), 1.0) for place, _ in enumerate({one.wanted.identity for one in releases})]
+        # The factors of urgent statements leave the total of all apart, and so what other parts of the workload get.
+        known = {one.wanted.identity: one.urgent for one in releases}
+        even = len(known) ** self._power / self._total(tuple(known.values()))
+        asked = [AskedMarginal(tuple(lattice.places(one.keys)), one.weight * one.urgent * even) for one in releases]
+        own = [AskedMarginal((place,), factor * even) for place, factor in enumerate(known.values())]
         candidates = [tuple(sorted(lattice.places(tuple(keys)))) for keys in plans]
         found = best(lattice.sizes, asked, norm, candidates)
         if found.total > _WORTH * apart(own, norm):
@@ -463,8 +508,12 @@ class Workloads:
         pricing = self._answering.pricing
         share = self._share(price, Fraction(1, many), place in selecting, len(selecting))
         known = pricing.known(one)
-        alone = expected_errors(one, pricing.calibrations(one, share, kept=False), known)
-        return WorkloadStatement(one.sql, names, alone, expected_errors(one, together, known), joined)
+        own = pricing.calibrations(one, share, kept=False)
+        alone, both = expected_errors(one, own, known), expected_errors(one, together, known)
+        # Bars of whole numbers are whole, so that bars of small noise say little of it.
+        pairs = zip(_squares(together), _squares(own), strict=True) if joined else ()
+        far = max((sqrt(after / before) for after, before in pairs), default=1.0)
+        return WorkloadStatement(one.sql, names, alone, both, joined, far)
 
 
 def _check(statements: Sequence[Prepared]) -> None:
@@ -480,6 +529,11 @@ def unfit(statement: Prepared) -> str:
     if statement.earlier is not None:
         return "is answered in stages"
     return "needs bounds that are not learned yet" if statement.program.missing else ""
+
+
+def _squares(calibrations: Sequence[Calibration]) -> list[float]:
+    """The variances of what all outputs are made of."""
+    return [square for one in calibrations for square in squares(one.plan, one.noise)]
 
 
 def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:

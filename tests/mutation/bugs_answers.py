@@ -579,6 +579,27 @@ BUGS: tuple[Bug, ...] = (
         "bound.rows is not None",
         f"{WORKLOAD_ROWS}::test_what_is_no_marginal_of_one_table_is_bought_beside",
     ),
+    bug(
+        "a condition on what varies within a person is one on the person in a workload",
+        "rewriter.planner.drill_downs:_drill_down",
+        "query.bound.unique or one in same)",
+        "True)",
+        f"{WORKLOAD_LAW}::test_conditions_that_vary_within_a_person_are_charged_for_all_rows",
+    ),
+    bug(
+        "nobody is told that rows beyond a condition count against a bound",
+        "rewriter.planner.drill_downs:_drill_down",
+        "narrows = query.joined and ",
+        "narrows = False and ",
+        f"{WORKLOAD_ROWS}::test_rows_that_a_condition_leaves_out_count_against_the_bound",
+    ),
+    bug(
+        "the sides of a mean are mixed up where it is read off a deviation",
+        "rewriter.plan:Moment.sides",
+        "(name, one * t) for",
+        "(name, one * (1 - t)) for",
+        f"{WORKLOAD_ROWS}::test_without_noise_the_answers_are_those_of_the_database",
+    ),
     # Releases that age
     bug(
         "what was released under the words of a table stands for a workload of other periods",
