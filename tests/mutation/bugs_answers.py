@@ -587,6 +587,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_conditions_that_vary_within_a_person_are_charged_for_all_rows",
     ),
     bug(
+        "a statement is joined in a workload though it is farther off than alone",
+        "dpsql.workload:WorkloadPlan.worse",
+        "if far > _AS_FAR",
+        "if far > 9 * _AS_FAR",
+        f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
+    ),
+    bug(
         "nobody is told that rows beyond a condition count against a bound",
         "rewriter.planner.drill_downs:_drill_down",
         "narrows = query.joined and ",

@@ -179,6 +179,7 @@ def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int
             random = Random(f"{accounting} {seed}")
             statements = workload(random)
             plan = proxy.session().workload(statements, Fraction(random.choice(["1/8", "1", "4"])))
+            assert all(one.far <= 1.01 for one in plan.statements), "nothing joined is farther off than alone"
             charged = plan.loss.rho or plan.loss.epsilon
             whole = exact(folder, plan, None)
             for person in (HEAVY, *random.sample(range(PEOPLE), 3)):
