@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from dpsql.prepare import Prepared
 from dpsql.proxy import Proxy
+from dpsql.reuse.clipped_alike import clipped_alike
 from tests.doubles import open_without_noise
 from tests.new_databases import insert
 
@@ -246,3 +248,44 @@ def test_what_is_no_marginal_of_one_table_is_bought_beside(folder: Path, bound: 
     with opened(folder, bound=bound) as proxy:
         plan = proxy.session().workload(asked, Fraction(1))
         assert not any(one.joined for one in plan.statements)
+
+
+SPANS = """
+database: duckdb:doses.duckdb
+ledger: sqlite:doses.ledger
+privacy_unit: person.id
+budget: {epsilon: 100, delta: 1e-6}
+tables:
+  person: {columns: {id: {}}}
+  calendar: {public: true}
+  dose:
+    unit: person_id -> person.id
+    time: day
+    max_rows: 2 per month
+    columns: {person_id: {}, day: {range: [2026-01-01, 2026-12-31]}, kind: {values: [x, y]}}
+"""
+
+
+def test_a_condition_on_a_time_is_not_left_out_where_it_bounds_rows(tmp_path: Path) -> None:
+    """Two rows of a person count in a month, and 24 in a year: one factor for all of a year is not that of a day."""
+    with duckdb.connect(str(tmp_path / "doses.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY); INSERT INTO person FROM range(9)")
+        connection.execute("CREATE TABLE calendar (day DATE PRIMARY KEY)")
+        connection.execute("INSERT INTO calendar SELECT DATE '2026-01-01' + n::INTEGER FROM range(365) AS d(n)")
+        connection.execute(
+            "CREATE TABLE dose (person_id INTEGER NOT NULL REFERENCES person,"
+            " day DATE NOT NULL REFERENCES calendar, kind ENUM ('x', 'y') NOT NULL)"
+        )
+    (tmp_path / "policy.yaml").write_text(SPANS)
+    with closing(open_without_noise(tmp_path / "policy.yaml")) as proxy:
+
+        def ways(condition: str) -> list[tuple[str, ...]]:
+            prepared = proxy.prepare(f"SELECT COUNT(*) FROM dose WHERE {condition}", ())
+            assert isinstance(prepared, Prepared)
+            alike = clipped_alike(prepared.program.options[0].first)
+            assert alike is not None
+            return [tuple(key.text for key in way.cells.keys) for way in alike.drill_downs()]
+
+        assert ways("kind = 'x'") == [("kind",)]
+        assert ways("day = '2026-03-05'") == []
+        assert ways("day = '2026-03-05' AND kind = 'x'") == [("kind",)]

@@ -96,6 +96,8 @@ def fifty() -> list[Tile]:
 
 _OF_VISITS = ("", "region", "plan", "segment", "region plan", "region segment", "plan segment")
 
+_OF_SEGMENT = [(vip, key) for vip in (False, True) for key in ("", "region", "plan")]
+
 DASHBOARDS = {
     "fifty counts": fifty(),
     "sales": tiles("", "region", "plan", "channel", "region plan", "region channel", "plan channel"),
@@ -118,6 +120,7 @@ DASHBOARDS = {
         *measured("COUNT(*)", "", "region", "plan", "region plan", table="visit"),
         *measured("SUM(amount)", "", "region", "plan", "region plan", table="visit"),
     ],
+    "visits of a segment": [Tile(tuple(key.split()), vip, "COUNT(*)", "visit") for vip, key in _OF_SEGMENT],
 }
 
 

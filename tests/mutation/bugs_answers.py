@@ -594,6 +594,13 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_one_person_moves_a_workload_by_no_more_than_its_charge",
     ),
     bug(
+        "a condition on a time is left out, and rows of all times have the bound of those that it touches",
+        "rewriter.planner.drill_downs:_may_be_left_out",
+        "(query.joined and timeless)",
+        "query.joined",
+        f"{WORKLOAD_ROWS}::test_a_condition_on_a_time_is_not_left_out_where_it_bounds_rows",
+    ),
+    bug(
         "nobody is told that rows beyond a condition count against a bound",
         "rewriter.planner.drill_downs:_drill_down",
         "narrows = query.joined and ",
