@@ -14,6 +14,13 @@ statistics are not negative, and a row moves one of them (a sum), the factor may
 all that the rows add and C = N · r: it is the same in all groupings as well, and ‖v‖₂ ≤ ‖v‖₁ = Σ|c|. Where both are
 measured the factor is the least of them. In every case surplus rows are weighed down once, for all statements.
 
+*Conditions.* A condition on attributes keeps some cells of the crossing and leaves others out: its numbers are sums of
+cells of the grouping by these attributes, whether or not they vary within a person. Nothing is measured beside that
+grouping, so nothing moves beside it. The factor is that of all n rows: a row within the condition weighs N/n, where
+the condition by itself would weigh it N/m, for the m ≤ n rows that satisfy it. Both are 1 for who keeps the bound.
+
+*Tightness.* N rows in one cell, each at an end of its range, reach N · r; so no smaller ball holds all groupings.
+
 What is measured of all groupings together then has the sum of their losses, each for L2 ≤ N · r₂ or L1 ≤ N · r₁.
 
 Why no tighter ball for a grouping (``max_rows_per_group``, rows that differ by a key): it would clip the same person by
