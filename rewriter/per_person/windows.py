@@ -377,7 +377,7 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
             hint=f"DISTINCT ON ({key}) picks one row of each person; else use GROUP BY with an aggregate",
         )
     if isinstance(node.this, _RANKS) and node.args.get("order"):
-        return _rank_across(node)
+        return _rank_across(node, key)
     keys = [one for one in node.args.get("partition_by") or () if isinstance(one, exp.Column)]
     if isinstance(node.this, _WHOLE) and keys and not node.args.get("order"):
         known = " AND ".join(f"{one.name} IS NOT NULL" for one in keys)
@@ -394,11 +394,12 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
 
 
 _WHOLE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Count, exp.Stddev, exp.Variance)
+_SHARES = (exp.PercentRank, exp.CumeDist)
 _RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Rank, exp.DenseRank, exp.RowNumber)
 _OURS = re.compile(r"[ak]\d+")
 
 
-def _rank_across(node: exp.Window) -> Refused:
+def _rank_across(node: exp.Window, person: str) -> Refused:
     """Why a rank among all people's rows is refused, and which like it is answered."""
     value = node.args["order"].expressions[0].this
     name = "x"
@@ -414,11 +415,14 @@ def _rank_across(node: exp.Window) -> Refused:
             f" {known}",
             position=position_of(node),
         )
+    own = (
+        "" if isinstance(node.this, _SHARES) else f"add PARTITION BY {person}, for the rows of one person; or ask for "
+    )
     return Refused(
         "the rank of a row among all people's is answered where it is compared with shares between 0 and 1 alone",
-        hint=f"SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER ({over}) AS r FROM … WHERE {known}) AS t WHERE r > 0.9;"
-        f" the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {name}), and the share of the rows below"
-        f" a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name})",
+        hint=f"{own}SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER ({over}) AS r FROM … WHERE {known}) AS t"
+        f" WHERE r > 0.9; the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {name}), and the share of"
+        f" the rows below a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name})",
         position=position_of(node),
     )
 

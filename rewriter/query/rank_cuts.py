@@ -114,7 +114,7 @@ class _Cuts:
             if len(self.cuts) > 4 * MOST_CUTS:
                 raise _NoCuts
 
-        if type(parent) in _TURNED:
+        if isinstance(parent, exp.LT | exp.LTE | exp.GT | exp.GTE):
             is_first = parent.this is node
             number = constant(parent.expression if is_first else parent.this)
             if number is None:

@@ -2,9 +2,9 @@
 
 Theorems, of values y(1) ≤ … ≤ y(N). PERCENT_RANK is the share of the other rows that come before a row: it is at most q
 where x ≤ y(⌊q (N - 1)⌋ + 1). CUME_DIST is the share of the rows that do not come after it: it is less than q where
-x < y(⌈q N⌉). NTILE(n) is at most k where the row's number is at most k N / n, give or take a row. So each is compared
-with a constant where ``x`` is compared with PERCENTILE_DISC(q), the value y(⌈q N⌉), but for one row, and for rows of
-equal ``x``, which are on one side here.
+x < y(⌈q N⌉). NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4 more, since its first
+parts have a row more. So each is compared with a constant where ``x`` is compared with PERCENTILE_DISC(q), the value
+y(⌈q N⌉), but for such rows, and for rows of equal ``x``, which are on one side here.
 
 A rank that is compared with constants alone (:mod:`rewriter.query.rank_cuts`) steps at these constants: any value
 between two of them stands for all. The quantiles are the columns of one subquery, so they are released together, and
@@ -28,14 +28,15 @@ from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
 from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
+from rewriter.query.windows_above_groups import group_below
 from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
 
 MOST_PARTS = MOST_CUTS
 """Parts of NTILE."""
 
 EQUAL_NOTE = (
-    "ranks are compared by quantiles: rows of equal values are on the same side of each, and a row or two beside it, or"
-    " at either end, may be on another side than by exact ranks"
+    "ranks are compared by quantiles: rows of equal values are on the same side of each, a row or two beside it, or at"
+    " either end, may be on another side than by exact ranks, and no part of NTILE has a row more than others"
 )
 RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
 _NAME = "ends"
@@ -43,6 +44,10 @@ _NAME = "ends"
 
 def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     """Put steps at quantiles in the place of ranks across people; whether there were any. The names are bound."""
+    if isinstance(select.parent, exp.Subquery | exp.CTE):
+        above = group_below(select, RANKS, labels, catalog)
+        for part in () if above is None else ("expressions", "from_", "joins", "where", "group", "having"):
+            select.set(part, None if above is None else above.args.get(part))
     found = [_Steps.of(one, select, catalog) for one in windows_across(select, catalog)]
     steps = [one for one in found if one is not None]
     if not steps:
@@ -74,7 +79,10 @@ class _Steps:
         """The steps of a window; None where it is no such rank, or its rows are not known."""
         if not isinstance(window.this, RANKS) or not is_plain(window, ordered=True):
             return None
-        keys, first = tuple(window.args.get("partition_by") or ()), window.args["order"].expressions[0]
+        keys, (first, *ties) = tuple(window.args.get("partition_by") or ()), window.args["order"].expressions
+        if ties and not isinstance(window.this, exp.Ntile):
+            # Rows of equal values have ranks of their own, which may be any part of all.
+            return None
         if not all(is_never_null(select, one, catalog) for one in (*keys, first.this)):
             return None
         found = _parts(window, select) if isinstance(window.this, exp.Ntile) else _shares(window, select)
