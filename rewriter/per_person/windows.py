@@ -419,7 +419,7 @@ def _rank_across(node: exp.Window, person: str) -> Refused:
         "" if isinstance(node.this, _SHARES) else f"add PARTITION BY {person}, for the rows of one person; or ask for "
     )
     return Refused(
-        "the rank of a row among all people's is answered where it is compared with shares between 0 and 1 alone",
+        "this window would compare people with each other, and is no share that is only compared with constants",
         hint=f"{own}SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER ({over}) AS r FROM … WHERE {known}) AS t"
         f" WHERE r > 0.9; the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {name}), and the share of"
         f" the rows below a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name})",
