@@ -83,6 +83,15 @@ def test_a_rank_among_people_is_the_engines_own_but_for_a_row(both: tuple[Sessio
     assert sum("released first" in one for one in found.notices) <= form.count(" OVER ")
 
 
+def test_buckets_of_a_rank_have_equal_shares(both: tuple[Session, object]) -> None:
+    """DuckDB has no WIDTH_BUCKET, and PostgreSQL has the last row of all in a bucket of its own."""
+    session, _ = both
+    found = session.execute(
+        f"SELECT WIDTH_BUCKET(r, 0, 1, 10) AS b, COUNT(*) FROM {share('PERCENT_RANK')} GROUP BY 1 ORDER BY 1"
+    )
+    assert [(int(str(b)), round(int(str(n)), -1)) for b, n in found.rows] == [(b, 60) for b in range(1, 11)]
+
+
 def test_a_list_of_quantiles_is_one_stage(both: tuple[Session, object]) -> None:
     session, _ = both
     sql = "SELECT q, COUNT(*) FROM (SELECT NTILE(50) OVER (ORDER BY w) AS q FROM person WHERE w > 3) AS t GROUP BY q"
