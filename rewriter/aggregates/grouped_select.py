@@ -165,7 +165,7 @@ def _determined(keys: Sequence[exp.Expr], parts: Sequence[exp.Expr], scope: Bloc
     As in PostgreSQL: ``SELECT region.name, region.country, COUNT(*) … GROUP BY region.name``. To group by them as well
     changes nothing.
     """
-    columns = [column for part in parts for column in _outside_aggregates(part)]
+    columns = [column for part in parts for column in _outside_aggregates(part, keys)]
     if not columns or not keys:
         return []
     grouped = {(key.table, key.name) for key in keys if isinstance(key, exp.Column)}
@@ -181,11 +181,13 @@ def _determined(keys: Sequence[exp.Expr], parts: Sequence[exp.Expr], scope: Bloc
     return list(found)
 
 
-def _outside_aggregates(node: exp.Expr) -> Iterator[exp.Column]:
-    """The columns that an expression reads of a group itself."""
+def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[exp.Column]:
+    """The columns that an expression reads of a group itself, beside its ``keys``."""
     stack = [node]
     while stack:
         found = stack.pop()
+        if found in keys:
+            continue
         if isinstance(found, exp.Column):
             yield found
         elif not isinstance(found, exp.Query) and (not is_aggregate(found) or is_window_function(found)):

@@ -12,6 +12,7 @@ conditions, in three-valued logic: NULL satisfies none that compares it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,6 +45,8 @@ from rewriter.relations import learned_ranges
 
 MAX_READ = 50_000
 """Syntax nodes of keys, and of what stands behind them in subqueries, that are read to list groups."""
+_MANY_CONDITIONS = 256
+"""So many combinations of conditions are not listed for the sake of a CASE of few values."""
 
 _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _EQUAL = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In)
@@ -124,10 +127,20 @@ class Enumeration:
             return self._domain(node, "")
         saved = dict(self.uses), list(self.derived), self.cuts
         try:
-            return self._rebuild(node, step)
+            rebuilt, why = self._rebuild(node, step), ""
         except NotEnumerable as reason:
-            self.uses, self.derived, self.cuts = saved
-            return self._domain(node, reason.why)
+            rebuilt, why = None, reason.why
+        if rebuilt is not None and not self._has_fewer_values(node, self.derived[len(saved[1]) :]):
+            return rebuilt
+        self.uses, self.derived, self.cuts = saved
+        return self._domain(node, why)
+
+    def _has_fewer_values(self, node: exp.Expr, derived: Sequence[tuple[Domain, exp.Expr, Path]]) -> bool:
+        """Whether a CASE lists its values, and these are few beside all that its conditions may be together."""
+        if not isinstance(node, exp.Case) or self.closed:
+            return False
+        together = math.prod(size_of(domain) for domain, _, _ in derived)
+        return together > _MANY_CONDITIONS and isinstance(_own_domain(node), Values)
 
     def _rebuild(self, node: exp.Expr, step: TimeStep | None) -> exp.Expr:
         inner = step_of(node, step)

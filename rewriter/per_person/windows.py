@@ -376,24 +376,8 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
             "this DISTINCT ON would pick rows from several people",
             hint=f"DISTINCT ON ({key}) picks one row of each person; else use GROUP BY with an aggregate",
         )
-    if isinstance(node.this, exp.Ntile):
-        value = node.args["order"].expressions[0].this if node.args.get("order") else None
-        name = value.name if isinstance(value, exp.Column) and not _OURS.fullmatch(value.name) else "x"
-        return Refused(
-            "this NTILE is not answered over people",
-            hint=f"NTILE(4) OVER (ORDER BY {name}) is, or so few parts, where {name} is never NULL: add WHERE {name} IS"
-            " NOT NULL",
-            position=position_of(node),
-        )
-    if isinstance(node.this, _SHARES) and node.args.get("order") and not node.args.get("partition_by"):
-        value = node.args["order"].expressions[0].this
-        name = value.name if isinstance(value, exp.Column) and not _OURS.fullmatch(value.name) else "x"
-        return Refused(
-            "the rank of a row among all people's is not answered",
-            hint=f"NTILE(4) OVER (ORDER BY {name}) is the quarter that it is in, where {name} is never NULL, and"
-            f" PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name}) the share of the rows below a value",
-            position=position_of(node),
-        )
+    if isinstance(node.this, _RANKS) and node.args.get("order"):
+        return _rank_across(node, key)
     keys = [one for one in node.args.get("partition_by") or () if isinstance(one, exp.Column)]
     if isinstance(node.this, _WHOLE) and keys and not node.args.get("order"):
         known = " AND ".join(f"{one.name} IS NOT NULL" for one in keys)
@@ -411,7 +395,36 @@ def _across(block: SelectRows, node: exp.Window) -> Refused:
 
 _WHOLE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Count, exp.Stddev, exp.Variance)
 _SHARES = (exp.PercentRank, exp.CumeDist)
+_RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Rank, exp.DenseRank, exp.RowNumber)
 _OURS = re.compile(r"[ak]\d+")
+
+
+def _rank_across(node: exp.Window, person: str) -> Refused:
+    """Why a rank among all people's rows is refused, and which like it is answered."""
+    value = node.args["order"].expressions[0].this
+    name = "x"
+    if isinstance(value, exp.Column) and not _OURS.fullmatch(value.name):
+        name = exp.to_identifier(value.name).sql("postgres")
+    keys = [one.name for one in node.args.get("partition_by") or () if isinstance(one, exp.Column)]
+    known = " AND ".join(f"{one} IS NOT NULL" for one in (name, *keys))
+    over = f"PARTITION BY {', '.join(keys)} ORDER BY {name}" if keys else f"ORDER BY {name}"
+    if isinstance(node.this, exp.Ntile):
+        return Refused(
+            "this NTILE is not answered over people",
+            hint=f"NTILE(4) OVER ({over}) is, or up to 100 parts, in a subquery where these are never NULL: add WHERE"
+            f" {known}",
+            position=position_of(node),
+        )
+    own = (
+        "" if isinstance(node.this, _SHARES) else f"add PARTITION BY {person}, for the rows of one person; or ask for "
+    )
+    return Refused(
+        "this window would compare people with each other, and is no share that is only compared with constants",
+        hint=f"{own}SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER ({over}) AS r FROM … WHERE {known}) AS t"
+        f" WHERE r > 0.9; the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {name}), and the share of"
+        f" the rows below a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name})",
+        position=position_of(node),
+    )
 
 
 def _or_percentile(node: exp.Window) -> str:

@@ -2,5 +2,6 @@
 
 from rewriter.query.canonical_tree import canonical
 from rewriter.query.names_in_reach import BEFORE_COMMA, UNKNOWN
+from rewriter.query.ranks_of_people import RANKS
 
-__all__ = ["BEFORE_COMMA", "UNKNOWN", "canonical"]
+__all__ = ["BEFORE_COMMA", "RANKS", "UNKNOWN", "canonical"]

@@ -23,6 +23,7 @@ from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
+from rewriter.query.ranks_of_people import EQUAL_NOTE, ask_ranks
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
@@ -30,14 +31,16 @@ from rewriter.query.windows_of_people import ask_first
 from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names, plain_texts
 
 
-def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
-    """``tree`` in one spelling, and whether its names are bound. It is the caller's own copy.
+def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple[exp.Query, bool, tuple[str, ...]]:
+    """``tree`` in one spelling, whether its names are bound, and notices. It is the caller's own copy.
+
+    ``ranks``: whether ranks across people become comparisons with quantiles.
 
     A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
     """
     tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(plain_texts(tree))))), catalog.schemas)
     if not bind(tree, catalog):
-        return tree, False
+        return tree, False, ()
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         sum_groups(select, catalog)
@@ -45,16 +48,17 @@ def canonical(tree: exp.Query, catalog: Catalog) -> tuple[exp.Query, bool]:
     for select in selects:
         count_rows(select, catalog)
     if len(selects) == 1 and not selects[0].args.get("joins"):
-        return tree, True
+        return tree, True, ()
     labels = name_apart(tree)
     inline_with(tree)
+    asked = found = False
     for select in reversed(list(tree.find_all(exp.Select))):
         number_first(select, labels, catalog)
-        while _changed(select, labels, catalog):
-            pass
+        while _changed(select, labels, catalog) or (found := ranks and ask_ranks(select, labels, catalog)):
+            asked = asked or found
     drop_unread(tree, catalog)
     number_anew(tree, labels)
-    return tree, True
+    return tree, True, (EQUAL_NOTE,) if asked else ()
 
 
 def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:

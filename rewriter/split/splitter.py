@@ -31,7 +31,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import BEFORE_COMMA, UNKNOWN, canonical
+from rewriter.query import BEFORE_COMMA, RANKS, UNKNOWN, canonical
 from rewriter.refused import (
     NOT_ALLOWED,
     UNKNOWN_COLUMN,
@@ -129,14 +129,11 @@ def split(
     """
     tree, told = plain_table_names(plain_recursion(tree, dialect), catalog)
     asked_first, everything = tree, catalog
-    tree, bound = canonical(tree.copy(), catalog)
+    tree, bound, plain, notes = _plainest(tree, catalog, dialect)
     catalog = catalog.reading(
         {identifier.name.lower() for one in (asked_first, tree) for identifier in one.find_all(exp.Identifier)}
     )
     surely = SurelyPresent(gaussian=set(norms) == {Norm.L2}) if empty is Empty.HIDE else None
-    timed = plain_buckets(plain_series(plain_sums(tree), dialect))
-    worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
-    plain, notes = plain_ranks(plain_every(plain_constants(group_by_periods(worded))))
 
     persons = persons_of(catalog)
     asked = counted_groups(counted_sets(plain, partial(lists_groups, persons=persons)), persons)
@@ -233,6 +230,24 @@ def _rows_of_people(tree: exp.Query) -> Refused:
     position = None if shown is None or shown.is_star else position_of(shown)
     hint = _EACH_HINT if _aggregates_each(tree) else _ROWS_HINT
     return Refused("this query returns rows of people", hint=hint, sqlstate=NOT_ALLOWED, position=position)
+
+
+def _plainest(
+    tree: exp.Query, catalog: Catalog, dialect: Dialect
+) -> tuple[exp.Query, bool, exp.Query, tuple[str, ...]]:
+    """The canonical tree, whether its names are bound, the same in plain words, and notices.
+
+    A value that is chosen by its rank is one quantile; else ranks are compared with quantiles.
+    """
+    ranked = tree.find(*RANKS) is not None
+    for ranks in (False, True) if ranked else (False,):
+        found, bound, told = canonical(tree.copy(), catalog, ranks=ranks)
+        timed = plain_buckets(plain_series(plain_sums(found), dialect))
+        worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
+        plain, notes = plain_ranks(plain_every(plain_constants(group_by_periods(worded))))
+        if notes:
+            break
+    return found, bound, plain, (*told, *notes)
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:

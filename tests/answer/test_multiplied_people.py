@@ -77,6 +77,9 @@ WINDOWS = (
     "MAX(score) OVER (PARTITION BY ill, part)",
     "STDDEV(score) OVER (PARTITION BY part % 2)",
     "NTILE(3) OVER (ORDER BY score)",
+    "NTILE(12) OVER (PARTITION BY part, ill ORDER BY score DESC)",
+    "CASE WHEN PERCENT_RANK() OVER (PARTITION BY town ORDER BY score) > 0.6 THEN 3 ELSE 1 END",
+    "FLOOR(5 * CUME_DIST() OVER (ORDER BY score DESC))",
 )
 ROWS_OF_WINDOWS = (
     "person",

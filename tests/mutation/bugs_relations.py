@@ -18,6 +18,7 @@ SEVERAL = "tests/mechanisms/test_selection.py"
 NESTED = "tests/properties/test_neighbours.py::test_one_more_person_moves_no_statistic_of_documents_and_lists_further"
 
 WINDOWS = "tests/relations/test_windows_of_people.py"
+RANKS = "tests/relations/test_ranks_of_people.py"
 
 KEYS = "tests/relations/test_keys_of_joins.py"
 
@@ -87,17 +88,52 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "people without a value are in no part of an order",
-        "rewriter.query.windows_of_people:_as_part",
-        "if not _is_never_null(select, key, catalog):",
+        "rewriter.query.ranks_of_people:_Steps.of",
+        "if not all(is_never_null(select, one, catalog) for one in (*keys, first.this)):",
         "if False:",
         WINDOWS,
     ),
     bug(
         "parts of an order that falls are those of one that rises",
-        "rewriter.query.windows_of_people:_quantile",
+        "rewriter.query.ranks_of_people:_quantile",
         "desc=falls or None",
         "desc=None",
-        WINDOWS,
+        RANKS,
+    ),
+    bug(
+        "a row of a tie is above the quantile that it equals, whichever rank is asked",
+        "rewriter.query.ranks_of_people:_Steps._apart",
+        "exp.GT if self.falls == self.strict else exp.LT",
+        "exp.GTE if self.falls == self.strict else exp.LTE",
+        f"{RANKS}::test_ties_are_on_the_side_where_the_engine_has_them",
+    ),
+    bug(
+        "a rank of a part of the rows is one among all",
+        "rewriter.query.ranks_of_people:_joined",
+        "if not keys:",
+        "if True:",
+        RANKS,
+    ),
+    bug(
+        "a rank that is averaged is compared alone",
+        "rewriter.query.rank_cuts:_rounding",
+        "raise _NoCuts",
+        "return exp.GTE, Fraction(0)",
+        f"{RANKS}::test_other_uses_of_a_rank_are_refused_before_anything_is_charged",
+    ),
+    bug(
+        "an average of a group with totals is never NULL",
+        "rewriter.query.never_null:_of_subquery",
+        "return group is not None and is_never_null(body, value.this, catalog)",
+        "return True",
+        f"{RANKS}::test_sums_that_may_be_null_have_no_rank",
+    ),
+    bug(
+        "who is joined with the quantiles of several groups meets one of them",
+        "rewriter.split.earlier_answers:told_apart",
+        "frozenset(map(items.index, keys)) if all(key in items for key in keys) else None",
+        "frozenset()",
+        "tests/answer/test_multiplied_people.py::test_a_window_across_people_multiplies_nobody",
     ),
     bug(
         "places of arrays are counted as the parser counts them",

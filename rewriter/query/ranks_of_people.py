@@ -1,0 +1,203 @@
+"""Ranks of rows among all people's, as comparisons with quantiles of the same rows: ``NTILE(10) OVER (ORDER BY x)``.
+
+Theorems, of values y(1) ≤ … ≤ y(N). PERCENT_RANK is the share of the other rows that come before a row: it is at most q
+where x ≤ y(⌊q (N - 1)⌋ + 1). CUME_DIST is the share of the rows that do not come after it: it is less than q where
+x < y(⌈q N⌉). NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4 more, since its first
+parts have a row more. So each is compared with a constant where ``x`` is compared with PERCENTILE_DISC(q), the value
+y(⌈q N⌉), but for such rows, and for rows of equal ``x``, which are on one side here.
+
+A rank that is compared with constants alone (:mod:`rewriter.query.rank_cuts`) steps at these constants: any value
+between two of them stands for all. The quantiles are the columns of one subquery, so they are released together, and
+are one stage: of one row, or of a group for each partition.
+
+A row whose ``x`` is NULL has a rank, and is in no quantile; a row whose key is NULL meets no group. So both have to be
+said never to be NULL (:mod:`rewriter.query.never_null`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from sqlglot import exp
+
+from rewriter.declared import Catalog
+from rewriter.query.distinct_names import Labels
+from rewriter.query.never_null import is_never_null
+from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
+from rewriter.query.windows_above_groups import group_below
+from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
+
+MOST_PARTS = MOST_CUTS
+"""Parts of NTILE."""
+
+EQUAL_NOTE = (
+    "ranks are compared by quantiles: rows of equal values are on the same side of each, a row or two beside it, or at"
+    " either end, may be on another side than by exact ranks, and no part of NTILE has a row more than others"
+)
+RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
+_NAME = "ends"
+
+
+def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
+    """Put steps at quantiles in the place of ranks across people; whether there were any. The names are bound."""
+    if isinstance(select.parent, exp.Subquery | exp.CTE):
+        above = group_below(select, RANKS, labels, catalog)
+        for part in () if above is None else ("expressions", "from_", "joins", "where", "group", "having"):
+            select.set(part, None if above is None else above.args.get(part))
+    found = [_Steps.of(one, select, catalog) for one in windows_across(select, catalog)]
+    steps = [one for one in found if one is not None]
+    if not steps:
+        return False
+    same: dict[tuple[exp.Expr, ...], list[_Steps]] = {}
+    for one in steps:
+        same.setdefault(one.keys, []).append(one)
+    joins = [_joined(select, keys, group, labels) for keys, group in same.items()]
+    for join in joins:
+        select.append("joins", join)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """A rank that has the first of the ``values`` up to the first quantile, of the shares ``cuts``, and so on."""
+
+    window: exp.Window
+    keys: tuple[exp.Expr, ...]
+    value: exp.Expr
+    falls: bool
+    strict: bool
+    """Whether rows that equal a quantile are above it."""
+    cuts: tuple[Fraction, ...]
+    values: tuple[exp.Expr, ...]
+
+    @classmethod
+    def of(cls, window: exp.Window, select: exp.Select, catalog: Catalog) -> _Steps | None:
+        """The steps of a window; None where it is no such rank, or its rows are not known."""
+        if not isinstance(window.this, RANKS) or not is_plain(window, ordered=True):
+            return None
+        keys, (first, *ties) = tuple(window.args.get("partition_by") or ()), window.args["order"].expressions
+        if ties and not isinstance(window.this, exp.Ntile):
+            # Rows of equal values have ranks of their own, which may be any part of all.
+            return None
+        if not all(is_never_null(select, one, catalog) for one in (*keys, first.this)):
+            return None
+        found = _parts(window, select) if isinstance(window.this, exp.Ntile) else _shares(window, select)
+        if found is None or not 0 < len(found[0]) <= MOST_CUTS:
+            return None
+        is_strict = isinstance(window.this, exp.CumeDist)
+        return cls(window, keys, first.this, bool(first.args.get("desc")), is_strict, *found)
+
+    @property
+    def quantiles(self) -> list[exp.Expr]:
+        return [_quantile(self.value, cut, self.falls) for cut in self.cuts]
+
+    def put(self, ends: Sequence[exp.Expr]) -> None:
+        """Put the steps in the place of the window, by the columns of its quantiles, which are NULL of hardly anybody.
+
+        Then a row has the rank of an only row: the first part, PERCENT_RANK 0, or CUME_DIST 1.
+        """
+        steps = list(zip(ends, self.values, strict=False) if self.strict else zip(ends, self.values[1:], strict=True))
+        if not self.strict:
+            steps.reverse()
+        tests = [exp.If(this=self._apart(end), true=value) for end, value in steps]
+        self.window.replace(exp.Case(ifs=tests, default=self.values[-1 if self.strict else 0]))
+
+    def _apart(self, end: exp.Expr) -> exp.Expr:
+        """That a row is before a quantile; or else that it is after it, where rows that equal it are not."""
+        compare = exp.GT if self.falls == self.strict else exp.LT
+        return compare(this=self.value.copy(), expression=end.copy())
+
+
+def _parts(window: exp.Window, select: exp.Select) -> tuple[tuple[Fraction, ...], tuple[exp.Expr, ...]] | None:
+    """The ends of the parts of NTILE, those alone that it is compared with, and the number of the part up to each."""
+    parts = window.this.this
+    if not isinstance(parts, exp.Literal) or not parts.is_int or int(parts.name) < 2:
+        return None
+    count = int(parts.name)
+    compared = cuts_of(window, select)
+    ends = range(1, count)
+    below = [*ends] if compared is None else sorted({_whole_below(one) for one in compared} & {*ends})
+    values = [*below, count]
+    return tuple(Fraction(one, count) for one in below), tuple(map(exp.Literal.number, values))
+
+
+def _whole_below(cut: Cut) -> int:
+    """The greatest whole number below a cut."""
+    return math.floor(cut.at) if cut.after else math.ceil(cut.at) - 1
+
+
+def _shares(window: exp.Window, select: exp.Select) -> tuple[tuple[Fraction, ...], tuple[exp.Expr, ...]] | None:
+    """The shares that a rank is compared with, and a share between each two of them.
+
+    The first and the last row are no quantiles: what compares ranks with 0 or 1 so that these rows alone are apart has
+    none, and functions that round have these rows in the parts beside them.
+    """
+    compared = cuts_of(window, select)
+    if compared is None or any(one.equal for one in compared):
+        return None
+    if any(not one.rounds and ((one.at == 0 and one.after) or (one.at == 1 and not one.after)) for one in compared):
+        return None
+    cuts = sorted({one.at for one in compared if 0 < one.at < 1})
+    if len({_share(one) for one in cuts}) < len(cuts):
+        return None
+    ends = [Fraction(0), *cuts, Fraction(1)]
+    between = [_between(low, high) for low, high in pairwise(ends)]
+    return tuple(cuts), tuple(exp.cast(exp.Literal.number(one), exp.DType.DOUBLE) for one in between)
+
+
+def _share(part: Fraction) -> str:
+    """A share as a quantile has it, with six digits."""
+    return f"{float(part):.6f}".rstrip("0")
+
+
+def _between(low: Fraction, high: Fraction) -> str:
+    """A decimal of few digits well between two numbers from 0 to 1.
+
+    >>> _between(Fraction(0), Fraction(1, 10)), _between(Fraction(1, 8), Fraction(1, 7))
+    ('0.05', '0.13')
+    """
+    middle, digits = (low + high) / 2, 1
+    while True:
+        near = Fraction(round(middle * 10**digits), 10**digits)
+        if abs(near - middle) * 4 <= high - low:
+            return f"{float(near):.{digits}f}"
+        digits += 1
+
+
+def _joined(select: exp.Select, keys: Sequence[exp.Expr], steps: Sequence[_Steps], labels: Labels) -> exp.Join:
+    """The quantiles of all ``steps``, as an item to be joined, which the steps read from now on."""
+    asked: dict[exp.Expr, int] = {}
+    for one in steps:
+        for quantile in one.quantiles:
+            asked.setdefault(quantile, len(asked))
+    body, values = same_rows(select, [*asked, *keys], labels)
+    own, inside = values[: len(asked)], values[len(asked) :]
+    columns = [exp.alias_(one, f"e{place}", quoted=True, copy=False) for place, one in enumerate(own)]
+    columns += [exp.alias_(one, f"k{place}", quoted=True) for place, one in enumerate(inside)]
+    body.set("expressions", columns)
+    if keys:
+        body.set("group", exp.Group(expressions=inside))
+    name = f"{_NAME}#{len(labels)}"
+    labels[name] = exp.to_identifier(_NAME)
+
+    def column(name_of: str) -> exp.Column:
+        return exp.column(exp.Identifier(this=name_of, quoted=True), exp.Identifier(this=name, quoted=True))
+
+    for one in steps:
+        one.put([column(f"e{asked[quantile]}") for quantile in one.quantiles])
+    alias = exp.TableAlias(this=exp.Identifier(this=name, quoted=True))
+    item = exp.Subquery(this=body, alias=alias)
+    if not keys:
+        return exp.Join(this=item, kind="CROSS")
+    ties = [exp.EQ(this=key.copy(), expression=column(f"k{place}")) for place, key in enumerate(keys)]
+    return exp.Join(this=item, on=exp.and_(*ties, copy=False), side="LEFT")
+
+
+def _quantile(key: exp.Expr, part: Fraction, falls: bool) -> exp.Expr:
+    order = exp.Order(expressions=[exp.Ordered(this=key.copy(), desc=falls or None)])
+    share = exp.Literal.number(_share(part))
+    return exp.WithinGroup(this=exp.PercentileDisc(this=share), expression=order)

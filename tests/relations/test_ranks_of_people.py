@@ -1,0 +1,225 @@
+"""Ranks among people: without noise they are the engine's own, give or take a row at each quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.errors import NotSupportedError
+from dpsql.proxy import Session
+from rewriter.query.ranks_of_people import EQUAL_NOTE
+from tests.properties.planted import case
+from tests.relations.test_windows_of_people import both
+
+__all__ = ["both"]
+
+SHARE = "SELECT w, bed, {kind}() OVER ({over}) AS r FROM person"
+SPENT = "SELECT pid, SUM(cost) AS s FROM visit GROUP BY pid"
+
+
+def share(kind: str, over: str = "ORDER BY w") -> str:
+    return f"({SHARE.format(kind=kind, over=over)}) AS t"
+
+
+FORMS = (
+    *(
+        f"SELECT COUNT(*), SUM(w) FROM {share(kind, f'ORDER BY w{way}')} WHERE r {test}"
+        for kind in ("PERCENT_RANK", "CUME_DIST")
+        for way in ("", " DESC")
+        for test in ("> 0.9", "<= 0.25", "BETWEEN 0.2 AND 0.7", "< 1 - 0.8", ">= 0 AND r < 0.5")
+    ),
+    *(
+        f"SELECT {key} AS b, COUNT(*) FROM {share('PERCENT_RANK', 'ORDER BY w DESC')} GROUP BY 1 ORDER BY 1"
+        for key in ("LEAST(FLOOR(r * 10), 9)", "FLOOR(4 * (1 - r) - 0.5)", "CEIL(r * 3 + 0.5)", "ROUND(10 * r)")
+    ),
+    f"SELECT CASE WHEN r <= 0.25 THEN 'a' WHEN r <= 0.75 THEN 'b' ELSE 'c' END AS b, COUNT(*) FROM {share('CUME_DIST')}"
+    " GROUP BY 1 ORDER BY 1",
+    f"SELECT 1, SUM(w) FILTER (WHERE 100 * r > 90), SUM(w), COUNT(*) FROM {share('PERCENT_RANK')}",
+    f"SELECT bed, COUNT(*) FROM {share('PERCENT_RANK', 'PARTITION BY bed ORDER BY w')} WHERE r >= 0.8 GROUP BY bed ORDER BY 1",
+    "SELECT bed, COUNT(*) FROM (SELECT bed, CUME_DIST() OVER (PARTITION BY bed, ward ORDER BY w DESC) AS r FROM person"
+    " WHERE ward IS NOT NULL) AS t WHERE r <= 0.5 GROUP BY bed ORDER BY 1",
+    "SELECT COUNT(*), AVG(t) FROM (SELECT t, PERCENT_RANK() OVER (ORDER BY t) AS r FROM person WHERE t IS NOT NULL) AS q"
+    " WHERE r > 0.5",
+    *(
+        f"SELECT q, COUNT(*) FROM (SELECT NTILE({parts}) OVER (ORDER BY w) AS q FROM person) AS t GROUP BY q ORDER BY q"
+        for parts in (10, 40, 100)
+    ),
+    "SELECT bed, q, COUNT(*) FROM (SELECT bed, NTILE(4) OVER (PARTITION BY bed ORDER BY w) AS q FROM person) AS t"
+    " GROUP BY 1, 2 ORDER BY 1, 2",
+    *(
+        f"SELECT COUNT(*) FROM (SELECT NTILE(100) OVER (ORDER BY w DESC) AS q FROM person) AS t WHERE q {test}"
+        for test in ("<= 5", "> 90", "= 7", "IN (1, 2, 50)", "<> 3", "BETWEEN 20 AND 29")
+    ),
+    "SELECT COUNT(*) FILTER (WHERE a > 0.5 AND b <= 0.1), COUNT(*) FILTER (WHERE c = 1) FROM (SELECT PERCENT_RANK() OVER"
+    " (ORDER BY w) AS a, CUME_DIST() OVER (ORDER BY w DESC) AS b, NTILE(3) OVER (PARTITION BY bed ORDER BY w) AS c FROM"
+    " person) AS t",
+    "WITH a AS (SELECT id, w, PERCENT_RANK() OVER (ORDER BY w) AS r FROM person), b AS (SELECT w, r, 2 * r AS d FROM a)"
+    " SELECT COUNT(*) FROM b WHERE d > 1 AND r < 0.9",
+    "WITH a AS (SELECT w, PERCENT_RANK() OVER (ORDER BY w) AS r FROM person) SELECT (SELECT COUNT(*) FROM a WHERE r > 0.9),"
+    " (SELECT COUNT(*) FROM a WHERE r < 0.5)",
+)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
+def test_a_rank_among_people_is_the_engines_own_but_for_a_row(both: tuple[Session, object], form: str) -> None:
+    session, raw = both
+    truth = raw.execute(form).fetchall()  # type: ignore[attr-defined]
+    found = session.execute(form)
+    assert len(found.rows) == len(truth), (found.rows, truth)
+    for ours, theirs in zip(found.rows, truth, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            if isinstance(other, str):
+                assert one == other
+            else:
+                # A row at an end of a part adds up to 1,000 to a sum.
+                near = 3000 if abs(float(other)) > 2000 else 5
+                assert float(str(one)) == pytest.approx(float(other), abs=near), (found.rows, truth)
+    assert EQUAL_NOTE in found.notices
+    assert sum("released first" in one for one in found.notices) <= form.count(" OVER ")
+
+
+def test_buckets_of_a_rank_have_equal_shares(both: tuple[Session, object]) -> None:
+    """DuckDB has no WIDTH_BUCKET, and PostgreSQL has the last row of all in a bucket of its own."""
+    session, _ = both
+    found = session.execute(
+        f"SELECT WIDTH_BUCKET(r, 0, 1, 10) AS b, COUNT(*) FROM {share('PERCENT_RANK')} GROUP BY 1 ORDER BY 1"
+    )
+    assert [(int(str(b)), round(int(str(n)), -1)) for b, n in found.rows] == [(b, 60) for b in range(1, 11)]
+
+
+def test_a_list_of_quantiles_is_one_stage(both: tuple[Session, object]) -> None:
+    session, _ = both
+    sql = "SELECT q, COUNT(*) FROM (SELECT NTILE(50) OVER (ORDER BY w) AS q FROM person WHERE w > 3) AS t GROUP BY q"
+    assert any("each of the 2 has an equal part" in note for note in session.explain(sql).notices)
+
+
+def test_parts_that_nothing_reads_are_not_released(both: tuple[Session, object]) -> None:
+    session, _ = both
+    notes = session.execute(
+        "SELECT COUNT(*) FROM (SELECT NTILE(100) OVER (ORDER BY w) AS q FROM person WHERE w > 5) AS t WHERE q <= 20"
+    ).notices
+    assert any("(SELECT PERCENTILE_DISC(0.2) WITHIN GROUP (ORDER BY person.w)" in note for note in notes), notes
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT AVG(r) FROM {r}",
+        "SELECT COUNT(*) FROM {r} WHERE r = 0.5",
+        "SELECT COUNT(*) FROM {r} WHERE r > 0",
+        "SELECT COUNT(*) FROM {r} WHERE r < 1",
+        "SELECT COUNT(*) FROM {r} WHERE r * w > 0.5",
+        "SELECT r > 0.5, MAX(r) FROM {r} GROUP BY 1",
+        "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY bed, id) AS r FROM person) AS t WHERE r > 0.5",
+        "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT r FROM {r}) AS d WHERE r > 0.5",
+        "SELECT COUNT(*) FROM (SELECT r FROM {r} ORDER BY r LIMIT 10) AS d WHERE r > 0.5",
+    ],
+)
+def test_other_uses_of_a_rank_are_refused_before_anything_is_charged(
+    both: tuple[Session, object], statement: str
+) -> None:
+    session, _ = both
+    before = session.execute("SELECT spent_epsilon FROM dpsql.budget").rows
+    with pytest.raises(NotSupportedError) as refused:
+        session.execute(statement.format(r=share("PERCENT_RANK")))
+    assert "WHERE r > 0.9" in str(refused.value.hint)
+    assert session.execute("SELECT spent_epsilon FROM dpsql.budget").rows == before
+
+
+def test_sums_that_may_be_null_have_no_rank(both: tuple[Session, object]) -> None:
+    session, _ = both
+    sql = (
+        "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY s) AS r FROM (SELECT id, SUM(t) AS s FROM person"
+        " GROUP BY id) AS x{known}) AS t WHERE r > 0.5"
+    )
+    with pytest.raises(NotSupportedError, match="compare people"):
+        session.execute(sql.format(known=""))
+    ((count,),) = session.execute(sql.format(known=" WHERE s IS NOT NULL")).rows
+    assert 200 < int(str(count)) < 300
+
+
+def test_the_hint_of_a_rank_is_answered(both: tuple[Session, object]) -> None:
+    session, raw = both
+    sql = (
+        "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (PARTITION BY ward ORDER BY t) AS r FROM person"
+        " WHERE t IS NOT NULL AND ward IS NOT NULL) AS t WHERE r > 0.9"
+    )
+    ((ours,),), ((theirs,),) = session.execute(sql).rows, raw.execute(sql).fetchall()  # type: ignore[attr-defined]
+    assert abs(int(str(ours)) - theirs) <= 4
+
+
+@pytest.fixture(scope="module")
+def tied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, duckdb.DuckDBPyConnection]]:
+    """People of whom many have the same value, in parts that no quantile of a test divides evenly."""
+    rows = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, w INTEGER NOT NULL)",
+        "INSERT INTO person SELECT i, CASE WHEN i < 130 THEN 10 WHEN i < 370 THEN 20 WHEN i < 371 THEN 25 WHEN i < 790"
+        " THEN 30 ELSE 40 END FROM range(1000) AS t(i)",
+    ]
+    raw = duckdb.connect()
+    for statement in rows:
+        raw.execute(statement)
+    tables = "\n  person: {columns: {id: {}, w: {range: [0, 100]}}}\n"
+    with closing(raw), case(tmp_path_factory.mktemp("tied"), rows, tables) as session:
+        yield session, raw
+
+
+@pytest.mark.parametrize("way", ["", " DESC"])
+@pytest.mark.parametrize("kind", ["PERCENT_RANK", "CUME_DIST"])
+def test_ties_are_on_the_side_where_the_engine_has_them(
+    tied: tuple[Session, duckdb.DuckDBPyConnection], kind: str, way: str
+) -> None:
+    session, raw = tied
+    cuts = ", ".join(f"COUNT(*) FILTER (WHERE r {sign} {at})" for at in (0.1, 0.3, 0.5, 0.6, 0.9) for sign in "<>")
+    sql = f"SELECT {cuts} FROM (SELECT {kind}() OVER (ORDER BY w{way}) AS r FROM person) AS t"
+    assert [tuple(row) for row in session.execute(sql).rows] == raw.execute(sql).fetchall()
+
+
+PARETO = (
+    f"SELECT COUNT(*) FILTER (WHERE r <= 0.2), SUM(s) FILTER (WHERE r <= 0.2) * 1.0 / SUM(s) FROM (SELECT s, PERCENT_RANK()"
+    f" OVER (ORDER BY s DESC) AS r FROM ({SPENT}) AS x) AS t",
+    f"SELECT COUNT(*) FILTER (WHERE r <= 0.2), SUM(s) FILTER (WHERE r <= 0.2) * 1.0 / SUM(s) FROM (SELECT s, CUME_DIST()"
+    f" OVER (ORDER BY s DESC) AS r FROM ({SPENT}) AS x) AS t",
+    f"WITH x AS ({SPENT}), t AS (SELECT s, NTILE(5) OVER (ORDER BY s DESC, pid) AS q FROM x) SELECT SUM(CASE WHEN q = 1 THEN"
+    " 1 ELSE 0 END), SUM(CASE WHEN q = 1 THEN s ELSE 0 END) * 1.0 / SUM(s) FROM t",
+    "SELECT COUNT(*) FILTER (WHERE q <= 2), SUM(s) FILTER (WHERE q <= 2) * 1.0 / SUM(s) FROM (SELECT pid, SUM(cost) AS s,"
+    " NTILE(10) OVER (ORDER BY SUM(cost) DESC) AS q FROM visit GROUP BY pid) AS t",
+    "SELECT COUNT(*) FILTER (WHERE r <= 0.2), SUM(s) FILTER (WHERE r <= 0.2) * 1.0 / SUM(s) FROM (SELECT pid, SUM(cost) AS s,"
+    " PERCENT_RANK() OVER (ORDER BY SUM(cost) DESC) AS r FROM visit GROUP BY pid HAVING COUNT(*) > 0) AS t",
+)
+
+
+@pytest.mark.parametrize("form", PARETO)
+def test_the_share_of_the_customers_who_spend_most(both: tuple[Session, object], form: str) -> None:
+    session, raw = both
+    ((people, part),) = session.execute(form).rows
+    ((known, known_part),) = raw.execute(form).fetchall()  # type: ignore[attr-defined]
+    assert float(str(people)) == pytest.approx(float(known), abs=6)
+    assert float(str(part)) == pytest.approx(float(known_part), abs=0.02)
+
+
+def test_parts_are_as_far_off_as_is_explained(tmp_path: Path) -> None:
+    rows = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, w INTEGER NOT NULL)",
+        "INSERT INTO person SELECT i, (i * 7919) % 20011 FROM range(20000) AS t(i)",
+    ]
+    tables = "\n  person: {columns: {id: {}, w: {range: [0, 20011]}}}\n"
+    with case(tmp_path, rows, tables, epsilon=1, noise=True) as session:
+        off: list[float] = []
+        for number in range(6):
+            found = session.execute(
+                f"SELECT q, COUNT(*) FROM (SELECT NTILE(10) OVER (ORDER BY w) AS q FROM person WHERE w > -{number + 1}) AS t"
+                " GROUP BY q ORDER BY q"
+            )
+            off += [abs(int(str(n)) - 2000) for _, n in found.rows]
+        (note,) = [one for one in found.notices if "where values lie evenly" in one]
+        usual = int(note.split(";")[1].split()[0].replace(",", ""))
+        # A part lies between two quantiles, each of which is off.
+        assert sum(one <= 2 * usual + 10 for one in off) >= 0.9 * len(off), (usual, off)
