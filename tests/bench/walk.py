@@ -128,11 +128,11 @@ def first_chart(clock: Clock, dpsql: Path, folder: Path) -> str:
 def near(rows: Sequence[Sequence[Any]], margins: Sequence[Sequence[Any]], truth: dict[str, int]) -> None:
     """Raises :class:`Stopped` unless each number is as near to the truth as its error bars make certain."""
     found = {branch: (number, bar) for (branch, number), (_, bar) in zip(rows, margins, strict=True)}
-    if found.keys() != truth.keys():
-        raise Stopped(f"groups {sorted(found)}, and in truth {sorted(truth)}")
+    if lacking := truth.keys() - found.keys():  # NULL, which nobody has, is shown where its noise is high.
+        raise Stopped(f"groups that are lacking: {sorted(lacking)}")
     for branch, (number, bar) in found.items():
-        if abs(number - truth[branch]) > FARTHEST * bar:
-            raise Stopped(f"{branch}: {number} ± {bar}, and in truth {truth[branch]}")
+        if abs(number - truth.get(branch, 0)) > FARTHEST * bar:
+            raise Stopped(f"{branch}: {number} ± {bar}, and in truth {truth.get(branch, 0)}")
 
 
 def over_the_wire(clock: Clock, dpsql: Path, folder: Path) -> None:
