@@ -279,17 +279,23 @@ def accountants(policy: Policy) -> tuple[_Filters, dict[str, _Filters]]:
 
 
 def open_ledger(
-    policy: Policy, *, create: bool = True, writer: Writer | None = None, clock: Clock | None = None
+    policy: Policy,
+    *,
+    create: bool = True,
+    writer: Writer | None = None,
+    clock: Clock | None = None,
+    any_unit: bool = False,
 ) -> Ledger:
     """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`.
 
-    ``writer`` adds the charges, where another process does.
+    ``writer`` adds the charges, where another process does. Only who looks at a ledger, and charges nothing, may take
+    one of ``any_unit``.
     """
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
     unit += f" of each {policy.budget.per}" if policy.budget.unit else ""
     place, read = with_secret(str(policy.ledger), LEDGER), None if clock is None else clock.read
-    return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
+    return Ledger.open(place, total, shares, unit="" if any_unit else unit, create=create, writer=writer, clock=read)
 
 
 def open_store(policy: Policy, ledger: Ledger) -> ReleaseStore:
@@ -373,12 +379,15 @@ def _counted(engine: Engine, table: str, column: str, seconds: float) -> tuple[i
     return int(rows or 0), int(different or 0)
 
 
-def ledger_problems(policy: Policy) -> list[Problem]:
-    """Why the ledger of a policy cannot be used or made. One that is there is opened and verified; none is made."""
+def ledger_problems(policy: Policy, *, unit_is_known: bool = True) -> list[Problem]:
+    """Why the ledger of a policy cannot be used or made. One that is there is opened and verified; none is made.
+
+    A privacy unit that is wrong itself is not compared with the ledger's: its own problem says what to mend.
+    """
     if found := list(_place_of_ledger(policy)):
         return found
     try:
-        with open_ledger(policy, create=False) as ledger:
+        with open_ledger(policy, create=False, any_unit=not unit_is_known) as ledger:
             ledger.verify()
     except OperationalError as problem:
         return [] if isinstance(problem.__cause__, NoLedger) else [Problem("ledger", problem.message, "error")]

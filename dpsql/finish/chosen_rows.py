@@ -15,8 +15,8 @@ from dpsql.finish.propagate import Intervals
 from dpsql.inference.numeric import FloatArray
 
 NOTE = (
-    "the rows shown were chosen by their noisy numbers, which favours those that came out too high or too low; their"
-    " error bars are widened, so that they hold for 95 % of the rows shown"
+    "the rows shown were chosen by their noisy numbers, which favours numbers that are too high or too low. Error bars"
+    " are widened for that: they hold for 95 % of the rows shown"
 )
 _MISSED = 0.05
 

@@ -492,7 +492,7 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
         own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
-        yield from (f"{note}; SET dpsql.empty_groups = show keeps them all" for note in _rules(shape, own, rows))
+        yield from (f"{note}. SET dpsql.empty_groups = show keeps them all" for note in _rules(shape, own, rows))
         if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
@@ -519,15 +519,15 @@ def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator
     if KeptGroups.COUNTED in kinds:
         yield f"how many groups of {keys} have rows is estimated of all their measured numbers of rows together"
     if KeptGroups.SHOWN in kinds and axes:
-        null = f"; NULL of {lacking} only if its measured number of rows shows somebody in it" if lacking else ""
+        null = f". NULL of {lacking} is shown only if its noisy number of rows shows somebody" if lacking else ""
         yield (
-            f"the first and the last values of {', '.join(axes)} are left out where noisy sums show nobody, and all"
-            f" between them are shown, also empty ones{null}"
+            f"the ends of {', '.join(axes)} are left out where noisy sums show nobody. All groups between are shown,"
+            f" even empty ones{null}"
         )
     elif KeptGroups.SHOWN in kinds and cells <= rows:
         yield (
-            f"every declared group of {keys} is there, even if it is empty; NULL, which is not declared, only if its"
-            " measured number of rows shows somebody in it"
+            f"every declared group of {keys} is shown, even an empty one. NULL is not declared, and shown only if its"
+            " noisy number of rows shows somebody"
         )
     elif KeptGroups.SHOWN in kinds:
         yield f"of {cells:,} groups of {keys}, those are shown that have rows as far as their noisy numbers tell"

@@ -55,10 +55,18 @@ class Candidate:
 
 
 def first_policy(
-    schema: Schema, database_url: str, files: Mapping[str, str] | None = None, answers: OwnerAnswers | None = None
+    schema: Schema,
+    database_url: str,
+    files: Mapping[str, str] | None = None,
+    answers: OwnerAnswers | None = None,
+    *,
+    name: str = "",
 ) -> str:
-    """The text of a commented policy for the database at ``database_url``, whose tables may be ``files``. What its
-    owner has answered is not asked again."""
+    """The text of a commented policy for the database at ``database_url``, whose tables may be ``files``.
+
+    The owner's answers are not asked again. Files have no name in common: the ledger over them has the ``name`` of the
+    policy, so that two policies in one folder, about different people, do not share one.
+    """
     answers = answers or OwnerAnswers()
     if files:
         schema = with_guessed_keys(schema)
@@ -70,7 +78,7 @@ def first_policy(
     guessed = ["# Files declare no keys: those below are guessed from names.", ""] if guesses else []
     unit = _EACH_ROW if answers.each_row else _unit(candidates, schema)
     lines = [
-        *_head(database_url),
+        *_head(database_url, name if files else ""),
         *guessed,
         *unit,
         *_rest(_PROFILE_OF_ROWS if answers.each_row else _PROFILE),
@@ -144,14 +152,20 @@ def _typed(schema: Schema, table: str, column: str) -> bool:
     return found is not None and found.type is not None
 
 
-def _head(database_url: str) -> Iterator[str]:
+def _head(database_url: str, name: str) -> Iterator[str]:
     yield "# A first policy, from the schema alone. Marks of DECIDE wait for what only the owner of the data knows."
     yield "# `dpsql check` lists what is missing. A table or column that is not named here does not exist for analysts."
     yield ""
     yield f"database: {_quoted(database_url, _URL)}"
-    ledger = _quoted(f"sqlite:{_ledger(database_url)}", _URL)
+    ledger = _quoted(f"sqlite:{f'{name}.ledger' if name else _ledger(database_url)}", _URL)
     yield f"ledger: {ledger}  # every charge is kept here: back it up, never reset it"
     yield ""
+
+
+_OF_TEXTS = (
+    "    # A CSV file does not say what its columns hold: one without a type: is text. Write for each of them",
+    "    # {values: [?, ?]} of texts, or {type: T, range: [?, ?]}, where T is integer, double, date or timestamp.",
+)
 
 
 def _ledger(database_url: str) -> str:
@@ -277,7 +291,7 @@ class _Draft:
             if table.name in self.files:
                 yield f"    files: {_quoted(self.files[table.name], _PATH)}"
             if self._holds_texts(table):
-                yield "    # A CSV file does not say what its columns hold: those without a type: are texts."
+                yield from _OF_TEXTS
                 yield "    # nulls: [NA, '']  # texts that stand for NULL, if any"
             if way:
                 yield f"    unit: {_steps(way)}"
@@ -303,9 +317,15 @@ class _Draft:
             yield from (f"  #   {line[4:]}" for line in self._columns(table))
 
     def _has_several_rows(self, table: SchemaTable) -> bool:
-        """Whether a person may have several rows in the table that names them: nothing keeps its key from repeating."""
-        named = self.unit is not None and self.unit.table == table.name
-        return named and self.unit is not None and not table.is_unique(self.unit.column)
+        """Whether a person may have several rows in the table that names them: nothing keeps its key from repeating.
+
+        The key of files is a guess. It is believed of a table that is named like people, and of no other: a person of
+        ``visits.csv`` comes back.
+        """
+        if self.unit is None or self.unit.table != table.name:
+            return False
+        guessed = table.name in self.files and not PEOPLE.search(table.name)
+        return guessed or not table.is_unique(self.unit.column)
 
     def _way_to_say(self, table: SchemaTable) -> str:
         """The unit of a table that is left out so far, as far as it is known."""
@@ -418,7 +438,7 @@ class _Draft:
         if column.type is not None and column.type.numeric:
             return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
         if kind is Kind.TEXT and self._holds_texts(table):
-            return "DECIDE: {values: [?, ?]} of texts, or {type: T, range: [?, ?]} where T is integer, double or date"
+            return "DECIDE"
         if kind is Kind.TEXT:
             return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
         return ""

@@ -22,6 +22,8 @@ from rest import Json
 FOLDER = Path(__file__).parent / "assets"
 URL = "postgresql+psycopg2://ana@127.0.0.1:5433/clinic"
 VERSION = "1.0.0"
+NUMBERED_BY_SUPERSET = 0
+"""The number of a dataset in a file: an import puts its own number in the place of any that it finds."""
 COLUMNS = {
     "visit": {"patient_id": "INTEGER", "day": "DATE", "cost": "NUMERIC", "reason": "TEXT"},
     "patient": {
@@ -102,6 +104,7 @@ def _chart(chart: Chart) -> Json:
         "slice_name": chart.name,
         "viz_type": chart.kind,
         "params": chart.params(),
+        "query_context": chart.context(NUMBERED_BY_SUPERSET),
         "uuid": identity("chart", chart.name),
         "dataset_uuid": identity("dataset", chart.dataset),
         "version": VERSION,

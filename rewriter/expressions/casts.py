@@ -326,8 +326,14 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
         return widen(value, type_, dialect)
     conversion = _CONVERSIONS.get((source.kind, type_.kind))
     if conversion is None:
-        raise refuse(f"cannot cast {source} to {type_}", _TYPES_HINT, TYPE_MISMATCH)
+        raise refuse(f"cannot cast {source} to {type_}", _castable(source.kind), TYPE_MISMATCH)
     return _still_shown(value, conversion(value, type_, dialect))
+
+
+def _castable(kind: Kind) -> str:
+    """The hint with the types that values of a kind can be cast to."""
+    names = ", ".join(target for known, target in _CONVERSIONS if known is kind and target is not kind)
+    return f"{kind} can be cast to {names}" if names else f"there is no cast from {kind}"
 
 
 def _still_shown(value: Value, found: Value) -> Value:

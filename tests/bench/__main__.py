@@ -4,7 +4,7 @@
 ``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
 ``… large`` for how large data have to be; ``… subsampling`` for what samples of people would change; ``… workload`` for dashboards that are bought as one;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
-``… spark`` for what Spark has to show."""
+``… spark`` for what Spark has to show; ``… walk`` for how long it takes from a clone to the first chart."""
 
 import importlib
 import sys
@@ -26,6 +26,7 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "subsampling",
     "large",
     "workload",
+    "walk",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
 elif len(sys.argv) > 1 and sys.argv[1] == "tpch":

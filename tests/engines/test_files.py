@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import yaml
 
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.listed_files import ListedFiles
@@ -436,6 +437,26 @@ def test_init_of_a_folder_writes_a_policy(
     assert "guessed from names" in (folder / "first.yaml").read_text()
     assert main(["check", "first.yaml"]) == 0
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("table", "key"), [("visits", "person_id"), ("visits", "id"), ("patient", "id")])
+def test_a_first_policy_of_files_asks_for_max_rows_unless_the_table_is_named_like_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, key: str
+) -> None:
+    (tmp_path / f"{table}.csv").write_text(f"{key},age\n1,20\n1,30\n")
+    assert main(["init", str(tmp_path), "--unit", f"{table}.{key}", "--yes"]) == 0
+    asked = "    # max_rows: ?\n" in capsys.readouterr().out
+    assert asked == (table == "visits")
+
+
+def test_two_first_policies_of_files_in_one_folder_have_two_ledgers(tmp_path: Path) -> None:
+    for name in ("pupils", "voters"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "person.csv").write_text("id,age\n1,20\n2,30\n")
+        asked = ["init", str(tmp_path / name), "--unit", "person.id", "--output", str(tmp_path / f"{name}.yaml")]
+        assert main(asked) == 0
+    ledgers = {yaml.safe_load((tmp_path / f"{name}.yaml").read_text())["ledger"] for name in ("pupils", "voters")}
+    assert ledgers == {"sqlite:pupils.ledger", "sqlite:voters.ledger"}
 
 
 ROWS = """

@@ -114,6 +114,19 @@ def test_a_policy_of_other_people_is_refused_and_a_larger_total_is_not(policy: P
         open_policy(written(policy, place, unit="row"))
 
 
+@pytest.mark.parametrize(("unit", "said"), [("person.idd", "privacy_unit: "), ("row", "ledger: ")])
+def test_check_says_one_thing_of_another_privacy_unit_than_the_ledgers(
+    policy: Path, place: str, capsys: pytest.CaptureFixture[str], unit: str, said: str
+) -> None:
+    with closing(Proxy.open(policy)) as proxy:
+        proxy.session("ana").execute(BY_SEX)
+    code, out, _ = run(capsys, "check", written(policy, place, unit=unit))
+    errors = [line for line in out.splitlines() if line.startswith("error: ")]
+    assert code == 1
+    assert len(errors) == 1, errors
+    assert errors[0].startswith(f"error: {said}")
+
+
 def test_verify_and_export(policy: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "ledger", "verify", policy)
     assert (code, out) == (1, "")

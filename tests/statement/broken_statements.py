@@ -463,6 +463,12 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT COUNT(*) FROM patient WHERE CAST(sex AS text) = 'F'",
     ),
     (
+        "SELECT COUNT(*) FROM patient WHERE CAST(sex AS time) > '10:00'",
+        41,
+        "42804: cannot cast text to time | text can be cast to integer, decimal, double, boolean, date, timestamp",
+        "SELECT COUNT(*) FROM patient WHERE CAST(CAST(sex AS timestamp) AS time) > '10:00'",
+    ),
+    (
         "SELECT COUNT(*) FROM patient WHERE sex SIMILAR TO region",
         36,
         "0A000: this SIMILAR TO is not answered | its pattern is a literal: x SIMILAR TO '(a|b)%'",

@@ -38,9 +38,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="TABLE.COLUMN",
         help="whom to protect: the key of the people, or row where each row is a person",
     )
-    init.add_argument(
-        "--yes", action="store_true", help="ask nothing at a terminal: what is open is marked in the policy"
-    )
+    init.add_argument("--yes", action="store_true", help="ask no questions: the policy marks with DECIDE what is open")
     init.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites"
     )
@@ -50,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--data",
         action="store_true",
-        help="what the bounds do to the rows there are: exact figures, for the owner alone",
+        help="show exact figures of what bounds cut off, on the owner's terminal alone",
     )
     check.add_argument(
         "questions",
@@ -84,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     profile = commands.add_parser(
-        "profile", help="buy the profile of each table where it is not bought, and show what bounds cut off"
+        "profile", help="buy the profile of each table once, and show what row limits cut off"
     )
     _policy(profile)
     profile.add_argument("--price", action="store_true", help="buy nothing: say what it costs, and show what is there")
@@ -99,9 +97,7 @@ def parser() -> argparse.ArgumentParser:
     query.add_argument(
         "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
     )
-    query.add_argument(
-        "--other", action="store_true", help="add the groups that are not shown up in a row of their own"
-    )
+    query.add_argument("--other", action="store_true", help="add one row for all groups that are not shown")
     query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
 
     query.add_argument("--plot", action="store_true", help="a chart below the table, with error bars")
@@ -111,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
     shell.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
     shell.add_argument("--plot", action="store_true", help="a chart below each answer")
 
-    explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
+    explain = commands.add_parser("explain", help="show the plan, price and expected error of a statement, for free")
     _statement(explain)
     explain.add_argument(
         "--sql", dest="computed", action="store_true", help="also how it is computed: bounded SQL, statistics, noise"
@@ -155,7 +151,10 @@ def parser() -> argparse.ArgumentParser:
         "--without-passwords", action="store_true", help="serve other machines though some analysts have no password"
     )
     serve.add_argument(
-        "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
+        "--audit",
+        type=Path,
+        metavar="FILE",
+        help="append to this file who asked what, at which price; SIGHUP reopens it",
     )
     serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
     serve.add_argument(
@@ -204,7 +203,7 @@ def parser() -> argparse.ArgumentParser:
     passwd.add_argument("name", metavar="NAME", help="the analyst")
 
     randomize = commands.add_parser(
-        "randomize", help="randomize a column of people's answers before anybody else has them (local model)"
+        "randomize", help="add noise to a column of answers before anybody else has them (local model)"
     )
     randomize.add_argument("file", type=Path, metavar="FILE", help="the answers: CSV, TSV or Parquet, one row a person")
     randomize.add_argument("--column", required=True, metavar="C", help="the column to randomize")
@@ -238,9 +237,7 @@ def parser() -> argparse.ArgumentParser:
         "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
     )
 
-    forget = commands.add_parser(
-        "forget", help="drop the kept answers that rows of a table are in; no charge is undone"
-    )
+    forget = commands.add_parser("forget", help="drop the kept answers about a table; their charges stay")
     _policy(forget)
     forget.add_argument("--table", required=True, metavar="T", help="the table whose rows were erased")
     forget.add_argument(

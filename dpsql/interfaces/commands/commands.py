@@ -80,7 +80,8 @@ def _init(options: argparse.Namespace) -> int:
     engine = open_engine(database.place, files=database.files)
     try:
         schema = engine.schema()
-        text = first_policy(schema, database.written, database.named, _answers(options, schema, database.named))
+        answers, name = _answers(options, schema, database.named), "" if output is None else output.stem
+        text = first_policy(schema, database.written, database.named, answers, name=name)
     finally:
         engine.close()
     if output is None:
@@ -158,7 +159,9 @@ def _check(options: argparse.Namespace) -> int:
             found = problems(policy, schema, (*engine.concerns(), *unreadable), looks, keys, agreed, people)
         finally:
             engine.close()
-        found = [*ledger_problems(policy), *found, *preview_problems(policy, fitted.catalog)]
+        unit_is_known = not any(one.severity == "error" and one.path == "privacy_unit" for one in found)
+        of_ledger = ledger_problems(policy, unit_is_known=unit_is_known)
+        found = [*of_ledger, *found, *preview_problems(policy, fitted.catalog)]
         if policy.workloads and not any(problem.severity == "error" for problem in found):
             found += _workload_problems(policy)
     for problem in found:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -99,7 +100,7 @@ def values_grid(found: ValuesProfile) -> object:
     """People by their values, with error bars; a person with values in several bins is in each with a part."""
     ends = [f"{end:,g}" for end in found.ends]
     names = [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
-    counts = column([round(count) for count in found.people], [found.margin] * len(names))
+    counts = counts_of_people([round(count) for count in found.people], found.margin)
     return grid([found.column, "people"], [names, counts], [True, True])
 
 
@@ -129,12 +130,25 @@ def _told_means(profiles: Profiles, rows: RowsProfile, column: tuple[str, str]) 
     yield f"A mean of all rows: {found.notice(rows) or 'how far it is bent cannot be told from noise'}"
 
 
+def counts_of_people(measured: Sequence[int], margin: float) -> list[str]:
+    """Measured counts with their error bars; of a count below 0, the most that its error bar allows.
+
+    >>> counts_of_people([120, -7, -90], 56)
+    ['120 ± 56', 'at most 49', 'at most 0']
+    """
+    shown = column(measured, [margin] * len(measured))
+    return [
+        text if count >= 0 else f"at most {max(0, math.floor(count + margin)):,}"
+        for text, count in zip(shown, measured, strict=True)
+    ]
+
+
 def profile_grid(found: RowsProfile) -> object:
     """People by their rows, with error bars."""
     lows = [1, *(end + 1 for end in found.ends)]
     names = [f"{low}" if low == end else f"{low} to {end}" for low, end in zip(lows, found.ends, strict=False)]
     names.append(f"more than {found.ends[-1]}")
-    counts = column(list(found.people), [found.people_margin] * len(names))
+    counts = counts_of_people(list(found.people), found.people_margin)
     return grid(["rows of a person", "people"], [names, counts], [True, True])
 
 
