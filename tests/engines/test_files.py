@@ -540,7 +540,7 @@ def test_no_value_of_a_boolean_is_a_group_only_where_somebody_is_there(tmp_path:
             answer = answered(proxy, "SELECT smoker, COUNT(*) FROM people GROUP BY smoker", EXACT)
             assert not isinstance(answer, Error)
             assert {row[0] for row in answer.rows} == groups
-            assert any("NULL, which is not declared, only if" in notice for notice in answer.notices)
+            assert any("NULL is not declared, and shown only if" in notice for notice in answer.notices)
 
 
 @pytest.mark.quick

@@ -214,5 +214,7 @@ def test_a_row_of_null_of_times_is_told_where_there_may_be_one(tmp_path: Path, w
     proxy = Proxy.open(tmp_path / "policy.yaml")
     answer = proxy.session().execute(f"SELECT DATE_TRUNC('month', seen), COUNT(*) FROM visit{where} GROUP BY 1")
     proxy.close()
-    said = [one for one in answer.notices if "NULL of DATE_TRUNC('MONTH', seen) only if its measured number" in one]
+    said = [
+        one for one in answer.notices if "NULL of DATE_TRUNC('MONTH', seen) is shown only if its noisy number" in one
+    ]
     assert bool(said) == (not where) == any(key is None for key, _ in answer.rows)

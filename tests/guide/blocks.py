@@ -63,6 +63,7 @@ def shape(text: str) -> list[str]:
         plain = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d)?", "#", plain)
         plain = re.sub(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", "#", plain)
         plain = re.sub(r"[─-]{3,}", "─", plain)
+        plain = plain.replace("at most #", "# ± #")  # a count of people that noise put below 0
         lines.append(re.sub(r"\s+", " ", plain).strip())
     return [line for line in lines if line]
 

@@ -298,9 +298,11 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT ROW_NUMBER() OVER (ORDER BY weight_kg) FROM patient",
         8,
-        "0A000: this window would compare people with each other | add PARTITION BY id, so that it runs over "
-        "the rows of one person; for the value in the middle ask for PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER"
-        " BY weight_kg)",
+        "0A000: this window would compare people with each other, and is no share that is only compared with constants"
+        " | add PARTITION BY id, for the rows of one person; or ask for SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER"
+        " (ORDER BY weight_kg) AS r FROM … WHERE weight_kg IS NOT NULL) AS t WHERE r > 0.9; the value at a rank is"
+        " PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY weight_kg), and the share of the rows below a value"
+        " PERCENT_RANK(50) WITHIN GROUP (ORDER BY weight_kg)",
         "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY weight_kg) FROM patient",
     ),
     (
