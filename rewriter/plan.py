@@ -550,7 +550,8 @@ class Plan:
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
     tables, whose means are among the outputs; ``of_columns`` has the names of outputs that are of one declared column,
-    with its table and name. ``clipped`` are the declared columns whose values outputs are made of, with their tables,
+    with its table and name. ``counted`` are the tables whose rows of each person are numbers that outputs are made of.
+    ``clipped`` are the declared columns whose values outputs are made of, with their tables,
     and which numbers bend where values are clipped, if it is known how. ``question`` is what it measures, where others
     over the same rows can be measured with it.
     """
@@ -582,6 +583,7 @@ class Plan:
     steps: tuple[PlanStep, ...] = ()
     bounded_by: str = field(default="", repr=False, compare=False)
     averaged: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    counted: tuple[str, ...] = field(default=(), repr=False, compare=False)
     of_columns: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
     clipped: tuple[tuple[str, str, Bend | None], ...] = field(default=(), repr=False, compare=False)
     question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)

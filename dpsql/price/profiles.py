@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import cast
 
 from dpsql.accounting import PrivacyLoss
@@ -130,6 +131,8 @@ class Profiles:
         tables = {name: self.find(name) for name in dict.fromkeys(one.bounded_by for one in cut)}
         means = dict.fromkeys(column for one in cut for column in one.averaged if column[0] == one.bounded_by)
         said = [rows.notice for rows in tables.values() if rows is not None]
+        counted = dict.fromkeys(chain.from_iterable(one.counted for one in plans if one.clips))
+        said += [rows.notice_of_counts for rows in map(self.find, counted) if rows is not None]
         for table, column in means:
             rows, found = tables[table], self.find_means(table, column)
             said += [found.notice(rows)] if rows is not None and found is not None else []

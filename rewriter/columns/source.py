@@ -65,10 +65,12 @@ class Origin:
 class Computed:
     """No expression over one row is behind a subquery's column: rows of two relations, or an aggregate per person.
 
-    ``lacks`` are the bounds, learned or missing, that its range follows from.
+    ``lacks`` are the bounds, learned or missing, that its range follows from. ``counts`` is the table whose rows of one
+    person it is the number of, of which ``max_rows`` at most are meant.
     """
 
     lacks: frozenset[Missing]
+    counts: str = ""
 
 
 Behind = Variable | Origin | Computed

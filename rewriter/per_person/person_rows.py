@@ -213,7 +213,8 @@ def of_units(
         column, name = exp.column(aggregate_name(number), alias), aggregate_name(number)
         picked = picked_value(aggregate, name, block.filters, value.interval, alone=not group)
         filters += picked.filters
-        behind = Computed(lacks_of(aggregate, block.bound)) if picked.behind is None else picked.behind
+        counts = block.bound.table if aggregate.kind.counts and not aggregate.distinct else ""
+        behind = Computed(lacks_of(aggregate, block.bound), counts) if picked.behind is None else picked.behind
         columns.append((name, as_column(value, column, behind)))
     rows.set("expressions", expressions)
     if group:

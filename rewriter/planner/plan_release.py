@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import AVG
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
-from rewriter.columns import tables_read, variable_behind
+from rewriter.columns import BEHIND, Computed, nodes_behind, tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
@@ -189,6 +189,7 @@ def plan(
         clips=(work.clips if once else _clips(contribution, work)) or bool(picked.choices),
         bounded_by=contribution.table if by_rows or picked.weighs_rows else "",
         averaged=_averaged(query),
+        counted=_counted(query),
         of_columns=_of_columns(query),
         clipped=_clipped(query),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
@@ -297,6 +298,14 @@ def _averaged(query: Query) -> tuple[tuple[str, str], ...]:
     arguments = (one.argument for one in query.aggregates if one.kind is AVG and not one.distinct)
     behind = (variable_behind(one.sql) for one in arguments if one is not None)
     return tuple(dict.fromkeys((one.table.name, one.name) for one in behind if one is not None))
+
+
+def _counted(query: Query) -> tuple[str, ...]:
+    """The tables whose rows of each person are numbers that outputs are made of."""
+    measured = (one for one in query.aggregates if not one.kind.counts)
+    values = (value for one in measured for value in (one.argument, one.second, *one.row) if value is not None)
+    behind = (BEHIND.of(node) for value in values for node in nodes_behind(value.sql))
+    return tuple(dict.fromkeys(one.counts for one in behind if isinstance(one, Computed) and one.counts))
 
 
 def _of_columns(query: Query) -> tuple[tuple[str, str, str], ...]:

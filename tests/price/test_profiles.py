@@ -242,6 +242,33 @@ def test_beside_a_clipped_number_stands_what_is_cut_off(folder: Path) -> None:
     proxy.close()
 
 
+COUNTS = "(SELECT patient_id, COUNT(*) AS n FROM visit GROUP BY patient_id) AS t"
+
+
+def test_beside_the_mean_of_clipped_numbers_of_rows_stands_what_is_cut_off(folder: Path) -> None:
+    proxy = Proxy.open(write(folder, more="profile: {epsilon: 1}"))
+    buy(proxy)
+    (told,) = [one for one in notices(proxy, f"SELECT AVG(n), SUM(n) FROM {COUNTS}") if "profile" in one]
+    found = re.fullmatch(
+        r".* at least (\d+) % of its rows are beyond that, so that the sum and the mean of everybody's numbers of them"
+        " are so much too low",
+        told,
+    )
+    assert found is not None
+    (((mean,),), true) = proxy.session().execute(f"SELECT AVG(n) FROM {COUNTS}").rows, ROWS[ROWS > 0].mean()
+    assert mean < true * (1 - int(found[1]) / 100)
+    joined = f"SELECT AVG(n + 1) FROM {COUNTS} JOIN patient ON patient_id = id"
+    assert told in notices(proxy, joined)
+    # What is counted of people, and sums of values, are not cut by the bound on rows.
+    for uncut in (
+        f"SELECT COUNT(*) FROM {COUNTS} WHERE n > 3",
+        "SELECT AVG(s) FROM (SELECT patient_id, SUM(cost) AS s FROM visit GROUP BY patient_id) AS t",
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(DISTINCT cost) AS n FROM visit GROUP BY patient_id) AS t",
+    ):
+        assert not any("profile" in one for one in notices(proxy, uncut)), uncut
+    proxy.close()
+
+
 def test_a_mean_that_is_bent_is_told_to_be_so_by_a_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """People with more than MOST rows have a cost of 9 and all others of 2, so that the mean is too low."""
     many = " ".join(f"WHEN {n} THEN 9" for n in np.flatnonzero(ROWS > MOST))

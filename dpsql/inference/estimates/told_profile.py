@@ -122,12 +122,20 @@ class RowsProfile:
     @property
     def notice(self) -> str:
         """For those who ask: what max_rows cuts off, as far as it can be told; "" where nothing can."""
+        return self._notice("a count of all of them is so much too low")
+
+    @property
+    def notice_of_counts(self) -> str:
+        """The same for those who ask for the sum or the mean of numbers of rows, one of each person."""
+        return self._notice("the sum and the mean of everybody's numbers of them are so much too low")
+
+    def _notice(self, consequence: str) -> str:
         people, rows = self.people_beyond, self.rows_beyond
         said = []
         if people is not None:
             said.append(f"{people} of the people with rows in {self.table} have more than {self.max_rows}")
         if rows is not None and rows.low > 0:
-            said.append(f"{rows} of its rows are beyond that, so that a count of all of them is so much too low")
+            said.append(f"{rows} of its rows are beyond that, so that {consequence}")
         elif rows is not None:
             said.append(f"{rows} of its rows are beyond that, if nobody has more than {self.furthest:,}")
         return f"by the profile of {self.table}, {', and '.join(said)}" if said else ""
