@@ -75,7 +75,11 @@ CREATE TABLE IF NOT EXISTS reads (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS measured_number ON measured (number);
 CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
-CREATE INDEX IF NOT EXISTS release_size ON release (number, size);
+DROP INDEX IF EXISTS release_size;
+CREATE TABLE IF NOT EXISTS held (one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS release_comes AFTER INSERT ON release BEGIN UPDATE held SET size = size + new.size; END;
+CREATE TRIGGER IF NOT EXISTS release_goes AFTER DELETE ON release BEGIN UPDATE held SET size = size - old.size; END;
+INSERT OR IGNORE INTO held SELECT 1, coalesce(sum(size), 0) FROM release;
 PRAGMA user_version = {_FORMAT};
 """
 _THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
@@ -198,7 +202,7 @@ class ReleaseStore:
         *,
         at: str | os.PathLike[str] | None = None,
         paid: Paid | None = None,
-        capacity: int = 64 * 1024 * 1024,
+        capacity: int = 1024 * 1024 * 1024,
     ) -> Self:
         """The store of the ledger in the file at this path, which must exist; at most ``capacity`` bytes of releases.
 
@@ -418,11 +422,16 @@ class ReleaseStore:
                 "INSERT INTO reads (number, name, begins, ends) VALUES (?, ?, ?, ?)",
                 [(number, one.table, _written(one.begin), _written(one.end)) for one in reads],
             )
-            self._connection.execute(
-                "DELETE FROM release WHERE number IN (SELECT number FROM"
-                " (SELECT number, sum(size) OVER (ORDER BY number DESC) AS upto FROM release) WHERE upto > ?)",
-                (self._capacity,),
-            )
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop the oldest releases, until the others are within the capacity."""
+        ((held,),) = self._connection.execute("SELECT size FROM held")
+        oldest = "SELECT number, size FROM release ORDER BY number LIMIT 1"
+        while held > self._capacity and (found := self._connection.execute(oldest).fetchone()) is not None:
+            number, size = found
+            self._connection.execute("DELETE FROM release WHERE number = ?", (number,))
+            held -= size
 
 
 def _written(instant: datetime.datetime | None) -> str | None:

@@ -242,6 +242,37 @@ def test_the_oldest_give_way(path: Path, ledger: Ledger) -> None:
     small.close()
 
 
+def steps_of_a_put(store: ReleaseStore, number: int) -> int:
+    """How many thousands of SQLite's instructions it takes to keep one release more."""
+    steps: list[None] = []
+    store._connection.set_progress_handler(lambda: steps.append(None), 10)
+    store.put(f"plan {number}", "1", table(), KNOWN)
+    store._connection.set_progress_handler(None, 0)
+    return len(steps)
+
+
+def test_what_is_kept_costs_the_next_release_nothing(path: Path, ledger: Ledger) -> None:
+    """A dashboard that is refreshed each hour keeps tens of thousands of releases in a year."""
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
+        first = max(steps_of_a_put(store, number) for number in range(20))
+        for number in range(20, 1500):
+            store.put(f"plan {number}", "1", table(), KNOWN)
+        assert min(steps_of_a_put(store, number) for number in range(1500, 1520)) <= 2 * first
+
+
+def test_a_store_without_its_size_is_measured_when_it_is_opened(path: Path, ledger: Ledger) -> None:
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
+        for number in range(50):
+            store.put(f"plan {number}", "1", table(rows=100))
+    with contextlib.closing(sqlite3.connect(f"{path}-releases", isolation_level=None)) as connection:
+        connection.executescript("DROP TRIGGER release_comes; DROP TRIGGER release_goes; DROP TABLE held")
+    with contextlib.closing(ReleaseStore.open(NOISES, path, capacity=20_000)) as small:
+        small.put("plan 50", "1", table(rows=100))
+        kept = [number for number in range(51) if small.get(f"plan {number}", "1", wanted(10))]
+        assert kept == list(range(kept[0], 51))
+        assert 4 <= len(kept) <= 12
+
+
 def test_what_another_ledger_paid_for_is_not_paid_here(path: Path) -> None:
     """The owner begins a new ledger: the releases of the old one are gone with it."""
     with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
