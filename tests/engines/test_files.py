@@ -455,7 +455,7 @@ def test_a_first_policy_of_files_guesses_whose_rows_they_are(
     row = ",".join("1" for _ in columns.split(","))
     (tmp_path / "tests.csv").write_text(f"{columns}\n{row}\n")
     assert main(["init", str(tmp_path), "--unit", f"{people}.id", "--yes"]) == 0
-    way = f"    unit: {guessed} -> {people}.id"
+    way = f"    unit: {guessed} -> {people}.id  # DECIDE: guessed from names"
     written = capsys.readouterr().out
     assert (way in written.splitlines()) == (guessed is not None)
     assert ("no foreign key leads from tests" in written) == (guessed is None)
