@@ -38,8 +38,12 @@ class ChartFrame:
 FRAMES = (ChartFrame("wide-place", 720.0, 280.0, 72.0, 6), ChartFrame("narrow-place", 340.0, 240.0, 56.0, 3))
 
 
-def charts(result: Result) -> tuple[str, ...]:
-    """A chart for each of the first measured columns, over the others as their names; none for a single row."""
+def charts(result: Result) -> tuple[dict[str, str], ...]:
+    """The charts of each of the first measured columns, by their kind, the usual one first; none for a single row.
+
+    Bars have the other columns as their names. A line is drawn, too, where one column of times or numbers names the
+    groups: it is the usual one along time.
+    """
     measured = [column for column in result.columns if column.measured]
     drawn = measured or [column for column in result.columns if _is_plain_number(column)]
     # Beside measured columns a number names its group, such as a year or a code.
@@ -48,19 +52,29 @@ def charts(result: Result) -> tuple[str, ...]:
     if len(rows) < 2:
         return ()
     names = [", ".join(column.text(row) for column in labels) if labels else str(row + 1) for row in rows]
-    along = len(labels) == 1 and labels[0].temporal
+    places = [_place_along(labels[0], row) for row in rows] if len(labels) == 1 else []
+    along_time = bool(places) and labels[0].temporal
+    order = ("a line", "bars") if along_time else ("bars", "a line")
     found = []
     for column in drawn[:4]:
-        marks = [one for row, name in zip(rows, names, strict=True) if (one := _mark(column, row, name)) is not None]
-        if along:
-            times = {
-                name: time for row, name in zip(rows, names, strict=True) if (time := as_days(labels[0].values[row]))
-            }
-            points = sorted((times[one[0]], *one) for one in marks if one[0] in times)
-            found.append(line_chart(column.name, points[:MOST_POINTS]))
-        else:
-            found.append(bar_chart(column.name, marks))
+        marks = {row: one for row, name in zip(rows, names, strict=True) if (one := _mark(column, row, name))}
+        placed = {row: place for row, place in zip(rows, places, strict=False) if row in marks and place is not None}
+        in_order = sorted(placed, key=placed.__getitem__)
+        line = line_chart(column.name, [(placed[row], *marks[row]) for row in in_order[:MOST_POINTS]])
+        # Groups that are no point of the line, such as NULL, come last.
+        bars = [*in_order, *(row for row in marks if row not in placed)] if along_time else marks
+        kinds = {"bars": bar_chart(column.name, [marks[row] for row in bars]), "a line": line}
+        found.append({kind: kinds[kind] for kind in order if kinds[kind]})
     return tuple(filter(None, found))
+
+
+def _place_along(label: ShownColumn, row: int) -> float | None:
+    """The place of a group on a line: a time's, or a finite number's own; None for all else."""
+    value = label.values[row]
+    if not label.numeric or value is None:
+        return as_days(value)
+    number = float(value)  # type: ignore[arg-type]
+    return number if math.isfinite(number) else None
 
 
 Mark = tuple[str, float, float, float]

@@ -232,8 +232,9 @@ class Pages:
         made_up = [one for one in result.notices if one.startswith(MADE_UP)]
         told = [one for one in result.notices if one not in (*paid, *stale, *made_up)]
         # A chart of rows of nobody would be taken for an answer about people.
-        shown = [] if made_up else charts(result)
-        drawn = [Markup(one) for one in shown]  # noqa: S704  # charts() escapes every text
+        shown = () if made_up else charts(result)
+        # charts() escapes every text.
+        drawn = [{kind: Markup(one) for kind, one in kinds.items()} for kinds in shown]  # noqa: S704
         budget = await run_in_threadpool(_budget, analyst)
         return self._page(
             "answered.html",

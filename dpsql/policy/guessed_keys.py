@@ -23,8 +23,7 @@ def with_guessed_keys(schema: Schema) -> Schema:
                 ForeignKey((column,), people, (key,))
                 for people, key in keys.items()
                 if people != name
-                for column in table.columns
-                if column.lower() in _references(people, key)
+                for column in _referring(table, people, key)
             ),
         )
         for name, table in schema.tables.items()
@@ -39,10 +38,30 @@ def _key(table: SchemaTable) -> str | None:
 
 def _references(people: str, key: str) -> tuple[str, ...]:
     """How a reference to people may be named: ``patient_id`` for the ``id`` of ``patient`` or ``patients``."""
-    name = people.lower()
-    some = dict.fromkeys((name, name.removesuffix("s")))
     own = (key.lower(),) if key.lower() != "id" else ()
-    return (*own, *(f"{one}{end}" for one in some for end in ("_id", "id", "_key", "key")))
+    return (*own, *(f"{one}{end}" for one in _singulars(people) for end in ("_id", "id", "_key", "key")))
+
+
+def _referring(table: SchemaTable, people: str, key: str) -> list[str]:
+    """The columns that may refer to people: by the key's name, or else by that of one of them, as ``person``."""
+    by_key = _references(people, key)
+    return [column for column in table.columns if column.lower() in by_key] or [
+        column for column in table.columns if column.lower() in _singulars(people)
+    ]
+
+
+def _singulars(people: str) -> tuple[str, ...]:
+    """A table's name, and what one row of it may be called.
+
+    >>> _singulars("Patients"), _singulars("people")
+    (('patients', 'patient'), ('people', 'person'))
+    """
+    name = people.lower()
+    return tuple(
+        dict.fromkeys(
+            (name, name.removesuffix("people") + "person" if name.endswith("people") else name.removesuffix("s"))
+        )
+    )
 
 
 def _named_keys(schema: Schema) -> list[tuple[str, str]]:

@@ -294,7 +294,8 @@ class _Draft:
                 yield from _OF_TEXTS
                 yield "    # nulls: [NA, '']  # texts that stand for NULL, if any"
             if way:
-                yield f"    unit: {_steps(way)}"
+                guessed = "  # DECIDE: guessed from names" if table.name in self.files else ""
+                yield f"    unit: {_steps(way)}{guessed}"
             if way or self._has_several_rows(table):
                 if (most := self.answers.max_rows.get(table.name)) is not None:
                     yield f"    max_rows: {most}"

@@ -14,6 +14,8 @@ from fractions import Fraction
 from typing import assert_type
 
 import dpsql
+import pandas as pd
+import polars as pl
 
 with dpsql.connect("policy.yaml", "ana", epsilon=0.2) as connection:
     assert_type(connection, dpsql.Connection)
@@ -23,6 +25,10 @@ with dpsql.connect("policy.yaml", "ana", epsilon=0.2) as connection:
     assert_type(cursor.notices, tuple[str, ...])
     for row in cursor:
         assert_type(len(row), int)
+    assert_type(cursor.df(margins=True), pd.DataFrame)
+    for frame in cursor.fetch_df_batches():
+        assert_type(frame, pd.DataFrame)
+    assert_type(cursor.pl(), pl.DataFrame)
     told = connection.explain("SELECT COUNT(*) FROM person")
     assert_type(told.json, str)
     assert_type(told._repr_html_(), str)

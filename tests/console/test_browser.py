@@ -113,6 +113,26 @@ def test_from_sign_in_to_a_chart(page: Page) -> None:
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_the_kind_of_a_chart_is_chosen_and_downloaded(page: Page) -> None:
+    sign_in(page, ANALYST)
+    sql = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
+    page.get_by_label("Your question in SQL").fill(sql)
+    page.get_by_role("button", name="Buy the answer").click()
+    line, bars = (page.locator(f"#answered .wide-place {shape}").first for shape in (".line", ".bar"))
+    expect(line).to_be_visible()
+    expect(bars).not_to_be_visible()
+    page.get_by_role("button", name="See chart 1 as bars").press("Enter")
+    expect(bars).to_be_visible()
+    expect(line).not_to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download chart 1 as SVG").click()
+    picture = ElementTree.parse(download.value.path()).getroot()  # noqa: S314 - the console wrote it
+    assert "polyline" not in {part.tag.rpartition("}")[2] for part in picture.iter()}
+    expect(page.get_by_role("button", name="See chart 1 as a line")).to_be_visible()
+    page.get_by_role("button", name="See chart 1 as a line").click()
+    expect(line).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("sql", "shapes", "colour"),

@@ -158,8 +158,31 @@ def test_a_line_with_a_band_along_time(console: Watched) -> None:
     by_month = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visit GROUP BY 1"
     with console.signed_in(ANALYST) as browser:
         answer = asked(browser, "/answer", by_month)
-    assert 'class="band"' in answer
-    assert 'class="line"' in answer
+    line, bars = re.findall(r'<div class="drawn"( hidden)?>(.*?)</div>', answer, re.DOTALL)
+    assert not line[0]
+    assert 'class="band"' in line[1]
+    assert 'class="line"' in line[1]
+    assert bars[0], "bars are shown when they are asked for"
+    assert 'class="line"' not in bars[1]
+    months = re.findall(r"<title>(2025-\d\d-01):", bars[1])
+    assert months == 2 * sorted(set(months))
+    assert len(months) >= 2 * 10
+
+
+def test_numbers_that_name_groups_can_be_a_line_and_texts_cannot(console: Watched) -> None:
+    with console.signed_in(ANALYST) as browser:
+        by_decade = asked(
+            browser, "/answer", "SELECT birth_year / 10 * 10 AS decade, COUNT(*) AS n FROM patient GROUP BY 1"
+        )
+        by_reason = asked(browser, "/answer", "SELECT reason, COUNT(*) AS n FROM visit GROUP BY reason")
+    bars, line = re.findall(r'<div class="drawn"( hidden)?>(.*?)</div>', by_decade, re.DOTALL)
+    assert (bars[0], line[0]) == ("", " hidden")
+    assert 'class="bar"' in bars[1]
+    places = [float(place) for place in re.findall(r'cx="([\d.]+)"', line[1].partition("narrow-place")[0])]
+    assert len(places) >= 8
+    assert places == sorted(places)
+    assert by_reason.count('class="drawn"') == 1
+    assert "data-see" not in by_reason
 
 
 @pytest.mark.parametrize(

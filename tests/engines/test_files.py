@@ -439,6 +439,28 @@ def test_init_of_a_folder_writes_a_policy(
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("people", "columns", "guessed"),
+    [
+        ("people", "person,day", "person"),
+        ("people", "person_id,person,day", "person_id"),
+        ("patients", "patient,day", "patient"),
+        ("patients", "day,doctor", None),
+    ],
+)
+def test_a_first_policy_of_files_guesses_whose_rows_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], people: str, columns: str, guessed: str | None
+) -> None:
+    (tmp_path / f"{people}.csv").write_text("id,age\n1,20\n")
+    row = ",".join("1" for _ in columns.split(","))
+    (tmp_path / "tests.csv").write_text(f"{columns}\n{row}\n")
+    assert main(["init", str(tmp_path), "--unit", f"{people}.id", "--yes"]) == 0
+    way = f"    unit: {guessed} -> {people}.id  # DECIDE: guessed from names"
+    written = capsys.readouterr().out
+    assert (way in written.splitlines()) == (guessed is not None)
+    assert ("no foreign key leads from tests" in written) == (guessed is None)
+
+
 @pytest.mark.parametrize(("table", "key"), [("visits", "person_id"), ("visits", "id"), ("patient", "id")])
 def test_a_first_policy_of_files_asks_for_max_rows_unless_the_table_is_named_like_people(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, key: str

@@ -292,6 +292,14 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
+  // The same numbers as bars or as a line: one of both drawings is shown.
+  answered.addEventListener("click", (event) => {
+    if (event.target.dataset.see === undefined) return;
+    const drawings = [...event.target.closest(".drawn").parentElement.children];
+    for (const drawing of drawings) drawing.hidden = !drawing.hidden;
+    drawings.find((drawing) => !drawing.hidden).querySelector("[data-see]").focus();
+  });
+
   answered.addEventListener("click", (event) => {
     const kind = event.target.dataset.picture;
     if (!kind) return;

@@ -7,17 +7,22 @@ from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describe
 from dpsql.interfaces.python.python_lists import ITEMS, Row, with_lists
 
 if TYPE_CHECKING:
+    # Extras: where one is not installed, its frames are Any to a type checker.
+    import pandas as pd
+    import polars
+
     from dpsql.accounting import PrivacyLoss
     from dpsql.reply import Answer, Budget, Explanation, Margin
 
 Parameters = Sequence[object] | Mapping[str, object]
+Frame = TypeVar("Frame")
 
 
 class Asking(Protocol):
@@ -93,13 +98,13 @@ class Cursor:
                 named.append((f"{column.name}_margin", pyarrow.array(widths, kind)))
         return pyarrow.Table.from_arrays([array for _, array in named], names=[name for name, _ in named])
 
-    def df(self, *, margins: bool = False) -> Any:
+    def df(self, *, margins: bool = False) -> pd.DataFrame:
         """The whole answer as a ``pandas.DataFrame``, with ``margins`` as :meth:`arrow` has them: NaN of what is
         exact. No row is fetched by that."""
         _needed("pandas", "df()")
         return _framed(lambda: _with_lists(self.arrow(margins=margins)), "pl()")
 
-    def fetch_df_batches(self, size: int = 10_000, *, margins: bool = False) -> Iterator[Any]:
+    def fetch_df_batches(self, size: int = 10_000, *, margins: bool = False) -> Iterator[pd.DataFrame]:
         """The whole answer as frames of pandas of at most ``size`` rows each, in order, as :meth:`df` has them: one at
         least, so that they can be put together. No row is fetched by that."""
         _needed("pandas", "fetch_df_batches()")
@@ -109,11 +114,12 @@ class Cursor:
         parts = [table.slice(start, size) for start in range(0, max(table.num_rows, 1), size)]
         return (_framed(partial(_with_lists, part), "pl()") for part in parts)
 
-    def pl(self, *, margins: bool = False) -> Any:
+    def pl(self, *, margins: bool = False) -> polars.DataFrame:
         """The whole answer as a ``polars.DataFrame``, with ``margins`` as :meth:`arrow` has them. No row is fetched by
         that."""
-        polars = _needed("polars", "pl()")
-        return _framed(lambda: polars.from_arrow(self.arrow(margins=margins)), "df()")
+        library = _needed("polars", "pl()")
+        frame: polars.DataFrame = _framed(lambda: library.from_arrow(self.arrow(margins=margins)), "df()")
+        return frame
 
     def plot(self, axes: Any = None) -> Any:
         """A chart of the whole answer with its error bars: matplotlib's ``Axes``, on ``axes`` where they are given."""
@@ -226,18 +232,18 @@ class Cursor:
         self.close()
 
 
-def _with_lists(table: Any) -> Any:
+def _with_lists(table: Any) -> pd.DataFrame:
     """A table as a data frame, whose arrays are lists and no arrays of NumPy."""
-    frame = table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
     for at, column in enumerate(table.columns):
         if str(column.type).startswith("list"):
-            frame.isetitem(at, frame.iloc[:, at].astype(object))
+            frame.isetitem(at, frame.iloc[:, at].to_numpy(dtype=object))
             for row, items in enumerate(column.to_pylist()):
                 frame.iat[row, at] = items
     return frame
 
 
-def _framed(make: Callable[[], Any], other: str) -> Any:
+def _framed(make: Callable[[], Frame], other: str) -> Frame:
     """A data frame, or an error that names another way to the same rows."""
     try:
         return make()
