@@ -123,6 +123,11 @@ class Priced:
         return [Due(loss, statement, tables, span) for span, loss in losses.items()]
 
     @property
+    def rows(self) -> frozenset[Span]:
+        """The times of the rows that the releases are about, whether they are bought or there."""
+        return frozenset(self.span(one.plan) for one in self.releases)
+
+    @property
     def bought(self) -> tuple[Calibration, ...]:
         """The releases that are paid for, in full or in part."""
         return tuple(one for one in self.releases if one.plan.identity not in self.stored and self._loss(one))
