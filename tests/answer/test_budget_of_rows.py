@@ -281,6 +281,9 @@ def test_explain_tells_the_error_that_a_month_of_a_series_has(session: Session) 
     told, answer = session.explain(asked), session.execute(asked)
     assert any("measured month by month" in note for note in answer.notices)
     assert {told.expected[1]} == {row[1] for row in answer.margins}
+    # A quarter's rows are of three budgets: its number errs six times as far, and is three times as large.
+    assert not [one.change for one in told.better if one.less[1] is not None and one.less[1] <= 0]
+    assert not any("QUARTER" in one.change for one in told.better)
 
 
 def test_what_is_left_is_that_of_the_rows_that_were_asked_for(session: Session) -> None:
