@@ -533,7 +533,8 @@ class Pricing:
             return self._calibrated(series.whole[place], share)
         wide = [not is_one_period(whole_periods(one.begin, one.end, per), per) for one in series.periods]
         period = series.of(place, series.periods[wide.index(True) if any(wide) else -1])
-        plan, step = series.whole[place], self._of_one_step(period, share)
+        plan = series.whole[place]
+        step = self._of_one_step(period, share)
         return self._calibrations.get((plan, step), lambda: calibrate(plan, accounting, step))
 
     def _of_one_step(self, plan: Plan, share: PrivacyLoss) -> PrivacyLoss:
