@@ -16,6 +16,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BudgetExceeded, Error
+from dpsql.interfaces.commands.commands import main
 from dpsql.ledger import EVER, is_one_period
 from dpsql.policy import Policy, PolicyError
 from dpsql.price_text import price_line
@@ -308,6 +309,18 @@ def test_what_is_left_is_that_of_the_rows_that_were_asked_for(session: Session) 
         datetime.datetime(2025, 5, 1, tzinfo=datetime.UTC),
     )
     assert not session.budget().used, "of the rows of the present month"
+
+
+def test_the_owner_sees_tables_and_days_of_all_charges(
+    place: Path, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No row of 2025 is of the present month. Two months that are charged once each are no more than one."""
+    for month in (3, 5):
+        session.execute(f"SELECT SUM(cost) FROM visit WHERE day >= '2025-0{month}-01' AND day < '2025-0{month + 1}-01'")
+    assert main(["budget", str(place / "policy.yaml")]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (used,) = {line[-2] for line in shown if line[:3] == ["from", "2025-03-01", "before"]}
+    assert ["visit", "2", used, "%"] in shown
 
 
 @pytest.mark.parametrize(
