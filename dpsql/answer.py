@@ -9,16 +9,17 @@ privacy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience, Turn
 from dpsql.finish import Finished, Finisher, delivered, present_notes
-from dpsql.ledger import Paid, Receipt
+from dpsql.ledger import Paid, Receipt, Span
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
@@ -49,6 +50,12 @@ class Asked:
     receipt: Receipt = field(default_factory=Receipt)
 
 
+class BudgetLeft(Protocol):
+    """The budget that is left by now; of a budget of rows, where the period of ``rows`` has the least."""
+
+    def __call__(self, rows: Collection[Span] = ()) -> Budget: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Released:
     """The released tables behind an answer: numbers that were paid for, by the identity of their plans.
@@ -75,7 +82,7 @@ class Answering:
         self.pricing = Pricing(opened, self.reuse, self.profiles, self.bounds.rest)
         self.finisher = Finisher(opened, silent=silent)  # only tests have a sampler of no noise
 
-    def answer(self, asked: Asked, budget: Callable[[], Budget]) -> Answer:
+    def answer(self, asked: Asked, budget: BudgetLeft) -> Answer:
         """The answer of a query; ``budget`` says what is left. Raises :class:`dpsql.errors.Error`."""
         before = Before()
         if asked.prepared.earlier is not None:
@@ -236,9 +243,7 @@ class Answering:
         made = [_answering(released.tables[one.plan.identity], one.plan) for one in released.priced.calibrations]
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
-    def reply(
-        self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget], before: Before
-    ) -> Answer:
+    def reply(self, asked: Asked, released: Released, finished: Finished, budget: BudgetLeft, before: Before) -> Answer:
         """Finished rows as they are delivered, with the price and what is left."""
         shown = delivered(released.settled.prepared, finished, intervals=asked.settings.intervals)
         got = error_notes(shown.columns, shown.margins) if asked.settings.target_error is not None else ()
@@ -253,7 +258,7 @@ class Answering:
             items=shown.items,
             price=price,
             epsilon=self.opened.accountant.accounting.statement_epsilon(price),
-            budget=budget,
+            budget=partial(budget, released.priced.rows),
             notices=tuple(
                 dict.fromkeys((*again, *before.notices, *self._notices(released), *got, *finished.notes, *shown.notes))
             ),

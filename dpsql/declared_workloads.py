@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.answer import Answering, Asked
+from dpsql.answer import Answering, Asked, BudgetLeft
 from dpsql.errors import BudgetExceeded, DataError, Error
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.policy import Problem, WorkloadSection, join
@@ -146,7 +146,7 @@ class DeclaredWorkloads:
             text = f"{one.what} is bought as a whole: {refused.message}"
             raise BudgetExceeded(text, sqlstate=refused.sqlstate, hint=hint) from None
 
-    def answer(self, part: WorkloadPart, asked: Asked, budget: Callable[[], Budget]) -> Answer:
+    def answer(self, part: WorkloadPart, asked: Asked, budget: BudgetLeft) -> Answer:
         """The answer of a statement of a workload, which is bought first where it was not. Raises
         :class:`dpsql.errors.Error`."""
         charged = self.buy(part, asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
@@ -15,6 +15,7 @@ from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
 from dpsql.finish import has_interval, others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
+from dpsql.ledger import Span
 from dpsql.prepare import Prepared, collecting_rarely
 from dpsql.price import (
     Priced,
@@ -46,7 +47,7 @@ def explained(
     answering: Answering,
     prepared: Prepared,
     settings: Settings,
-    budget_after: Callable[[PrivacyLoss], Budget],
+    budget_after: Callable[[PrivacyLoss, Collection[Span]], Budget],
     planned: Planned,
 ) -> Explanation:
     """The explanation of a query. ``budget_after`` says what a price would leave; ``planned`` is the same query under
@@ -67,7 +68,7 @@ def explained(
         expected_items=last.items,
         price=price,
         epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
-        remaining_after=budget_after(price),
+        remaining_after=budget_after(price, frozenset(chain.from_iterable(stage.rows for stage in stages))),
         notices=tuple(dict.fromkeys(chain(stage_notes(stages), *(one.notices for one in (*before, last))))),
         unseen=tuple(dict.fromkeys(chain.from_iterable(one.unseen for one in (*before, last)))),
         render=_rendered,

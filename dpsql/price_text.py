@@ -44,8 +44,10 @@ def renewal(per: CalendarUnit | None, when: datetime) -> str:
 def budget_name(budget: Budget) -> str:
     """Whose budget it is, and of which window."""
     whose = "this analyst's" if budget.own else "the total"
-    rows = "'s rows" if budget.of_rows else ""
-    return f"{whose} budget" if budget.per is None else f"{whose} budget of this {budget.per}{rows}"
+    if budget.rows is not None:
+        begin, end = budget.rows
+        return f"{whose} budget of the rows from {begin:%Y-%m-%d} to {end:%Y-%m-%d}"
+    return f"{whose} budget" if budget.per is None else f"{whose} budget of this {budget.per}"
 
 
 def loss(price: PrivacyLoss) -> str:
@@ -146,6 +148,9 @@ def price_lines(price: PrivacyLoss, epsilon: Fraction, budget: Budget, verb: str
     """
     if not price:
         return []
-    part = f"{percent(float(price.part_of(budget.limit)))} of {budget_name(budget)}"
+    whole = budget_name(budget)
+    if budget.rows is not None:
+        whole = f"{whole.partition(' of ')[0]} of each {budget.per} whose rows it is about"
+    part = f"{percent(float(price.part_of(budget.limit)))} of {whole}"
     alone = by_itself(price, ACCOUNTINGS[budget.accounting], budget.delta)
     return [f"{verb}: {part} (ε = {float(epsilon):.6g}).", alone]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -21,7 +21,7 @@ from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
 from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 from dpsql.explain import Planned, answer_columns, explained
-from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
+from dpsql.ledger import EVERYBODY, Ledger, Receipt, Span, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, Present, open_policy
@@ -468,19 +468,20 @@ class Session:
 
         return planned
 
-    def budget(self) -> Budget:
-        """The budget left to this analyst: the smaller of the total and the analyst's own share."""
-        return self._budget(PrivacyLoss())
+    def budget(self, rows: Collection[Span] = ()) -> Budget:
+        """The budget left to this analyst: the smaller of the total and the analyst's own share. A budget of rows is
+        that of the fullest period of ``rows``, or of the present one."""
+        return self._budget(PrivacyLoss(), rows)
 
     def _prepared(self, sql: str, parameters: Parameters) -> _Understood:
         own = self.settings
         return self._proxy.prepare(sql, parameters, others=own.other, zone=own.own_zone, empty=own.empty)
 
-    def _budget(self, more: PrivacyLoss) -> Budget:
+    def _budget(self, more: PrivacyLoss, rows: Collection[Span] = ()) -> Budget:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
         opened = self._opened
         each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
-        standings = (*opened.ledger.standings(), *opened.ledger.standings(self.analyst))
+        standings = (*opened.ledger.standings(rows=rows), *opened.ledger.standings(self.analyst, rows=rows))
         budgets = [self._proxy.budget_of(replace(one, spent=one.spent + more), each) for one in standings]
         return min(budgets, key=lambda budget: budget.statements_left)
 
@@ -500,7 +501,7 @@ def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
         used=spent.part_of(accountant.limit),
         per=accountant.per,
         renews=standing.renews,
-        of_rows=accountant.of_rows,
+        rows=None if standing.rows is None else (standing.rows.begin, standing.rows.end),
     )
 
 

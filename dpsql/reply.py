@@ -35,7 +35,7 @@ class Budget:
     declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price. ``limit`` is
     the declared budget, in the terms in which prices add up, and ``used`` the part that is gone; ``own`` says that it
     is an analyst's share, not the total. ``per`` is the window that all of this is about, which ends when it
-    ``renews``; None for a budget of all time. ``of_rows``: that of the rows of the window, for ever."""
+    ``renews``; None for a budget of all time. ``rows``: that of the rows of these times, for ever."""
 
     epsilon: Fraction
     delta: Fraction
@@ -48,7 +48,7 @@ class Budget:
     used: Fraction = Fraction(0)
     per: CalendarUnit | None = None
     renews: datetime | None = None
-    of_rows: bool = False
+    rows: tuple[datetime, datetime] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.accounting import PrivacyLoss
 from dpsql.engines import Cancellation
 from dpsql.finish import Finished, Finisher, delivered
+from dpsql.ledger import Span
 from dpsql.prepare import Prepared, earlier_answer
 from dpsql.price import Priced, Pricing, Settled
 from dpsql.releases import UNKNOWN
@@ -36,6 +37,11 @@ class Stage:
         if self.settled.purchase is not None:
             return self.settled.purchase.loss
         return PrivacyLoss() if self.priced is None else self.priced.loss
+
+    @property
+    def rows(self) -> frozenset[Span]:
+        """The times of the rows that it is about, as far as they are known."""
+        return frozenset() if self.priced is None else self.priced.rows
 
 
 @dataclass(slots=True)

@@ -7,17 +7,17 @@ and the settings. They are those that any analyst of this ledger would have been
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
-from dpsql.answer import Answering, Asked
+from dpsql.answer import Answering, Asked, BudgetLeft
 from dpsql.errors import BudgetExceeded
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.releases import PastReleases
-from dpsql.reply import STALE, Answer, Budget
+from dpsql.reply import STALE, Answer
 
 _MOST = 16
 """So many of the latest states of the data are tried."""
@@ -33,7 +33,7 @@ class StaleAnswers:
         self._sampler = sampler
         self._silent = silent
 
-    def answer(self, asked: Asked, budget: Callable[[], Budget]) -> Answer | None:
+    def answer(self, asked: Asked, budget: BudgetLeft) -> Answer | None:
         """What was last released for a statement, with a notice of its age; None where nothing was.
 
         Raises :class:`dpsql.errors.Error`; nothing is charged.

@@ -24,7 +24,8 @@ def budget(policy: Policy, charges: Sequence[Charge], standings: Standings, paus
     limits = [one.accountant for one in standings[EVERYBODY]]
     # Of all time where that is declared: then parts of all charges are parts of one whole.
     whole = limits[-1]
-    recent = [one for one in charges if whole.per is None or standings[EVERYBODY][-1].counts(one)]
+    every = whole.per is None or whole.of_rows
+    recent = [one for one in charges if every or standings[EVERYBODY][-1].counts(one)]
     return Group(
         Text("\n".join(line for one in standings[EVERYBODY] for line in _lines(policy, one))),
         Text(f"Charges:  {len(charges)}, accounting {limits[0].accounting}"),
@@ -103,10 +104,14 @@ def _by(
     columns = [
         ordered,
         [str(len(groups[name])) for name in ordered],
-        [percent(float(_sum(groups[name]).part_of(limit.limit))) for name in ordered],
+        [percent(float(_sum(groups[name], limit).part_of(limit.limit))) for name in ordered],
     ]
     return grid([what, "charges", "used"], columns, [False, True, True])
 
 
-def _sum(charges: Iterable[Charge]) -> PrivacyLoss:
+def _sum(charges: Sequence[Charge], limit: Accountant) -> PrivacyLoss:
+    """The sum of charges; of a budget of rows, that of the rows that were charged most."""
+    if limit.of_rows:
+        parts = (spent for _, spent in spent_by_time((charge.span, charge.loss) for charge in charges))
+        return max(parts, key=lambda spent: spent.part_of(limit.limit), default=PrivacyLoss())
     return sum((charge.loss for charge in charges), start=PrivacyLoss())

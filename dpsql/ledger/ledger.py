@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -289,10 +289,13 @@ class Ledger:
 
         return self._read(follow)
 
-    def standings(self, analyst: str | None = None, *, least: bool = False) -> tuple[Standing, ...]:
+    def standings(
+        self, analyst: str | None = None, *, least: bool = False, rows: Collection[Span] = ()
+    ) -> tuple[Standing, ...]:
         """How the filters of everybody, or of one analyst, stand by now: none for who has no share.
 
-        Filters of rows are shown for those of the period around now; or as they stand at ``least``, wherever that is.
+        Filters of rows are shown for those of the period around now; of the fullest period of ``rows``, where there
+        are any; or as they stand at ``least``, wherever that is.
         """
         name = EVERYBODY if analyst is None else _clean(analyst)
         filters = self.orders().limits.get(name, ())
@@ -305,6 +308,9 @@ class Ledger:
         def stood(one: Accountant, ever: PrivacyLoss, at: datetime) -> Standing:
             if one.of_rows and least and self._tally.row_times is not None:
                 return Standing(name, one, self._tally.row_times.least(name))
+            if one.of_rows and rows:
+                spent, when = self._tally.fullest(one, name, at, rows)
+                return standing(name, one, spent, when)
             spent = ever if one.per is None else self._tally.standing(one, name, at)
             return standing(name, one, spent, at)
 

@@ -9,7 +9,7 @@ whatever the clock of its proxy says, so that a clock that goes back stays in th
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
@@ -105,6 +105,20 @@ class Tally:
         if filter_.per is None:
             raise ValueError("a filter of all time has no window")
         return self.spent(filter_.per, name, at)
+
+    def fullest(
+        self, filter_: Accountant, name: str, at: datetime.datetime, rows: Collection[Span]
+    ) -> tuple[PrivacyLoss, datetime.datetime]:
+        """The most that a filter of rows has spent at any time of ``rows``, and such a time: ``at`` where none is
+        fuller."""
+        if filter_.rows_of is None or self.row_times is None:
+            raise ValueError("no filter of rows")
+        times = [(at, self.standing(filter_, name, at))] if any(span.begin <= at < span.end for span in rows) else []
+        times += [
+            (span.begin, spent) for one in sorted(rows, reverse=True) for span, spent in self.row_times.parts(name, one)
+        ]
+        when, spent = max(times, key=lambda time: time[1].part_of(filter_.limit))
+        return spent, when
 
     def spent(self, period: CalendarUnit, name: str, at: datetime.datetime) -> PrivacyLoss:
         """What is spent in the window around a time of the ledger, by everybody or one analyst."""

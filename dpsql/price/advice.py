@@ -89,7 +89,7 @@ def coarser(
             errors = (*errors[: one.without], None, *errors[one.without :])
         if larger is None or larger <= 1 or len(errors) != len(now[0]):
             continue
-        part = _gain(now[0], errors) / float(larger)
+        part = _gain(now[0], [None if error is None else error / float(larger) for error in errors])
         if any(errors) and part <= _WORTH:
             left_out = one.without is not None
             found.append((part, left_out, Better(one.change, errors, by_owner=False, larger=float(larger))))
@@ -108,7 +108,7 @@ def beside_now(now: Errors, one: Better) -> Better:
     return replace(one, less=less)
 
 
-def _gain(now: Errors, then: Errors) -> float:
+def _gain(now: Errors, then: Sequence[float | None]) -> float:
     """The smallest part that an error would come down to; 1 where nothing is known."""
     parts = [new / old for old, new in zip(now, then, strict=True) if old and new is not None]
     return min(parts, default=1.0) if all(part <= 1.01 for part in parts) else 1.0

@@ -123,6 +123,11 @@ class Priced:
         return [Due(loss, statement, tables, span) for span, loss in losses.items()]
 
     @property
+    def rows(self) -> frozenset[Span]:
+        """The times of the rows that the releases are about, whether they are bought or there."""
+        return frozenset(self.span(one.plan) for one in self.releases)
+
+    @property
     def bought(self) -> tuple[Calibration, ...]:
         """The releases that are paid for, in full or in part."""
         return tuple(one for one in self.releases if one.plan.identity not in self.stored and self._loss(one))
@@ -454,15 +459,14 @@ class Pricing:
             return None
         if series.adds_up and opened.store.get(joint.plan.identity, opened.version(joint.plan), joint.hidden_by):
             return None  # It was bought as one, and is free.
-        alone = [self._calibrated(plan, share) for plan in series.whole]
+        alone = [self._of_a_period(series, place, share) for place in range(len(series.whole))]
         place, best = min(enumerate(map(_total_variance, alone)), key=lambda one: one[1])
         accounting, living = opened.accountant.accounting, Living(closing, policy.horizon)
         parts = self._parts(series)
         part = Fraction(1, parts)
         if series.adds_up:
             portions = Portions.of(series, living, now, accounting, parts)
-            plan = series.whole[place]
-            summed = portions.variance(lambda one: _total_variance(self._calibrated(plan, share * one)))
+            summed = portions.variance(lambda one: _total_variance(self._of_a_period(series, place, share * one)))
             cheaper = portions.is_cheaper(series, relative_price(_total_variance(joint), summed, accounting), living)
             # What names and finishes the sum has the noise of the sum.
             part = relative_price(best, summed, accounting)
@@ -475,7 +479,7 @@ class Pricing:
                 return None
         if not all(alike(one, series.whole[place]) for one in series.plans(place)):
             return None
-        return self._calibrated(series.whole[place], share * part)
+        return self._of_a_period(series, place, share * part)
 
     def _series(
         self, prepared: Prepared, price: PrivacyLoss, calibrations: Sequence[Calibration]
@@ -517,6 +521,20 @@ class Pricing:
         """The noise of a release at a price, remembered: it depends on nothing else."""
         accounting = self._opened.accountant.accounting
         step = self._of_one_step(plan, share)
+        return self._calibrations.get((plan, step), lambda: calibrate(plan, accounting, step))
+
+    def _of_a_period(self, series: Series, place: int, share: PrivacyLoss) -> Calibration:
+        """All groups of a series, with the noise of that period whose rows lie in the most periods of the budget.
+
+        The groups of all periods are no release: each period is charged to the budgets of its own rows.
+        """
+        per, accounting = self._opened.accountant.rows_of, self._opened.accountant.accounting
+        if per is None:
+            return self._calibrated(series.whole[place], share)
+        wide = [not is_one_period(whole_periods(one.begin, one.end, per), per) for one in series.periods]
+        period = series.of(place, series.periods[wide.index(True) if any(wide) else -1])
+        plan = series.whole[place]
+        step = self._of_one_step(period, share)
         return self._calibrations.get((plan, step), lambda: calibrate(plan, accounting, step))
 
     def _of_one_step(self, plan: Plan, share: PrivacyLoss) -> PrivacyLoss:

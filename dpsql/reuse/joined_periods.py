@@ -2,8 +2,8 @@
 
 Each period's cells have the noise that was paid for them; some may have less, where more was paid once. Where each
 group is in one period, the table says the widest of each statistic: an error bar may be wider than need be, and never
-narrower. Where periods are added up, the variance of a group is the sum of those of all periods, under the law with
-the heaviest tails of them.
+narrower. Where periods are added up, the variance of a group is the sum of those of the periods that list it, under
+the law with the heaviest tails of all; the table says the widest.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def added_up(whole: Plan, parts: Sequence[Made]) -> Made:
     factors, finest = _factors(whole, parts)
     places = [{tuple(key): row for row, key in enumerate(part.table.keys)} for part in parts]
     keys = tuple(sorted({key for known in places for key in known}, key=_order))
+    # A group has the noise of the periods that list it: a day of another zone is listed by two days.
+    listings = {tuple(place for place, known in enumerate(places) if key in known) for key in keys}
     statistics: dict[str, tuple[int, ...]] = {}
     noise: dict[str, Additive] = {}
     for name, most in finest.items():
@@ -61,7 +63,9 @@ def added_up(whole: Plan, parts: Sequence[Made]) -> Made:
             sum(int(column[at[key]]) * factor for column, factor, at in pairs if key in at) for key in keys
         )
         noises = [part.table.noise[name] for part in parts]
-        square = sum((one.square * factor**2 for one, factor in zip(noises, times, strict=True)), Fraction())
+        squares = [one.square * factor**2 for one, factor in zip(noises, times, strict=True)]
+        every = sum(squares, Fraction())
+        square = max((sum((squares[place] for place in listing), Fraction()) for listing in listings), default=every)
         law = heaviest(noises)
         noise[name] = law(Fraction(sqrt_at_least(law.square_of_scale(square))))
     return Made(refined(whole, finest), NoisyTable(keys, statistics, noise))

@@ -16,8 +16,10 @@ import pytest
 
 import dpsql
 from dpsql.errors import BudgetExceeded, Error
+from dpsql.interfaces.commands.commands import main
 from dpsql.ledger import EVER, is_one_period
 from dpsql.policy import Policy, PolicyError
+from dpsql.price_text import price_line
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.testing import Measurement, measured, open_policy
@@ -271,6 +273,54 @@ def test_months_of_a_series_do_not_share_a_price(session: Session) -> None:
     again = session.execute("SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit GROUP BY 1 ORDER BY 1")
     assert again.rows == by_month.rows
     assert not again.price
+
+
+def test_explain_tells_the_error_that_a_month_of_a_series_has(session: Session) -> None:
+    """The groups of all months are no release of rows of several months, which would have twice the noise."""
+    session.execute("SET dpsql.empty_groups = show")
+    asked = "SELECT DATE_TRUNC('month', day), COUNT(*) FROM visit GROUP BY 1"
+    told, answer = session.explain(asked), session.execute(asked)
+    assert any("measured month by month" in note for note in answer.notices)
+    assert {told.expected[1]} == {row[1] for row in answer.margins}
+    # A quarter's rows are of three budgets: its number errs six times as far, and is three times as large.
+    assert not [one.change for one in told.better if one.less[1] is not None and one.less[1] <= 0]
+    assert not any("QUARTER" in one.change for one in told.better)
+
+
+def test_what_is_left_is_that_of_the_rows_that_were_asked_for(session: Session) -> None:
+    def of(month: int) -> str:
+        return f"SELECT SUM(cost) FROM visit WHERE day >= '2025-{month:02}-01' AND day < '2025-{month + 1:02}-01'"
+
+    told, answer = session.explain(of(3)), session.execute(of(3))
+    assert told.remaining_after.rows == (
+        datetime.datetime(2025, 3, 1, tzinfo=datetime.UTC),
+        datetime.datetime(2025, 4, 1, tzinfo=datetime.UTC),
+    )
+    assert told.remaining_after == answer.remaining
+    assert answer.remaining.used == answer.price.part_of(answer.remaining.limit) > 0
+    assert "of each month whose rows it is about" in price_line(answer)
+    assert "budget of the rows from 2025-03-01 to 2025-04-01, or" in price_line(answer)
+    other = session.execute(of(4)).remaining
+    session.execute("SELECT SUM(cost) FROM visit WHERE day >= '2025-04-01' AND day < '2025-06-01'")
+    several = session.execute("SELECT SUM(cost) FROM visit WHERE day >= '2025-03-10' AND day < '2025-05-10'").remaining
+    assert other.used < several.used
+    assert several.rows == (
+        datetime.datetime(2025, 4, 1, tzinfo=datetime.UTC),
+        datetime.datetime(2025, 5, 1, tzinfo=datetime.UTC),
+    )
+    assert not session.budget().used, "of the rows of the present month"
+
+
+def test_the_owner_sees_tables_and_days_of_all_charges(
+    place: Path, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No row of 2025 is of the present month. Two months that are charged once each are no more than one."""
+    for month in (3, 5):
+        session.execute(f"SELECT SUM(cost) FROM visit WHERE day >= '2025-0{month}-01' AND day < '2025-0{month + 1}-01'")
+    assert main(["budget", str(place / "policy.yaml")]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (used,) = {line[-2] for line in shown if line[:3] == ["from", "2025-03-01", "before"]}
+    assert ["visit", "2", used, "%"] in shown
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,20 @@ BUGS: tuple[Bug, ...] = (
         "if last else None,\n        UTC",
         f"{OF_ROWS}::test_rows_of_several_months_are_charged_to_each",
     ),
+    bug(
+        "the groups of all months of a chart have the noise of one release of their rows",
+        "dpsql.price.pricing:Pricing._of_a_period",
+        "self._of_one_step(period, share)",
+        "self._of_one_step(plan, share)",
+        f"{OF_ROWS}::test_explain_tells_the_error_that_a_month_of_a_series_has",
+    ),
+    bug(
+        "what is left is that of the rows that have spent least",
+        "dpsql.ledger.tally:Tally.fullest",
+        "max(times, key=",
+        "min(times, key=",
+        f"{OF_ROWS}::test_what_is_left_is_that_of_the_rows_that_were_asked_for",
+    ),
     # Windows
     bug(
         "a clock that goes back opens a window again",

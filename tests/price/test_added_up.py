@@ -177,6 +177,18 @@ def test_variances_of_days_add_up(law: type[Additive]) -> None:
     assert wanted <= found.noise["n"].square <= wanted * (1 + Fraction(1, 100)) + 1
 
 
+def test_a_group_has_the_noise_of_the_days_that_list_it() -> None:
+    """A day of Berlin is listed by two days of UTC."""
+    block = Block((Statistic("n", Fraction(1), 1, "count"),), Sensitivity(l1=1, l2_squared=1))
+    plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
+    noise = {"n": Gaussian(Fraction(3))}
+    parts = [Made(plan, NoisyTable(((day,), (day + 1,)), {"n": (1, 10)}, noise)) for day in range(30)]
+    found = added_up(plan, parts).table
+    assert [*map(tuple, found.keys)] == [(day,) for day in range(31)]
+    assert tuple(found.statistics["n"]) == (1, *[11] * 29, 10)
+    assert 2 * noise["n"].square <= found.noise["n"].square <= 2.1 * noise["n"].square
+
+
 DAY = CalendarUnit("day")
 
 
