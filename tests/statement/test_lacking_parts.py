@@ -202,3 +202,21 @@ def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
 )
 def test_a_join_that_has_its_condition_lacks_none(sql: str) -> None:
     check_words(sqlglot.tokenize(sql, read="postgres"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT 1 UNION SELECT 'a'", "42804"),
+        ("SELECT 1 UNION SELECT 'a'::text", "42804"),
+        ("SELECT COUNT(*) FROM patient UNION SELECT sex FROM patient GROUP BY sex", "42804"),
+        ("SELECT COUNT(*) FROM patient UNION ALL SELECT name FROM region", "42804"),
+        ("SELECT n FROM (SELECT COUNT(*) AS n FROM patient EXCEPT SELECT 'a') AS t", "42804"),
+        ("SELECT 1 UNION SELECT '2'", "answered"),
+        ("SELECT 1 UNION SELECT NULL UNION SELECT 2.5", "answered"),
+        ("SELECT COUNT(*)::text FROM patient UNION ALL SELECT 'a'", "answered"),
+        ("SELECT 'all', COUNT(*) FROM patient UNION ALL SELECT sex, COUNT(*) FROM patient GROUP BY sex", "answered"),
+    ],
+)
+def test_both_sides_of_a_union_are_of_one_kind(session: Session, sql: str, found: str) -> None:
+    assert state(session, sql) == found
