@@ -30,6 +30,7 @@ from rewriter.dialects.time_format import (
     letters_of,
     most_texts,
     pattern_of,
+    period_told,
 )
 from rewriter.dialects.time_step import Period, TimeStep
 
@@ -69,6 +70,7 @@ __all__ = [
     "number_print_of",
     "number_printed",
     "pattern_of",
+    "period_told",
     "plain_text",
     "print_of",
     "printed",

@@ -7,7 +7,7 @@ pads a name to nine letters, ``^`` and ``_`` are for capitals and small letters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -132,6 +132,44 @@ def letters_of(pattern: str) -> frozenset[str]:
     ['Y', 'b', 'm']
     """
     return frozenset(one.letter for one in fields(pattern) if one.letter)
+
+
+_WITHIN = {
+    "year": "Yy", "quarter": "q", "month": "mbB", "week": "GV", "day": "djaADuwW", "hour": "H",
+    "minute": "M", "second": "S",
+}  # fmt: skip
+"""The fields that are the same in all of a period, beside those of the longer periods that it is within."""
+_LONGER = ("year", "quarter", "month", "day", "hour", "minute", "second")
+_MONTHLY, _DAILY = ("m", "b", "B"), ("j", "md", "bd", "Bd")
+_TOLD = {
+    "year": ("Y",),
+    "quarter": ("Yq",),
+    "month": tuple("Y" + one for one in _MONTHLY),
+    "week": ("GV",),
+    "day": tuple("Y" + one for one in _DAILY),
+    **{unit: tuple(f"Y{one}{clock}" for one in _DAILY)
+       for unit, clock in (("hour", "H"), ("minute", "HM"), ("second", "HMS"))},
+}  # fmt: skip
+"""The fields of which each set tells a period from all others."""
+
+
+def period_told(letters: Collection[str]) -> str | None:
+    """The period that fields tell: all times of the years 1 to 9999 within it have the same, and no other one has them.
+
+    They hold a set of fields that tells it, and no field that differs within it. A day, and what is shorter, is in one
+    week; a month and a longer period are not.
+
+    >>> [period_told(one) for one in ("Yq", "Ymb", "GV", "Ymda", "YjV", "YmdH", "Ym9", "Yd", "YmV")]
+    ['quarter', 'month', 'week', 'day', 'day', 'hour', None, None, None]
+    """
+    held = frozenset(letters)
+    for unit, sets in _TOLD.items():
+        longer = _LONGER[: _LONGER.index(unit) + 1] if unit in _LONGER else ("week",)
+        same = {letter for one in longer for letter in _WITHIN[one]}
+        same |= set(_WITHIN["week"]) if "day" in longer else set()
+        if held <= same and any(held.issuperset(one) for one in sets):
+            return unit
+    return None
 
 
 def in_letters(pattern: str) -> str:

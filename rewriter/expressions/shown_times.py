@@ -1,9 +1,9 @@
 """Texts and numbers that show a time: which times show a given one.
 
 A *period* is a year, quarter, month, week, day, hour, minute or second of the calendar. Theorem: a pattern whose fields
-are a set of :data:`_TELLING` prints one text for all times of a period of the years 1 to 9999, and another one for each
-other period. So the times that show a text are one period, or there are none. Where, beside that, each field has one
-width and a longer unit stands before a shorter one, texts sort as their periods do.
+tell a period (:func:`rewriter.dialects.period_told`) prints one text for all times of a period of the years 1 to 9999,
+and another one for each other period. So the times that show a text are one period, or there are none. Where, beside
+that, each field has one width and a longer unit stands before a shorter one, texts sort as their periods do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.declared import UTC
-from rewriter.dialects import Fact, FormatField, fields, letters_of
+from rewriter.dialects import Fact, FormatField, fields, letters_of, period_told
 from rewriter.expressions.value import Value
 
 
@@ -111,21 +111,6 @@ def still_shown_in(found: Value, value: Value, size: int) -> Value:
 _WIDTHS = {
     "Y": 4, "G": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "V": 2, "j": 3, "q": 1, "b": 3, "a": 3,
 }  # fmt: skip
-_TELLING: Mapping[frozenset[str], str] = {
-    frozenset(letters): unit
-    for unit, some in (
-        ("year", ("Y",)),
-        ("quarter", ("Yq",)),
-        ("month", ("Ym", "Yb", "YB", "Ymq", "Ybq", "YBq")),
-        ("week", ("GV",)),
-        ("day", ("Ymd", "Ybd", "YBd", "Yj", "Ymda", "Ybda", "YBda", "YmdA", "YbdA", "YBdA")),
-        ("hour", ("YmdH", "YbdH", "YBdH", "YjH")),
-        ("minute", ("YmdHM", "YbdHM", "YBdHM", "YjHM")),
-        ("second", ("YmdHMS", "YbdHMS", "YBdHMS", "YjHMS")),
-    )
-    for letters in some
-}
-"""The fields by which a text tells a period from all others."""
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -196,7 +181,7 @@ def period_shown(pattern: str, spelt: str) -> tuple[datetime.datetime, datetime.
     >>> period_shown("%m/%Y", "4/2026"), period_shown("%m/%y", "04/26"), period_shown("%Y-%m-%d", "2026-02-29")
     (None, None, None)
     """
-    unit, letters = _TELLING.get(letters_of(pattern)), [one.letter for one in fields(pattern) if one.letter]
+    unit, letters = period_told(letters_of(pattern)), [one.letter for one in fields(pattern) if one.letter]
     if unit is None or len(letters) > len(set(letters)):
         return None
     parts = map(_expression, fields(pattern))
@@ -224,7 +209,7 @@ def _begin(read: Mapping[str, str]) -> datetime.datetime | None:
     names = [read[letter].strip().title() for letter in "bB" if letter in read]
     month = next((place for place, one in enumerate(_MONTHS, 1) if names and names[0] in (one, one[:3])), None)
     try:
-        if "G" in numbers:
+        if "Y" not in numbers:
             return datetime.datetime.combine(
                 datetime.date.fromisocalendar(numbers["G"], numbers["V"], 1), datetime.time()
             )

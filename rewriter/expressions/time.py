@@ -78,7 +78,7 @@ from rewriter.expressions.shown_times import (
     month_shown,
     printed,
 )
-from rewriter.expressions.value import LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
+from rewriter.expressions.value import EPOCH, LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -486,7 +486,10 @@ def _epoch(value: Value, context: Context) -> Value:
     interval = value.interval
     if interval is not None:
         interval = Interval(*((end - 719_163) * 86_400 for end in (interval.low, interval.high)))
-    return derive(context.dialect.epoch(value.sql), DOUBLE, value, interval=interval, magnitude=_EPOCHS)
+    found = derive(context.dialect.epoch(value.sql), DOUBLE, value, interval=interval, magnitude=_EPOCHS)
+    if value.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        EPOCH.on(found.sql, LinearTime(duplicate(value.sql), 86_400, Fraction(-719_163 * 86_400)))
+    return found
 
 
 _EPOCHS = reaching((-20, 38))

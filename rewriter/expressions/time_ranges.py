@@ -13,6 +13,14 @@ decide it. The same holds of numbers, as EXTRACT(YEAR FROM ts), and of the begin
 list shows several periods: they are one range where each follows another, and otherwise it is said beside the list that
 times lie between the first and the last of them. What shows no period stays as it is.
 
+A number that grows or falls with a time by a fixed amount for each microsecond (:data:`LINEAR`: ``now() - ts``, ``ts -
+TIMESTAMP '…'``, ``day - DATE '…'``) is exact in PostgreSQL, and intervals are compared there as microseconds, with days
+of 24 hours. So it is below a constant exactly where the time is before, or after, the one time at which it has this
+value; none is said where that is no whole microsecond, or beyond the calendar. The day of a time is a period, as above.
+EXTRACT(EPOCH FROM ts) is compared with whole seconds of at most 2³² alone: there a double tells a microsecond before
+a second from the second, so that rounding, which keeps the order, moves no time across it. AGE is no such number: it
+counts calendar months, which are compared as 30 days, so that of two times the earlier may have the lesser AGE.
+
 A local time stands for an instant. Where no clock is set within two days of an end, local times are on the same side of
 it as instants are of its instant (:func:`rewriter.declared.is_steady`), and instants are compared; else local times.
 """
@@ -23,6 +31,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 
 from sqlglot import exp
@@ -31,10 +40,11 @@ from rewriter.declared import DATE, TEXT, TIMESTAMP, Kind, decimal, instant, is_
 from rewriter.dialects import duplicate, field_of, is_in_order, wrap
 from rewriter.expressions.build import Context, boolean, is_literal, is_unknown, literal, scalar_of
 from rewriter.expressions.casts import widen
+from rewriter.expressions.interval_length import DAY, whole
 from rewriter.expressions.local_time import INSTANT, ZONE, moment_of
 from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, BegunPeriod, ShownTime, after, period_shown, width_of
 from rewriter.expressions.time import floor_to
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import EPOCH, LINEAR, LinearTime, Value
 from rewriter.refused import Refused
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -60,20 +70,28 @@ def compared_in_range(kind: type[exp.Expr], left: Value, right: Value, context: 
     if is_literal(left) or not is_literal(right):
         return None
     shown, sql = _shown(left), _month(kind, left, right, context)
+    if sql is None:
+        sql = _linear(kind, left, right, context)
     if sql is not None:
         return boolean(sql, left, right)
     period = None if shown is None else _period(left, shown, right, context)
     if shown is None or period is None or (kind is not exp.EQ and not _is_in_order(shown)):
         return None
-    if kind is exp.EQ:
-        sql = _between(period.begin, period.end, shown, context) if period.exact else None
-    elif kind in (exp.GTE, exp.LT):
-        sql = _beside(kind, period.begin, shown, context)
-    else:
-        end = period.end if period.exact else period.begin
-        sign = exp.GTE if kind is exp.GT else exp.LT
-        sql = None if end is None else _beside(sign, end, shown, context)
+    sql = _compared(kind, period, shown, context)
     return None if sql is None else boolean(sql, left, right)
+
+
+def _compared(
+    kind: type[exp.Expr], period: _Period, shown: ShownTime | BegunPeriod, context: Context
+) -> exp.Expr | None:
+    """A comparison of the period around a time with another one."""
+    if kind is exp.EQ:
+        return _between(period.begin, period.end, shown, context) if period.exact else None
+    if kind in (exp.GTE, exp.LT):
+        return _beside(kind, period.begin, shown, context)
+    end = period.end if period.exact else period.begin
+    sign = exp.GTE if kind is exp.GT else exp.LT
+    return None if end is None else _beside(sign, end, shown, context)
 
 
 def listed_in_range(value: Value, items: Sequence[Value], context: Context) -> tuple[exp.Expr | None, bool]:
@@ -102,7 +120,7 @@ def begins_in_range(value: Value, prefix: str, context: Context) -> Value | None
 def without_shown_times(tree: exp.Expr) -> None:
     """Take away what was noted of times that are shown: no comparison reads it any more."""
     for node in tree.walk():
-        for fact in (SHOWN, BEGUN, INSTANT):
+        for fact in (SHOWN, BEGUN, INSTANT, EPOCH):
             if fact.is_on(node):
                 fact.off(node)
 
@@ -125,6 +143,43 @@ def _month(kind: type[exp.Expr], left: Value, right: Value, context: Context) ->
     number_ = context.dialect.cast(field_of("month", moment), decimal(5, 0))
     SHOWN.on(number_, replace(shown, moment=moment))
     return exp.EQ(this=number_, expression=literal(Decimal(int(str(spelt))), decimal(5, 0), context.dialect).sql)
+
+
+def _linear(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> exp.Expr | None:
+    """A comparison of what grows or falls with a time as one of the time."""
+    linear, number = _line(left), _number(right)
+    if linear is None or number is None or sum(1 for _ in linear.moment.walk()) > _LONGEST:
+        return None
+    is_epoch = EPOCH.of(left.sql) is not None
+    if is_epoch and (number.denominator > 1 or abs(number) > 2**32):
+        return None
+    days = (number - linear.offset) / linear.factor
+    end = moment_of(days) if (days * DAY).denominator == 1 else None
+    if end is None:
+        return None
+    kind = kind if linear.factor > 0 else _MIRRORED[kind]
+    if abs(linear.factor) != 1:
+        return kind(this=wrap(duplicate(linear.moment)), expression=literal(end, TIMESTAMP, context.dialect).sql)
+    if floor_to("day", end) != end:
+        return None
+    begun = BEGUN.of(linear.moment)
+    if begun is not None and begun.unit == "day":
+        return _compared(kind, _Period(end, after("day", end)), begun, context)
+    return kind(this=wrap(duplicate(linear.moment)), expression=literal(end.date(), DATE, context.dialect).sql)
+
+
+def _line(value: Value) -> LinearTime | None:
+    """The time that a number or an interval depends on."""
+    found = LINEAR.of(value.sql) if value.type.kind in (Kind.INTEGER, Kind.INTERVAL) else None
+    return EPOCH.of(value.sql) or found
+
+
+def _number(value: Value) -> Fraction | None:
+    """A constant number, or the microseconds of a constant interval."""
+    if value.type.kind is Kind.INTERVAL:
+        return None if value.span is None else Fraction(whole(value.span))
+    scalar = scalar_of(value) if value.type.numeric else None
+    return Fraction(scalar) if isinstance(scalar, int | Decimal) and not isinstance(scalar, bool) else None
 
 
 def _begin(period: _Period) -> datetime.datetime:

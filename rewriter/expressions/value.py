@@ -96,6 +96,8 @@ LIMITS: Fact[Limits] = Fact("limits")
 LITERAL: Fact[Constant] = Fact("literal")
 LINEAR: Fact[LinearTime] = Fact("linear")
 """Of what is computed of one time and of literals, wherever it is not NULL: ``now() - x``, ``x + INTERVAL '1 day'``."""
+EPOCH: Fact[LinearTime] = Fact("epoch")
+"""Of the seconds since 1970 of a time, which are rounded to a double."""
 NUMERAL: Fact[Interval] = Fact("numeral")
 """Of a text that spells a number: where that should lie by the declared ranges."""
 REPORTED: Fact[bool] = Fact("reported")

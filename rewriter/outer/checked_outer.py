@@ -17,7 +17,7 @@ from rewriter.outer.independence import independent
 from rewriter.outer.over_replicates import replicated_sql
 from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
 from rewriter.outer.question import Question
-from rewriter.outer.to_duckdb import spelled
+from rewriter.outer.to_duckdb import check_sides, spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
 from rewriter.release import RESERVED, OverGroups, RunningSums
@@ -150,6 +150,7 @@ def outer_select(
     Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
     """
     check_outer(tree, tables)
+    check_sides(tree, tables)
     spelt = spelled(tree, tables)
     traced = trace(tree, running, outputs, tables)
     if traced is not None:

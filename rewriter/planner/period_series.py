@@ -67,7 +67,7 @@ from sqlglot import exp
 
 from rewriter.columns import BEHIND, ColumnLimits, Facts, Variable, column_of, field_of_number, lattice_of
 from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
-from rewriter.dialects import Dialect, Period, Read, letters_of, reading_of
+from rewriter.dialects import Dialect, Period, Read, letters_of, period_told, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
 from rewriter.once import Remember, afresh, known_by, remembering
 from rewriter.plan import Plan, Series, SeriesPeriod
@@ -286,8 +286,8 @@ def _cut_of(key: Key) -> tuple[str, exp.Expr] | None:
         elif isinstance(node, exp.Paren):
             node = node.this
         elif reading is not None and reading.read is Read.PRINT and not unit:
-            unit, node = _PRINTS.get(frozenset(letters_of(reading.pattern)), ""), reading.moment
-            if not unit:
+            unit, node = period_told(letters_of(reading.pattern)) or "", reading.moment
+            if unit not in SPANS:
                 return None
         elif type(node) is exp.Cast and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
             unit, node = _coarser(unit, "day") if node.to.this == exp.DType.DATE else unit, node.this
@@ -308,12 +308,6 @@ _BINS: Mapping[tuple[Period | None, Fraction | None], str] = {
     (Period.HOUR, Fraction(1, 24)): "hour",
 }
 """Bins of one length that are days or hours of the calendar."""
-_PRINTS = {
-    frozenset("Y"): "year", frozenset("Yq"): "quarter", frozenset("Ym"): "month", frozenset("Yb"): "month",
-    frozenset("YB"): "month", frozenset("GV"): "week", frozenset("Ymd"): "day", frozenset("Ybd"): "day",
-    frozenset("Yj"): "day", frozenset("YmdH"): "hour",
-}  # fmt: skip
-"""The fields of a print that is another one in each period, and the same in all of it."""
 
 
 def _coarser(one: str, other: str) -> str:

@@ -15,20 +15,11 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewriter.dialects import is_in_order, letters_of, pattern_of
+from rewriter.dialects import is_in_order, letters_of, pattern_of, period_told
 from rewriter.statement import grouped_item, output_name, unaliased, unparenthesised, walk
 
-_PERIODS = (
-    ("quarter", frozenset("Yq"), (frozenset("Yq"),)),
-    ("month", frozenset("YymbBq"), tuple(frozenset("Y" + month) for month in "mbB")),
-    ("week", frozenset("GV"), (frozenset("GV"),)),
-    (
-        "day",
-        frozenset("YymbBqdjaADuwWVG"),
-        (frozenset("Yj"), *(frozenset("Yd" + month) for month in "mbB")),
-    ),
-)
-"""Periods: the fields that do not differ within one, and the sets of fields of which each tells one from all others."""
+_LONG = ("quarter", "month", "week", "day")
+"""Periods that are groups; a year alone is in order."""
 
 
 def group_by_periods(tree: exp.Query) -> exp.Query:
@@ -83,10 +74,8 @@ def period_of(text: exp.ToChar) -> str | None:
     pattern = pattern_of(written.name) if isinstance(written, exp.Literal) and written.is_string else None
     if pattern is None or is_in_order(pattern):
         return None
-    letters = letters_of(pattern)
-    return next(
-        (unit for unit, same, telling in _PERIODS if letters <= same and any(one <= letters for one in telling)), None
-    )
+    unit = period_told(letters_of(pattern))
+    return unit if unit in _LONG else None
 
 
 def _group_by_period(select: exp.Select, text: exp.ToChar, unit: exp.Var) -> None:

@@ -1,13 +1,16 @@
-"""Parts that a statement lacks: the parser reads ``COUNT(DISTINCT)``, ``USING ()`` and a comma at the end of a list.
+"""Parts that a statement lacks, or has in the wrong place: the parser reads ``COUNT(DISTINCT)``, ``USING ()``, a comma
+at the end of a list, ``CROSS JOIN t ON …`` and ``ORDER BY`` before ``GROUP BY``.
 
-Guarantee: behind the parser, words and commas that need something behind them have it, and a row has a value: the
-rest are syntax errors in PostgreSQL, and no rule need ask for them. Only GROUP BY has an empty row: the group of all.
+Guarantee: behind the parser, words and commas that need something behind them have it, a row has a value, each JOIN has
+the condition that it needs and no other, and the clauses of a SELECT stand once each, in PostgreSQL's order: the rest
+are syntax errors in PostgreSQL, and no rule need ask for them. Only GROUP BY has an empty row: the group of all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -75,6 +78,7 @@ def check_words(tokens: Sequence[Token]) -> None:
                 position=at.start + 1,
             )
     _check_joins(tokens, words)
+    _check_order(tokens, words)
 
 
 _JOINED = frozenset({"LEFT", "RIGHT", "FULL", "OUTER", "INNER", "CROSS", "NATURAL", "POSITIONAL"})
@@ -84,22 +88,29 @@ _WITHOUT = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
 
 def _check_joins(tokens: Sequence[Token], words: Sequence[str]) -> None:
     """Within one pair of parentheses ON or USING is that of the last JOIN before it that has none yet, and all have one
-    where FROM ends."""
+    where FROM ends; behind a JOIN that has none to take there is no other."""
     levels: list[list[tuple[str, Token]]] = [[]]
+    joins: list[str] = [""]
     for place, word in enumerate(words):
         named = place > 0 and words[place - 1] in (".", "AS")
         if word == "(":
             levels.append([])
+            joins.append("")
         elif word == "JOIN" and not named:
             kinds = _kinds(words, place)
+            joins[-1] = " ".join((*kinds, word))
             if _WITHOUT.isdisjoint(kinds):
                 levels[-1].append((" ".join((*kinds, word)), tokens[place]))
         elif word in ("ON", "USING") and not named and levels[-1]:
             levels[-1].pop()
+        elif word in ("ON", "USING") and not named and joins[-1]:
+            _refuse_condition(joins[-1], tokens[place])
         elif word in (")", ",", ";") or (word in _CLAUSES and not named):
             _check_no(levels[-1])
+            joins[-1] = ""
             if word == ")" and len(levels) > 1:
                 levels.pop()
+                joins.pop()
     _check_no(levels[-1])
 
 
@@ -120,6 +131,50 @@ def _check_no(lacking: Sequence[tuple[str, Token]]) -> None:
             sqlstate=SYNTAX,
             position=at.start + 1,
         )
+
+
+def _refuse_condition(kind: str, at: Token) -> NoReturn:
+    without = not _WITHOUT.isdisjoint(kind.split())
+    raise Refused(
+        f"a {kind} has no condition" if without else "a JOIN has one condition",
+        hint="write JOIN … ON a.key = b.key" if without else "join the conditions by AND",
+        sqlstate=SYNTAX,
+        position=at.start + 1,
+    )
+
+
+_ORDER = {"WHERE": 1, "GROUP BY": 2, "HAVING": 3, "ORDER BY": 4, "LIMIT": 5}
+"""The place of a clause among those of its SELECT."""
+_NEW = frozenset({"SELECT", "UNION", "EXCEPT", "INTERSECT", ";"})
+"""Words behind which clauses begin anew."""
+
+
+def _check_order(tokens: Sequence[Token], words: Sequence[str]) -> None:
+    """Within one pair of parentheses each clause of a SELECT stands once, behind those that come first; ORDER BY and
+    LIMIT are those of the whole UNION."""
+    levels = [""]
+    for place, word in enumerate(words):
+        if place and words[place - 1] in (".", "AS"):
+            continue
+        last = levels[-1]
+        ends = word in ("UNION", "EXCEPT", "INTERSECT") and _ORDER.get(last, 0) >= _ORDER["ORDER BY"]
+        if ends or (last and word in _ORDER and _ORDER[word] <= _ORDER[last]):
+            raise Refused(
+                f"{word} stands behind {last}" if word != last else f"there are two {word} in one SELECT",
+                hint=f"write parentheses around the query that {last} belongs to"
+                if ends
+                else f"write {word} before {last}"
+                if word != last
+                else f"write one {word}",
+                sqlstate=SYNTAX,
+                position=tokens[place].start + 1,
+            )
+        if word == "(":
+            levels.append("")
+        elif word == ")" and len(levels) > 1:
+            levels.pop()
+        elif word in _ORDER or word in _NEW:
+            levels[-1] = word if word in _ORDER else ""
 
 
 def check_row(node: exp.Expr) -> None:

@@ -83,7 +83,26 @@ FIELDS = [
     "{}::date > '2026-03-29'",
     "DATE_TRUNC('year', {}) = '9999-01-01'",
 ]
-CONDITIONS = [*SHOWN, *FIELDS]
+LINES = [
+    "TIMESTAMPTZ '2026-04-01 12:00+00' - {} < INTERVAL '7 days'",
+    "TIMESTAMPTZ '2026-04-01 12:00+00' - {} <= INTERVAL '1 month 1 day'",
+    "TIMESTAMP '2026-03-29 03:30' - {} = INTERVAL '1 hour'",
+    "{} - TIMESTAMP '2026-01-01' >= INTERVAL '87 days 3 hours 30 minutes'",
+    "{} - TIMESTAMP '2026-01-01' BETWEEN INTERVAL '-1 day' AND INTERVAL '87 days'",
+    "INTERVAL '9000 years' < {} - TIMESTAMP '2026-01-01'",
+    "CAST({} AS date) - DATE '2026-03-22' < 7",
+    "CAST({} AS date) - DATE '2026-03-22' BETWEEN 0 AND 6",
+    "DATE '2026-03-30' - {}::date <= 1",
+    "DATE '2026-03-30' - {}::date = 1",
+    "DATE '2026-03-30' - {}::date > 0.5",
+    "EXTRACT(EPOCH FROM {}) >= 1774746000",
+    "EXTRACT(EPOCH FROM {}) BETWEEN 1774746000 AND 1775001600",
+    "EXTRACT(EPOCH FROM {}) < 1774746000.5",
+    "EXTRACT(EPOCH FROM {}) = 1774746000",
+    "DATE_PART('epoch', {}) > -62000000000",
+    "DATE_PART('epoch', {}) > -4000000000",
+]
+CONDITIONS = [*SHOWN, *FIELDS, *LINES]
 ENDS = [
     datetime.datetime(year, month, 1) + away
     for year, month in ((2026, 3), (2026, 4), (2026, 10), (2026, 11), (2026, 1), (2027, 1), (2021, 1), (2, 1))
@@ -176,9 +195,17 @@ def test_a_range_reads_the_time_alone(column: str, zone: str) -> None:
         "2026.5",
         "03-02'",
         "'9999-12'",
+        "9000 years",
+        "0.5",
+        "000.5",
+        "62000000000",
     )
     lists = ("'2026-03-01', '2026-11-01'", "ESCAPE '-'", "NOT LIKE")
-    set_there = () if zone == "UTC" else ("03-29", "29.03", "0329", "088", "03-30'", "IYYY-IW", "03-23")
+    set_there = (
+        ()
+        if zone == "UTC"
+        else ("03-29", "29.03", "0329", "088", "03-30'", "IYYY-IW", "03-23", "03-22", "03-30", "TIMESTAMP")
+    )
     for condition in CONDITIONS:
         if any(part in condition for part in (*kept, *lists, *set_there)):
             continue

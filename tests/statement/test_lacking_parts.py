@@ -50,6 +50,16 @@ OTHERS = (
     "SELECT COUNT(*) FROM patient ORDER BY",
     "SELECT COUNT(*) FROM patient JOIN visit USING ()",
     "SELECT COUNT(*) FROM patient JOIN region",
+    "SELECT COUNT(*) FROM patient AS p CROSS JOIN visit AS v ON p.id = v.patient_id",
+    "SELECT COUNT(*) FROM patient NATURAL JOIN visit USING (id)",
+    "SELECT COUNT(*) FROM patient AS p JOIN visit AS v ON p.id = v.patient_id ON v.id > 3",
+    "SELECT sex, COUNT(*) FROM patient ORDER BY sex GROUP BY sex",
+    "SELECT sex, COUNT(*) FROM patient GROUP BY sex WHERE id > 3",
+    "SELECT sex, COUNT(*) FROM patient HAVING COUNT(*) > 3 GROUP BY sex",
+    "SELECT sex, COUNT(*) FROM patient GROUP BY sex LIMIT 3 ORDER BY sex",
+    "SELECT COUNT(*) FROM patient WHERE id > 3 WHERE id < 9",
+    "SELECT COUNT(*) AS n FROM patient ORDER BY n UNION SELECT COUNT(*) FROM visit",
+    "SELECT COUNT(*) AS n FROM patient LIMIT 1 UNION SELECT COUNT(*) FROM visit",
     "SELECT COUNT(*) FROM patient INNER JOIN region",
     "SELECT COUNT(*) FROM patient AS p JOIN visit AS v WHERE p.id = v.patient_id",
     "SELECT COUNT(*) FROM patient JOIN region, region AS r",
@@ -183,7 +193,30 @@ def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
         "SELECT COUNT(*) FROM patient AS p JOIN (SELECT patient_id AS id FROM visit) AS v USING (id) NATURAL JOIN region",
         'SELECT t."join", t.x AS join FROM (SELECT 1 AS "join", 2 AS x) AS t JOIN (VALUES (1)) AS b(y) ON TRUE',
         "SELECT COUNT(*) FROM patient AS p JOIN region AS r ON r.name IS NOT DISTINCT FROM p.region WHERE p.id > 3",
+        "SELECT COUNT(*) FROM patient AS p JOIN visit AS v CROSS JOIN region ON p.id = v.patient_id",
+        "SELECT id FROM patient WHERE id > 3 UNION SELECT id FROM visit WHERE id > 3 ORDER BY id LIMIT 3",
+        "(SELECT id FROM patient ORDER BY id LIMIT 3) UNION (SELECT id FROM visit ORDER BY id) ORDER BY id",
+        "SELECT SUM(n) FILTER (WHERE n > 3) OVER (ORDER BY n) FROM t WHERE n > (SELECT 1 WHERE TRUE ORDER BY 1) ORDER BY 1",
+        "WITH a AS (SELECT 1 AS n ORDER BY n) SELECT n AS limit FROM a WHERE n IN (1, 2) GROUP BY n HAVING n > 0",
     ],
 )
 def test_a_join_that_has_its_condition_lacks_none(sql: str) -> None:
     check_words(sqlglot.tokenize(sql, read="postgres"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT 1 UNION SELECT 'a'", "42804"),
+        ("SELECT 1 UNION SELECT 'a'::text", "42804"),
+        ("SELECT COUNT(*) FROM patient UNION SELECT sex FROM patient GROUP BY sex", "42804"),
+        ("SELECT COUNT(*) FROM patient UNION ALL SELECT name FROM region", "42804"),
+        ("SELECT n FROM (SELECT COUNT(*) AS n FROM patient EXCEPT SELECT 'a') AS t", "42804"),
+        ("SELECT 1 UNION SELECT '2'", "answered"),
+        ("SELECT 1 UNION SELECT NULL UNION SELECT 2.5", "answered"),
+        ("SELECT COUNT(*)::text FROM patient UNION ALL SELECT 'a'", "answered"),
+        ("SELECT 'all', COUNT(*) FROM patient UNION ALL SELECT sex, COUNT(*) FROM patient GROUP BY sex", "answered"),
+    ],
+)
+def test_both_sides_of_a_union_are_of_one_kind(session: Session, sql: str, found: str) -> None:
+    assert state(session, sql) == found
