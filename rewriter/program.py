@@ -49,6 +49,7 @@ from rewriter.release import (
     Query,
     Ranked,
     Split,
+    added_name,
     aggregate_name,
     group_mean_name,
     margin_name,
@@ -347,6 +348,7 @@ def _tables(
         columns |= {output.name: output.type for output in outputs}
         measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
+        columns |= {added_name(output.name): output.type for output in outputs if output.name in shape.added}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
         if any(presence.kept is KeptGroups.COUNTED for presence in shape.presences):
             columns |= {COUNTED_GROUPS: BIGINT, **{group_mean_name(output.name): DOUBLE for output in outputs}}
