@@ -52,7 +52,8 @@ def _query_of(item: exp.Expr) -> exp.Expr | None:
     if alias is not None and alias.args.get("columns"):
         return None
     if isinstance(item, exp.Subquery):
-        return item.this
+        query: exp.Expr = item.this
+        return query
     if not isinstance(item, exp.Table) or item.db:
         return None
     around = item.parent
