@@ -544,6 +544,24 @@ def test_a_closed_day_of_a_family_stays_as_it_was_shown(tmp_path: Path, sets: st
     assert max(prices[1:3]) < Fraction(2, 3) * prices[0]
 
 
+def test_what_is_more_accurate_of_some_days_moves_no_other(tmp_path: Path) -> None:
+    """Days whose totals were bought at a higher price weigh these more, also beside a day of the usual price."""
+    clinic = Clinic(tmp_path, most="3 per day")
+    with clinic.staying_open():
+        assert clinic._open is not None
+        clinic._open.execute("SET dpsql.epsilon = 8")
+        days = ROLLUP.replace("sex,", "NULL,").format(window("03-01", "03-10"), "GROUPING SETS ((1), ())")
+        assert measured_by(clinic.ask(days))
+        clinic._open.execute("SET dpsql.epsilon = 1")
+        before = shown_days(clinic.ask(ROLLUP.format(window("03-01", "03-09"), "ROLLUP (1, 2)")))
+        clinic.later(1)
+        after = shown_days(clinic.ask(ROLLUP.format(window("03-01", "03-11"), "ROLLUP (1, 2)")))
+    assert {cell: after[cell] for cell in before} == before
+    alone = clinic.ask(ROLLUP.format(window("03-08", "03-09"), "ROLLUP (1, 2)"))
+    assert measured_by(alone)  # of one day at a higher price, and beside its total
+    assert len(alone.rows) == 4
+
+
 def test_pure_families_are_measured_as_one(tmp_path: Path) -> None:
     """The finest groups have nearly all of the price there, and totals are their sums."""
     clinic = Clinic(tmp_path, most="3 per day", budget=", accounting: pure")
