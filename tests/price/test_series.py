@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
+from statistics import mean, stdev
 
 import duckdb
 import pytest
@@ -506,6 +507,20 @@ def test_no_series(clinic: Clinic) -> None:
         "SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit GROUP BY 1",  # nothing that adds up
     ):
         assert not measured_by(clinic.ask(sql)), sql
+
+
+def test_a_running_total_of_empty_days_is_unbiased(tmp_path: Path) -> None:
+    """Each day is a period of its own, in which nothing makes up for what was moved to 0."""
+    running = "SELECT DATE_TRUNC('day', made) AS d, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('day', made)) FROM visit"
+    sql = f"{running} WHERE cost > 60 AND {window('02-08', '03-10')} GROUP BY 1 ORDER BY 1"
+    totals = []
+    for number in range(12):
+        (tmp_path / str(number)).mkdir()
+        answer = Clinic(tmp_path / str(number), most="3 per day").ask(sql)
+        assert measured_by(answer)
+        totals.append(float(answer.rows[-1][1]))
+    spread = stdev(totals)
+    assert abs(mean(totals)) <= 2 * spread / len(totals) ** 0.5
 
 
 ROLLUP = (
