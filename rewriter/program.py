@@ -26,7 +26,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import moved_in
 from rewriter.once import Remember, afresh, remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
-from rewriter.plan import Options, Plan, Sorts
+from rewriter.plan import Options, Plan, Series, Sorts
 from rewriter.planner import (
     Family,
     Shape,
@@ -49,6 +49,7 @@ from rewriter.release import (
     Query,
     Ranked,
     Split,
+    added_name,
     aggregate_name,
     group_mean_name,
     margin_name,
@@ -274,11 +275,19 @@ def _with_series(
     dialect: Dialect,
     remember: Remember[Plan],
 ) -> tuple[Options, ...]:
-    """The options, with the way period by period where no other measurement is to agree with them."""
+    """The options, with the way period by period. Where measurements are to agree, that is the way of all whose keys
+    hold the period, and of no others: a total may be another one tomorrow, and no cell of a period that is kept."""
     found = list(options)
-    for place in (family.measurements[0] for family in related if len(family.measurements) == 1):
-        if asked[place].bound.spans and not options[place].first.steps:
-            found[place] = replace(options[place], series=series_of(asked[place], norms, catalog, dialect, remember))
+    for family in related:
+        ways: dict[int, Series] = {}
+        for place in family.measurements:
+            if asked[place].bound.spans and not options[place].first.steps:
+                way = series_of(asked[place], norms, catalog, dialect, remember)
+                if way is not None and not (way.adds_up and len(family.measurements) > 1):
+                    ways[place] = way
+        if len({(one.unit, one.periods) for one in ways.values()}) == 1:
+            for place, way in ways.items():
+                found[place] = replace(options[place], series=way)
     return tuple(found)
 
 
@@ -347,6 +356,7 @@ def _tables(
         columns |= {output.name: output.type for output in outputs}
         measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
+        columns |= {added_name(output.name): output.type for output in outputs if output.name in shape.added}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
         if any(presence.kept is KeptGroups.COUNTED for presence in shape.presences):
             columns |= {COUNTED_GROUPS: BIGINT, **{group_mean_name(output.name): DOUBLE for output in outputs}}
@@ -409,6 +419,8 @@ def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ..
 def _joint_notes(related: Sequence[Family], options: Sequence[Options]) -> tuple[str, ...]:
     """The notice that measurements are made to agree: their errors are smaller than each would have alone."""
     for family in related:
+        if any(options[place].series is not None for place in family.measurements):
+            continue  # It may be measured period by period, where a total does not agree.
         alike: dict[str, set[str]] = {}
         for one in (options[place].first for place in family.measurements):
             if one.exhaustive and one.blocks:

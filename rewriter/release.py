@@ -468,6 +468,15 @@ def margin_name(column: str) -> str:
     return f"{column}{_MARGIN}"
 
 
+def added_name(column: str) -> str:
+    """The column from which sums over neighbouring groups are made: never moved to 0, so that such sums are unbiased.
+
+    >>> added_name("a0")
+    'a0_added'
+    """
+    return f"{column}_added"
+
+
 COUNTED_GROUPS = f"{RESERVED}groups"
 """The column of a release that says, in every row, how many groups have rows."""
 

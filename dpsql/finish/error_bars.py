@@ -24,7 +24,7 @@ from dpsql.finish.present_groups import shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
-from dpsql.inference.estimates import decoded, value_of, window_sums
+from dpsql.inference.estimates import added_columns, decoded, value_of, window_sums
 from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
@@ -78,6 +78,7 @@ def pieced(
             if column.margins is not None
         ]
         extra += groups.columns
+        extra += added_columns(shape.added, own[0][0], own[1][0], table)
         numbered = ReleasedColumn(row_column(0), BIGINT, ValueColumn(BIGINT, arrow=pa.array(np.concatenate(numbers))))
         released[shape.name] = replace(table, columns=(*table.columns, *extra, numbered))
     return released, tuple(pieces), tuple(notes)

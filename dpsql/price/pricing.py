@@ -40,6 +40,7 @@ from dpsql.price.series_price import (
     Portions,
     PricedSeries,
     alike,
+    beside_series,
     is_cheaper,
     parts_of,
     relative_price,
@@ -206,6 +207,7 @@ class Pricing:
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
         kept += self._kept([one.plan for one in apart])
+        kept += beside_series(prepared.program, calibrations, series)
         notes = (*notes, *self._ages(again), *kept)
         notes = (*notes, *self._of_periods([one.plan for one in others if one.plan.identity not in stored]))
         due = (opened.span, opened.ledger.together)
@@ -423,12 +425,34 @@ class Pricing:
         """The calibrations; those of series in the place of what costs more than these."""
         if all(one.series is None for one in program.options):
             return tuple(joint)
-        divided = shares(price, program.families, program.plans, self._opened.accountant.accounting)
+        divided = self._shares_of_periods(program, price)
         ways = [
             None if options.series is None else self._period_by_period(options.series, one, share)
             for options, one, share in zip(program.options, joint, divided, strict=True)
         ]
+        # All measurements whose cells are of one period are made to agree within it, or none.
+        for family in program.families:
+            held = [place for place in family.measurements if program.options[place].series is not None]
+            apart = len(family.measurements) > 1 and self._opened.accountant.accounting.prefers_finest
+            if apart or any(ways[place] is None for place in held):
+                for place in held:
+                    ways[place] = None
+            elif held:
+                for place in set(family.measurements).difference(held):
+                    ways[place] = self._calibrated(joint[place].plan, divided[place])
         return tuple(one if way is None else way for one, way in zip(joint, ways, strict=True))
+
+    def _shares_of_periods(self, program: Program, price: PrivacyLoss) -> tuple[PrivacyLoss, ...]:
+        """Each measurement's share where those are series that can be. Of a family, a series counts as much as one of
+        its periods has cells: else a longer window would give it another share, and buy periods again that are kept."""
+        several = {place for one in program.families if len(one.measurements) > 1 for place in one.measurements}
+        plans = [
+            replace(plan, cells=max(1, plan.cells // len(options.series.periods)))
+            if place in several and options.series is not None and plan.cells is not None
+            else plan
+            for place, (plan, options) in enumerate(zip(program.plans, program.options, strict=True))
+        ]
+        return shares(price, program.families, plans, self._opened.accountant.accounting)
 
     def _calibrations_of(self, program: Program, price: PrivacyLoss, *, picks: bool) -> tuple[Calibration, ...]:
         accounting = self._opened.accountant.accounting
@@ -488,7 +512,7 @@ class Pricing:
         found: dict[str, PricedSeries] = {}
         accounting, now = self._opened.accountant.accounting, self._opened.clock.read()
         program = prepared.program
-        divided = shares(price, program.families, program.plans, accounting)
+        divided = self._shares_of_periods(program, price)
         for calibration, options, share in zip(calibrations, program.options, divided, strict=True):
             series = options.series
             wholes = [] if series is None else [plan.identity for plan in series.whole]

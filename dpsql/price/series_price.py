@@ -37,6 +37,7 @@ from itertools import groupby
 from dpsql.accounting import Accounting
 from dpsql.calibrate import Calibration
 from dpsql.closing import Closing
+from rewriter.front_door import Program
 from rewriter.plan import Plan, Series, SeriesPeriod
 
 _STEP = 2**0.25
@@ -212,6 +213,23 @@ class PricedSeries:
             f"a {unit} that is kept is as it was when it was asked first later than {self.closing} after its end:"
             " rows that came after that are not in it"
         )
+
+
+def beside_series(
+    program: Program, calibrations: Sequence[Calibration], series: Mapping[str, PricedSeries]
+) -> tuple[str, ...]:
+    """What is not said of groups that are no series beside some that are: totals over all periods."""
+    found: dict[str, None] = {}
+    for family in program.families:
+        own = [series.get(calibrations[place].plan.identity) for place in family.measurements]
+        units = {one.unit for one in own if one is not None}
+        if None in own and units:
+            unit = units.pop()
+            found[
+                f"each {unit} stays as it is shown, so that totals over several {unit}s are measured by themselves:"
+                f" they are not exactly the sums of the {unit}s"
+            ] = None
+    return tuple(found)
 
 
 _PATTERNS: Mapping[str, str] = {"hour": "%Y-%m-%d %H:00", "month": "%Y-%m", "year": "%Y"}

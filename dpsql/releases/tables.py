@@ -53,7 +53,8 @@ class NoisyTable:
     them, of values below and above it. None where there are too few people, or nothing was picked. ``picking`` says how
     far each choice is off, and the picks of groups. ``reports``, of a replicate, draws what
     people reported once more. ``periods``, of a series, number the period that each group was measured in: a period
-    that is kept is shown as it was, so what is shown of it may follow from no other.
+    that is kept is shown as it was, so what is shown of it may follow from no other. ``noises`` are those of each
+    period, of which ``noise`` has the widest.
     """
 
     keys: Sequence[Key]
@@ -63,6 +64,7 @@ class NoisyTable:
     picking: Mapping[str, Noise] = field(default_factory=dict)
     reports: ReportDraws | None = field(default=None, compare=False)
     periods: Sequence[int] | None = None
+    noises: Sequence[Mapping[str, Additive]] = ()
 
     def beside(self, later: NoisyTable) -> NoisyTable:
         """With what was measured of the same groups later."""

@@ -32,17 +32,13 @@ def joined(whole: Plan, parts: Sequence[Made]) -> Made:
         ])
         for name in finest
     }  # fmt: skip
-    noise = {
-        name: _widest(
-            [
-                _scaled(part.table.noise[name], finest[name] // factor)
-                for part, factor in zip(parts, factors[name], strict=True)
-            ]
-        )
-        for name in finest
-    }
+    noises = [
+        {name: _scaled(part.table.noise[name], finest[name] // factors[name][place]) for name in finest}
+        for place, part in enumerate(parts)
+    ]
+    noise = {name: _widest([one[name] for one in noises]) for name in finest}
     periods = tuple(place for _, place, _ in rows)
-    return Made(refined(whole, finest), NoisyTable(keys, statistics, noise, periods=periods))
+    return Made(refined(whole, finest), NoisyTable(keys, statistics, noise, periods=periods, noises=noises))
 
 
 def added_up(whole: Plan, parts: Sequence[Made]) -> Made:

@@ -20,7 +20,7 @@ from rewriter.outer.question import Question
 from rewriter.outer.to_duckdb import check_sides, spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
-from rewriter.release import RESERVED, OverGroups, RunningSums
+from rewriter.release import RESERVED, OverGroups, RunningSums, added_name
 
 
 def chooses(tree: exp.Query, measured: frozenset[str]) -> bool:
@@ -155,6 +155,7 @@ def outer_select(
     traced = trace(tree, running, outputs, tables)
     if traced is not None:
         traced = replace(traced, columns=tuple(independent(one, traced, plans) for one in traced.columns))
-    measured = frozenset(output.name for some in outputs.values() for output in some)
+    names = [output.name for some in outputs.values() for output in some]
+    measured = frozenset((*names, *map(added_name, names)))
     chosen = chooses(spelt, measured)
     return OuterSelect(tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone, over_groups)

@@ -19,7 +19,7 @@ from rewriter.outer.name_scope import MOST_SLOTS, Ctes, NameScope, PickedRows, S
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
-from rewriter.release import RESERVED, RunningSum, RunningSums
+from rewriter.release import RESERVED, RunningSum, RunningSums, added_name
 from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
 
 
@@ -63,6 +63,7 @@ def trace(
     }
     for name, outputs in released.items():
         known = {one.name: output(0, one) for one in outputs}
+        known |= {added_name(name): one for name, one in known.items()}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
         tables[name] = TracedTable(columns, (Slot(frozenset([name])),))
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rewriter.plan import KeyColumn, Options
 from rewriter.planner.lineage import measured_by
-from rewriter.release import Presence, Query, key_name, release_name
+from rewriter.release import Presence, Query, aggregate_name, key_name, release_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Shape:
     is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
     ``others``: the second measurement is the total, from which the row of other groups is computed. ``presences`` say
     which of its groups are read, by the output at the place ``counted``, which is ``bought`` where nobody asked for it.
+    ``added`` are the outputs that windows of the outer SELECT add up over neighbouring groups.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Shape:
     presences: tuple[Presence, ...] = ()
     counted: int = 0
     bought: bool = False
+    added: tuple[str, ...] = ()
 
     @property
     def marked(self) -> bool:
@@ -59,7 +61,8 @@ def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: boo
             keys = tuple(KeyColumn(key_name(at), key.value.type, key.text) for at, key in enumerate(query.keys))
         else:
             keys = options[places[0]].first.keys
-        read = (query.presences, query.counted, query.bought)
+        running = () if query.cumulative is None else tuple(map(aggregate_name, query.cumulative.aggregates))
+        read = (query.presences, query.counted, query.bought, running)
         added_up = summed and not any(len(one.places) == len(keys) for one in query.presences)
         found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read))
     return tuple(found)

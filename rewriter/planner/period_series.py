@@ -149,7 +149,7 @@ def series_of(
 
 
 def _is_plain(query: Query) -> bool:
-    return not (query.sets or query.others or query.together or query.only is not None)
+    return not (query.sets or query.others or query.summed_with_total or query.only is not None)
 
 
 def without_series(query: Query, catalog: Catalog) -> Iterator[str]:

@@ -83,6 +83,7 @@ from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
+from rewriter.split.unbiased_windows import add_up_unbiased
 from rewriter.split.unproved_groups import check_groups, named_person
 from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
@@ -206,6 +207,7 @@ def split(
     check_sets(one.releases, outer, dialect)
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, running, dialect, empty, catalog.rows)
+    add_up_unbiased(running)
     answers = frozenset(splitter.answers.used)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
 

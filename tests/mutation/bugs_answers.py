@@ -31,7 +31,37 @@ CLOSED = "tests/price/test_closed_windows.py"
 
 WINDOW_BARS = "tests/finish/test_window_bars.py"
 
+UNBIASED_WINDOWS = "tests/split/test_unbiased_windows.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a period of a family is weighed by the noise of other periods",
+        "dpsql.inference.consistency.infer:_of_period",
+        "table.noises[number] if table.noises else table.noise",
+        "table.noise",
+        SERIES,
+    ),
+    bug(
+        "a period of a family agrees with a total that other periods move",
+        "dpsql.inference.consistency.infer:_alike",
+        "tables[place].periods is not None)",
+        "False)",
+        SERIES,
+    ),
+    bug(
+        "a longer window asks for more accurate periods of a family",
+        "dpsql.price.pricing:Pricing._shares_of_periods",
+        "plan.cells // len(options.series.periods)",
+        "plan.cells",
+        SERIES,
+    ),
+    bug(
+        "a moving sum adds up groups that were moved to 0",
+        "dpsql.inference.estimates.columns:added_columns",
+        "table = shown if measured_as_sums else",
+        "table = shown if True else",
+        UNBIASED_WINDOWS,
+    ),
     bug(
         "a day that is kept gives what is below 0 in other days",
         "dpsql.inference.estimates.parts:_with_totals",

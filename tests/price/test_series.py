@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
+from statistics import mean, stdev
 
 import duckdb
 import pytest
@@ -504,9 +505,87 @@ def test_no_series(clinic: Clinic) -> None:
         f"SELECT DATE_BIN('2 days', made, TIMESTAMP '2001-01-01'), COUNT(*) FROM visit WHERE {window('02-05', '03-07')} GROUP BY 1",
         "SELECT DATE_TRUNC('day', late), COUNT(*) FROM visit GROUP BY 1",  # another time
         "SELECT DATE_TRUNC('month', made), MEDIAN(cost) FROM visit GROUP BY 1",  # nothing that adds up
-        "SELECT DATE_TRUNC('month', made), COUNT(*) FROM visit GROUP BY ROLLUP (1)",  # made to agree
     ):
         assert not measured_by(clinic.ask(sql)), sql
+
+
+def test_a_running_total_of_empty_days_is_unbiased(tmp_path: Path) -> None:
+    """Each day is a period of its own, in which nothing makes up for what was moved to 0."""
+    running = "SELECT DATE_TRUNC('day', made) AS d, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('day', made)) FROM visit"
+    sql = f"{running} WHERE cost > 60 AND {window('02-08', '03-10')} GROUP BY 1 ORDER BY 1"
+    totals = []
+    for number in range(12):
+        (tmp_path / str(number)).mkdir()
+        answer = Clinic(tmp_path / str(number), most="3 per day").ask(sql)
+        assert measured_by(answer)
+        totals.append(float(answer.rows[-1][1]))
+    spread = stdev(totals)
+    assert abs(mean(totals)) <= 2 * spread / len(totals) ** 0.5
+
+
+ROLLUP = (
+    "SELECT DATE_TRUNC('day', made) AS d, sex, COUNT(*) AS n, SUM(cost) AS c FROM visit JOIN patient ON id = patient_id"
+    " WHERE {} GROUP BY {} ORDER BY 1, 2"
+)
+
+
+def shown_days(answer: Answer) -> dict[tuple[object, object], tuple[object, ...]]:
+    return {(day.date(), sex): numbers for day, sex, *numbers in answer.rows if day is not None}
+
+
+@pytest.mark.parametrize("sets", ["ROLLUP (1, 2)", "CUBE (1, 2)", "GROUPING SETS ((1), (1, 2))"])
+def test_a_closed_day_of_a_family_stays_as_it_was_shown(tmp_path: Path, sets: str) -> None:
+    """Days and the groups within them agree; the newest day, and days with other noise, move none of those kept."""
+    clinic = Clinic(tmp_path, most="3 per day")
+    kept: dict[tuple[object, object], tuple[object, ...]] = {}
+    prices = []
+    for begin, end in (("02-28", "03-10"), ("02-28", "03-11"), ("02-28", "03-12"), ("02-08", "03-12")):
+        answer = clinic.ask(ROLLUP.format(window(begin, end), sets))
+        prices.append(answer.price.rho)
+        assert measured_by(answer)
+        told = any("totals over several days are measured by themselves" in note for note in answer.notices)
+        assert told == ("GROUPING" not in sets)
+        shown = shown_days(answer)
+        for (day, sex), numbers in shown.items():
+            if sex is None:
+                assert list(numbers) == [sum(pair) for pair in zip(shown[day, "F"], shown[day, "M"], strict=True)]
+        assert {cell: shown[cell] for cell in kept} == kept
+        last = clinic.now.date() - datetime.timedelta(days=2)
+        kept = {cell: numbers for cell, numbers in shown.items() if cell[0] <= last}  # type: ignore[operator]
+        if end != "03-12":
+            clinic.later(1)
+    assert len(kept) == 3 * 31
+    assert prices[0] == Fraction(1, 2)
+    assert max(prices[1:3]) < Fraction(2, 3) * prices[0]
+
+
+def test_what_is_more_accurate_of_some_days_moves_no_other(tmp_path: Path) -> None:
+    """Days whose totals were bought at a higher price weigh these more, also beside a day of the usual price."""
+    clinic = Clinic(tmp_path, most="3 per day")
+    with clinic.staying_open():
+        assert clinic._open is not None
+        clinic._open.execute("SET dpsql.epsilon = 8")
+        days = ROLLUP.replace("sex,", "NULL,").format(window("03-01", "03-10"), "GROUPING SETS ((1), ())")
+        assert measured_by(clinic.ask(days))
+        clinic._open.execute("SET dpsql.epsilon = 1")
+        before = shown_days(clinic.ask(ROLLUP.format(window("03-01", "03-09"), "ROLLUP (1, 2)")))
+        clinic.later(1)
+        after = shown_days(clinic.ask(ROLLUP.format(window("03-01", "03-11"), "ROLLUP (1, 2)")))
+    assert {cell: after[cell] for cell in before} == before
+    alone = clinic.ask(ROLLUP.format(window("03-08", "03-09"), "ROLLUP (1, 2)"))
+    assert measured_by(alone)  # of one day at a higher price, and beside its total
+    assert len(alone.rows) == 4
+
+
+def test_pure_families_are_measured_as_one(tmp_path: Path) -> None:
+    """The finest groups have nearly all of the price there, and totals are their sums."""
+    clinic = Clinic(tmp_path, most="3 per day", budget=", accounting: pure")
+    text = (tmp_path / "policy.yaml").read_text().replace("delta: 1e-6, ", "")
+    (tmp_path / "policy.yaml").write_text(text)
+    answer = clinic.ask(ROLLUP.format(window("02-28", "03-10"), "ROLLUP (1, 2)"))
+    assert not measured_by(answer)
+    total = next(row[2] for row in answer.rows if row[0] is None)
+    assert total == sum(row[2] for row in answer.rows if row[0] is not None and row[1] is not None)
 
 
 def test_the_joint_form_where_it_costs_less(tmp_path: Path) -> None:

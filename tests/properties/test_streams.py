@@ -62,7 +62,7 @@ class Compared:
 
 
 def drills(asked: Mapping[str, str]) -> Sequence[str]:
-    """A series by two keys, then what its cells add up to; the same of a release that is no series."""
+    """A series by two keys, then what its cells add up to; the same of a release that is no series; a family of series."""
     window = asked["by region"].partition("WHERE ")[2].partition(" GROUP")[0]
     joined = "FROM visit JOIN patient ON patient_id = id WHERE"
     return (
@@ -70,6 +70,7 @@ def drills(asked: Mapping[str, str]) -> Sequence[str]:
         f"SELECT at::date AS day, COUNT(*) AS n {joined} {window} AND region = 'north' GROUP BY 1",
         f"SELECT at::date AS day, COUNT(*) FILTER (WHERE region IN ('north', 'east')) AS n {joined} {window} GROUP BY 1",
         f"SELECT COUNT(*) AS n {joined} {window} AND region = 'south'",
+        f"SELECT at::date AS day, region, COUNT(*) AS n {joined} {window} GROUP BY ROLLUP (1, 2)",
     )
 
 

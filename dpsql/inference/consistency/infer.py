@@ -71,8 +71,10 @@ def infer_all(
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        for alike in _alike(family, plans) if consistent else ():
-            finished |= _consistent(alike, tables, plans, derived or {})
+        for alike in _alike(family, tables, plans) if consistent else ():
+            by_period = tables[alike.measurements[0]].periods is not None
+            made = _consistent_in_periods if by_period else _consistent
+            finished |= made(alike, tables, plans, derived or {})
         for place in family.measurements:
             if place not in finished and derived and place in derived:
                 finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
@@ -111,11 +113,12 @@ def agreed(
     return [found[place] for place in range(len(tables))]
 
 
-def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
-    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts."""
-    found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+def _alike(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> list[Family]:
+    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts. Of a
+    series they are clipped within each period."""
+    found: dict[tuple[str, bool], list[tuple[int, tuple[int, ...]]]] = {}
     for place, keys in zip(family.measurements, family.keys, strict=True):
-        found.setdefault(plans[place].sums, []).append((place, keys))
+        found.setdefault((plans[place].sums, tables[place].periods is not None), []).append((place, keys))
     return [Family(tuple(p for p, _ in members), tuple(keys for _, keys in members)) for members in found.values()]
 
 
@@ -132,6 +135,63 @@ def _consistent(
         return {} if joint is None else _together(joint, all_, shown=len(tables))
     except Unsolved:
         return {}  # Each is answered as it was measured.
+
+
+def _consistent_in_periods(
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, DerivedTable]
+) -> dict[int, ReleasedTable]:
+    """The tables of a family of series, made consistent period by period: the numbers of a period follow from those
+    that were measured of it, with their own noise, so a period that is kept is shown as it was before."""
+    rows = {place: _rows_of_periods(tables[place]) for place in family.measurements}
+    numbers = {number for of in rows.values() for number in of}
+    if not numbers or any(of.keys() != numbers for of in rows.values()):
+        return {}
+    agreeing: list[dict[int, ReleasedTable]] = []
+    alone: list[dict[int, ReleasedTable]] = []
+    for number in sorted(numbers):
+        inside = {place: _of_period(tables[place], of[number], number) for place, of in rows.items()}
+        some = [inside.get(place, table) for place, table in enumerate(tables)]
+        agreeing.append(_consistent(family, some, plans, derived))
+        alone.append({place: infer(table, plans[place]) for place, table in inside.items()})
+    if not any(one.keys() == rows.keys() for one in agreeing):
+        return {}
+    # A period without a solution is answered as it was measured, and changes no other.
+    made = [one if one.keys() == rows.keys() else other for one, other in zip(agreeing, alone, strict=True)]
+    return {
+        place: _laid_out([one[place] for one in made], np.concatenate([of[number] for number in sorted(numbers)]))
+        for place, of in rows.items()
+    }
+
+
+def _rows_of_periods(table: NoisyTable) -> dict[int, IntArray]:
+    periods = np.asarray(table.periods, dtype=np.int64)
+    return {int(number): np.flatnonzero(periods == number) for number in np.unique(periods)}
+
+
+def _of_period(table: NoisyTable, rows: IntArray, number: int) -> NoisyTable:
+    places = rows.tolist()
+    statistics = {name: IntegerColumn.of(column).taken(rows) for name, column in table.statistics.items()}
+    noise = table.noises[number] if table.noises else table.noise
+    return NoisyTable(tuple(table.keys[place] for place in places), statistics, noise)
+
+
+def _laid_out(tables: Sequence[ReleasedTable], rows: IntArray) -> ReleasedTable:
+    """Tables one below the other, each row at its place in ``rows``."""
+    order = np.argsort(rows)
+    columns = []
+    for parts in zip(*(table.columns for table in tables), strict=True):
+        margins, reaches = _margins(parts), _reaches(parts)
+        columns.append(
+            replace(
+                parts[0],
+                values=concatenated([part.column for part in parts]).taken(order),
+                margins=None if margins is None else margins.taken(order),
+                reaches=None if reaches is None else reaches.taken(order),
+            )
+        )
+    ones = [ValueColumn.of_floats(np.ones(one.rows)) if one.shrunk is None else one.shrunk for one in tables]
+    shrunk = concatenated([ValueColumn.of(DOUBLE, one) for one in ones])
+    return ReleasedTable(tuple(columns), shrunk.taken(order))
 
 
 def _joins_in(plan: Plan) -> bool:

@@ -1,6 +1,6 @@
 """Estimates of columns from noisy statistics."""
 
-from dpsql.inference.estimates.columns import infer, table_of
+from dpsql.inference.estimates.columns import added_columns, infer, table_of
 from dpsql.inference.estimates.estimate import Groups
 from dpsql.inference.estimates.kinds_of_estimates import estimate_of
 from dpsql.inference.estimates.learned_bounds import learned, threshold
@@ -35,6 +35,7 @@ __all__ = [
     "RunningNoise",
     "Spread",
     "ValuesProfile",
+    "added_columns",
     "bend_notice",
     "completed",
     "decoded",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from dpsql.inference.estimates.estimate import Groups
 from dpsql.inference.estimates.kinds_of_estimates import estimate_of
 from dpsql.inference.estimates.parts import finished
 from dpsql.inference.estimates.running_estimates import decoded
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn, columns_of
 from rewriter.plan import Plan
+from rewriter.release import added_name
 
 
 def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: bool = False) -> ReleasedTable:
@@ -31,6 +35,20 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     found = decoded(noisy, plan, consistent=consistent)
     parts = finished(found.table, plan, summed=summed) if consistent else None
     return table_of(Groups(found.table, plan, parts, {}, found.factors))
+
+
+def added_columns(
+    names: Sequence[str], noisy: NoisyTable, plan: Plan, shown: ReleasedTable
+) -> tuple[ReleasedColumn, ...]:
+    """The outputs that windows add up over neighbouring groups, unbiased: no group is moved to 0.
+
+    Where running sums were measured as such, the shown groups are the differences of sums that never fall.
+    """
+    if not names:
+        return ()
+    measured_as_sums = any(block.prefix is not None for block in plan.blocks)
+    table = shown if measured_as_sums else infer(noisy, plan, consistent=False)
+    return tuple(replace(one, name=added_name(one.name), margins=None) for one in table.columns if one.name in names)
 
 
 def table_of(groups: Groups) -> ReleasedTable:
