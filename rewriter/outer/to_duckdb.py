@@ -124,6 +124,8 @@ def _kinds(wanted: Mapping[int, exp.Expr], tree: exp.Expr, schema: Columns) -> M
     for number, some in enumerate(keys):
         _NUMBER.on(wanted[some[0]], number)
     scratch = tree.copy()
+    for some in keys:
+        _NUMBER.off(wanted[some[0]])
     try:
         # Stars and column names are resolved in a copy alone: the query itself stays as it was written.
         known: dict[str, object] = {

@@ -50,7 +50,7 @@ ORDER BY
 -- outer
 SELECT
   dpsql_release_0.k0 AS "birth_year",
-  CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0 ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS DECIMAL(38, 0)) AS "n"
+  CAST(SUM(dpsql_release_0."a0_added") OVER (ORDER BY dpsql_release_0.k0 ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS DECIMAL(38, 0)) AS "n"
 FROM dpsql_release_0
 QUALIFY
   dpsql_release_0.dpsql_shown_0;

@@ -50,7 +50,7 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "birth_year",
   dpsql_release_0.a0 AS "n",
-  CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "total"
+  CAST(SUM(dpsql_release_0."a0_added") OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "total"
 FROM dpsql_release_0
 QUALIFY
   dpsql_release_0.dpsql_shown_0;

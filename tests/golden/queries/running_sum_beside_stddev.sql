@@ -258,7 +258,7 @@ ORDER BY
 -- outer
 SELECT
   dpsql_release_0.k0 AS "day",
-  CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "so_far",
+  CAST(SUM(dpsql_release_0."a0_added") OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "so_far",
   dpsql_release_0.a1 AS "stddev"
 FROM dpsql_release_0
 QUALIFY

@@ -49,5 +49,5 @@ ORDER BY
 -- outer
 SELECT
   dpsql_release_0.k0 AS "smoker",
-  CAST(SUM(dpsql_release_0.a0) OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "total"
+  CAST(SUM(dpsql_release_0."a0_added") OVER (ORDER BY dpsql_release_0.k0) AS DECIMAL(38, 0)) AS "total"
 FROM dpsql_release_0;

@@ -189,11 +189,12 @@ SELECT
   t.reason AS "reason",
   t.d AS "d",
   t.spent AS "spent",
-  SUM(t.spent) OVER (PARTITION BY t.reason ORDER BY t.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
+  SUM(t."dpsql_spent_added") OVER (PARTITION BY t.reason ORDER BY t.d DESC NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
 FROM (
   SELECT
     dpsql_release_0.k0 AS "reason",
     dpsql_release_0.k1 AS "d",
-    dpsql_release_0.a0 AS "spent"
+    dpsql_release_0.a0 AS "spent",
+    dpsql_release_0."a0_added" AS "dpsql_spent_added"
   FROM dpsql_release_0
 ) AS t;
