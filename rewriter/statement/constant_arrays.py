@@ -105,10 +105,7 @@ def _elements(array: exp.Expr) -> list[exp.Expr] | None:
         return None
     if kind is None or kind.this in TEXTS:
         return items
-    return [
-        item if isinstance(item, exp.Cast) and item.to == kind else exp.Cast(this=item, to=kind.copy())
-        for item in items
-    ]
+    return [exp.Cast(this=item, to=kind.copy()) for item in items]
 
 
 _ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^{}",\\\s]|\\.)(?:(?:[^{}",\\]|\\.)*(?:[^{}",\\\s]|\\.))?))\s*')

@@ -21,6 +21,7 @@ from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, pid_of, setting_of
 from dpsql.server.session.backend_calls import filled
+from dpsql.server.session.current_settings import with_settings
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
 from dpsql.server.session.plain_columns import answer_fields
@@ -204,6 +205,7 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._described(prepared)
         types = self.parameter_types(prepared)
+        text = with_settings(text, self.settings.others)
         if portal is not None:
             values = decoded(types, portal.values, portal.formats, self._read)
             return answer_fields(self._columns(text, values), place.columns)
@@ -312,7 +314,7 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
-        answer = self._answer(text, values, bound.limit)
+        answer = self._answer(with_settings(text, self.settings.others), values, bound.limit)
         fields = answer_fields(answer.columns, place.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
