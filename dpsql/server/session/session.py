@@ -21,7 +21,7 @@ from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, pid_of, setting_of
 from dpsql.server.session.backend_calls import filled
-from dpsql.server.session.current_settings import with_settings
+from dpsql.server.session.current_settings import own_settings, with_settings
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
 from dpsql.server.session.plain_columns import answer_fields
@@ -312,7 +312,7 @@ class WireSession:
         if place.calls:
             return self._call_backend(bound, place)
         if place.route is not Route.OURS:
-            return self._shadow(bound, text)
+            return self._shadow(bound, with_settings(text, own_settings(self.settings.others)))
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
         answer = self._answer(with_settings(text, self.settings.others), values, bound.limit)
         fields = answer_fields(answer.columns, place.columns)
@@ -424,10 +424,12 @@ class WireSession:
         outcome = self._shadow(bound, place.text)
         for one in place.settings if outcome.places else ():
             before = self.settings
-            value = setting_of(one, bound.values)
-            if not is_spoken(one.name, value):
-                raise error(f"{one.name} cannot be changed to that", sqlstate="22023", hint=f"RESET {one.name}")
-            self.set(one.name, value)
+            name, value = setting_of(one, bound.values)
+            if not name:
+                raise error("SET requires parameter name", sqlstate="22004", hint="name a setting")
+            if not is_spoken(name, value):
+                raise error(f"{name} cannot be changed to that", sqlstate="22023", hint=f"RESET {name}")
+            self.set(name, value)
             if one.local and not self._block.set_local(before):
                 self._inner.settings = before
         return outcome
