@@ -40,6 +40,9 @@ from rewriter.refused import NOT_ALLOWED
 TOLD_AFTER = 2.0
 """Seconds after which a client is told which step of a statement begins."""
 
+_OF_SESSIONS = ("pg_stat_activity", "pg_locks")
+"""Views that show PostgreSQL's users their own sessions at least."""
+
 
 class WireSession:
     """What a protocol asks for. One statement at a time; ``cancel`` may be called from any thread."""
@@ -367,7 +370,9 @@ class WireSession:
         fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in first.columns)
         rows = ShadowRows(fields, lambda formats: ask(formats).rows)
         rows.known[spread(bound.result_formats, len(fields))] = first.rows
-        return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
+        hidden = [view for view in _OF_SESSIONS if view in text.lower()] if self.settings.notices else []
+        told = tuple(Notice(f"{view} is empty here: no session is shown, not even this one") for view in hidden)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), told)
 
     def _read(self, oid: int, value: bytes) -> bytes | None:
         """A text in a form that only PostgreSQL reads, as PostgreSQL's binary."""
