@@ -1,4 +1,4 @@
-"""Statements as PostGraphile, pgAdmin, Hasura, PostgREST and Prisma write them, over the wire."""
+"""Statements as PostGraphile, pgAdmin, Hasura, PostgREST, DBeaver and Prisma write them, over the wire."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_declared_keys_are_relations_for_tools_that_introspect(connection: psyco
     ]
 
 
-# PostgREST 14, whose every read is one statement of this form
+# PostgREST, whose every read is one statement of this form (mainRead of its Query/Statements.hs)
 
 READ = """WITH pgrst_source AS ( {} )  SELECT {} AS total_result_set, pg_catalog.count(_postgrest_t) AS page_total,
     {} AS body, nullif(current_setting('response.headers', true), '') AS response_headers,
@@ -187,6 +187,12 @@ def test_postgrest_groups_and_filters_people(connection: psycopg.Connection) -> 
     assert total == len(REGIONS)
     assert isinstance(body, list)
     assert adds_up({row["region"]: row["count"] for row in body})
+
+
+def test_postgrest_explains_a_read(connection: psycopg.Connection) -> None:
+    source = 'SELECT COUNT(*) AS "count" FROM "public"."patient"'
+    ((told,),) = asked(connection, f"EXPLAIN (FORMAT JSON) {READ.format(source, 'null::bigint', LISTED)}")
+    assert json.loads(str(told))[0]["Plan"]["Node Type"] == "Result"
 
 
 def test_postgrest_counts_people_beside_public_rows(connection: psycopg.Connection) -> None:

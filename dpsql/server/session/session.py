@@ -388,7 +388,8 @@ class WireSession:
         values: Mapping[str, object] = {}
         if kind.word == "EXPLAIN":
             values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
-        answer = self._inner.execute(kind.text, values)
+        text = with_settings(kind.text, self.settings.others) if kind.word == "EXPLAIN" else kind.text
+        answer = self._inner.execute(text, values)
         try:
             check_spoken(self.settings)
             check_path(self.settings, self._backend.proxy.catalog)
