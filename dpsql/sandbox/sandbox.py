@@ -41,7 +41,7 @@ from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter.declared import DOUBLES, INTERVAL, TEXT, TEXTS, UTC, Kind, Scalar, Type
+from rewriter.declared import DOUBLES, INTERVAL, LISTS, TEXT, TEXTS, UTC, Kind, Scalar, Type
 from rewriter.front_door import constants_sql, total_sql
 
 Columns = tuple[tuple[str, Type], ...]
@@ -396,7 +396,7 @@ def _places_beyond_calendar(columns: Columns, rows: Rows) -> list[int]:
 def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
     """Rows of a total SELECT in the types of the SELECT as it was written: what does not fit is NULL."""
     beyond = _places_beyond_calendar(found, rows)
-    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if kind != wanted[place][1]}
+    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if not _is_alike(kind, wanted[place][1])}
     if not beyond and not other:
         return rows
     retyped = []
@@ -408,6 +408,11 @@ def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
             cells[place] = _fitted(cells[place], kind)
         retyped.append(tuple(cells))
     return tuple(retyped)
+
+
+def _is_alike(kind: Type, wanted: Type) -> bool:
+    """Whether values are of a type already: arrays of numbers are texts, however many digits their type has."""
+    return kind == wanted or (kind.kind is wanted.kind and kind.kind in LISTS)
 
 
 def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:
