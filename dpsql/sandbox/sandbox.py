@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -40,7 +41,7 @@ from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.interval_text import interval_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter.declared import DOUBLES, INTERVAL, TEXT, TEXTS, UTC, Kind, Scalar, Type
+from rewriter.declared import DOUBLES, INTERVAL, LISTS, TEXT, TEXTS, UTC, Kind, Scalar, Type
 from rewriter.front_door import constants_sql, total_sql
 
 Columns = tuple[tuple[str, Type], ...]
@@ -192,7 +193,7 @@ class Sandbox:
                 cursor.execute(f"SET TimeZone = '{zone}'")
             select.run(sql, arrow)
             columns = _columns(cursor)
-            spelt = [place for place, (_, kind) in enumerate(columns) if kind == INTERVAL]
+            spelt = {place: _TEXTS_OF[kind] for place, (_, kind) in enumerate(columns) if kind in _TEXTS_OF}
             if spelt:
                 # Python's timedelta has no months: the text has.
                 cursor.execute(_with_texts(sql, len(columns), spelt))
@@ -231,7 +232,7 @@ class Sandbox:
         """The rows; those of a long answer column by column."""
         rows: list[tuple[Scalar | None, ...]] = []
         lists = [place for place, column in enumerate(cursor.description or ()) if str(column[1]).endswith("[]")]
-        spans = [place for place, (_, kind) in enumerate(columns) if kind == INTERVAL]
+        spans = [place for place, (_, kind) in enumerate(columns) if kind in _TEXTS_OF]
         most = self._cells // max(len(columns), 1)
         while batch := cursor.fetchmany(_BATCH):
             rows += [_with_texts_of(row, lists, spans) for row in batch] if lists or spans else batch
@@ -315,19 +316,24 @@ def _with_texts_of(
     row: tuple[Scalar | None, ...], lists: Sequence[int], spans: Sequence[int]
 ) -> tuple[Scalar | None, ...]:
     """A row with its lists and intervals as PostgreSQL's texts."""
-    cells = list(row)
+    cells: list[object] = list(row)
+    for place in spans:
+        cells[place] = _interval_texts(cells[place])
     for place in lists:
         cells[place] = array_text(cells[place])
-    for place in spans:
-        spelt = cells[place]
-        cells[place] = interval_text(spelt) if isinstance(spelt, str) else None
-    return tuple(cells)
+    return tuple(cells)  # type: ignore[arg-type]
 
 
-def _with_texts(sql: str, width: int, places: Sequence[int]) -> str:
+def _interval_texts(value: object) -> object:
+    if isinstance(value, list):
+        return [_interval_texts(item) for item in value]
+    return interval_text(value) if isinstance(value, str) else None
+
+
+def _with_texts(sql: str, width: int, places: Mapping[int, str]) -> str:
     """A SELECT with some columns cast to texts, in the same order of rows."""
     names = [f"c{place}" for place in range(width)]
-    shown = [f"CAST({name} AS VARCHAR)" if place in places else name for place, name in enumerate(names)]
+    shown = [f"CAST({name} AS {places[place]})" if place in places else name for place, name in enumerate(names)]
     return f"SELECT {', '.join(shown)} FROM ({sql}) AS t({', '.join(names)})"
 
 
@@ -344,22 +350,31 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
     return tuple((column[0], _described(column[0], str(column[1]))) for column in cursor.description or ())
 
 
+INTERVALS = Type(Kind.INTERVALS)
+_TEXTS_OF = {INTERVAL: "VARCHAR", INTERVALS: "VARCHAR[]"}
+"""Types that are fetched as texts, and the type of the text."""
 _ARRAYS = {
     "DOUBLE[]": DOUBLES,
     "VARCHAR[]": TEXTS,
     "BOOLEAN[]": Type(Kind.BOOLEANS),
     "DATE[]": Type(Kind.DATES),
     "TIMESTAMP[]": Type(Kind.TIMESTAMPS),
+    "TIMESTAMP WITH TIME ZONE[]": Type(Kind.TIMESTAMPTZS),
+    "TIME[]": Type(Kind.TIMES),
+    "INTERVAL[]": INTERVALS,
     **{f"{spelt}[]": Type(Kind.INTEGERS, bits=bits) for spelt, bits in
        (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64), ("HUGEINT", 128))},
 }  # fmt: skip
 """Arrays whose items are told as what they are. Others are told as texts."""
+_DECIMALS = re.compile(r"DECIMAL\((\d+),(\d+)\)\[\]")
 
 
 def _described(name: str, spelt: str) -> Type:
     """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
     if (listed := _ARRAYS.get(spelt)) is not None:
         return listed
+    if (decimals := _DECIMALS.fullmatch(spelt)) is not None:
+        return Type(Kind.DECIMALS, precision=int(decimals[1]), scale=int(decimals[2]))
     if spelt in ('"NULL"', "NULL") or spelt.endswith("[]"):
         return TEXT
     if spelt == "INTERVAL":
@@ -381,7 +396,7 @@ def _places_beyond_calendar(columns: Columns, rows: Rows) -> list[int]:
 def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
     """Rows of a total SELECT in the types of the SELECT as it was written: what does not fit is NULL."""
     beyond = _places_beyond_calendar(found, rows)
-    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if kind != wanted[place][1]}
+    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if not _is_alike(kind, wanted[place][1])}
     if not beyond and not other:
         return rows
     retyped = []
@@ -393,6 +408,11 @@ def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
             cells[place] = _fitted(cells[place], kind)
         retyped.append(tuple(cells))
     return tuple(retyped)
+
+
+def _is_alike(kind: Type, wanted: Type) -> bool:
+    """Whether values are of a type already: arrays of numbers are texts, however many digits their type has."""
+    return kind == wanted or (kind.kind is wanted.kind and kind.kind in LISTS)
 
 
 def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:

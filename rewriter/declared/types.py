@@ -37,14 +37,18 @@ class Kind(StrEnum):
     BOOLEANS = "boolean[]"
     DATES = "date[]"
     TIMESTAMPS = "timestamp[]"
+    TIMESTAMPTZS = "timestamptz[]"
+    TIMES = "time[]"
+    DECIMALS = "numeric[]"
+    INTERVALS = "interval[]"
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
     """A type with the facts that totality needs: the width of integers, the digits of decimals.
 
-    ``bits`` (INTEGER, and the items of INTEGERS) is 16, 32, 64 or 128, signed; ``precision`` and ``scale`` (DECIMAL
-    only) count decimal digits, 1 to 38.
+    ``bits`` (INTEGER, and the items of INTEGERS) is 16, 32, 64 or 128, signed; ``precision`` and ``scale`` (DECIMAL,
+    and the items of DECIMALS) count decimal digits, 1 to 38.
 
     >>> INTEGER.limits
     (-2147483648, 2147483647)
@@ -60,7 +64,9 @@ class Type:
     def __post_init__(self) -> None:
         if self.kind in (Kind.INTEGER, Kind.INTEGERS) and self.bits not in (16, 32, 64, 128):
             raise ValueError(f"integers have 16, 32, 64 or 128 bits, not {self.bits}")
-        if self.kind is Kind.DECIMAL and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
+        if self.kind in (Kind.DECIMAL, Kind.DECIMALS) and not (
+            1 <= self.precision <= 38 and 0 <= self.scale <= self.precision
+        ):
             raise ValueError(f"no such decimal: ({self.precision}, {self.scale})")
 
     @property
@@ -131,7 +137,12 @@ class Type:
         return f"{'an' if str(self)[0] in 'aeiou' else 'a'} {self}"
 
 
-LISTS = frozenset({Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES, Kind.BOOLEANS, Kind.DATES, Kind.TIMESTAMPS})
+LISTS = frozenset(
+    {
+        *(Kind.TEXTS, Kind.INTEGERS, Kind.DOUBLES, Kind.BOOLEANS, Kind.DECIMALS),
+        *(Kind.DATES, Kind.TIMESTAMPS, Kind.TIMESTAMPTZS, Kind.TIMES, Kind.INTERVALS),
+    }
+)
 """Kinds of arrays, of columns and of answers."""
 _KEYED = frozenset(
     {

@@ -285,6 +285,8 @@ def cast(node: exp.Expr, context: Context) -> Value:
     if kind is exp.DType.INTERVAL and not sizes and isinstance(node.this, exp.Literal) and node.this.is_string:
         return interval_value(node.this.this, context.dialect)
     value = context.finite(node.this)
+    if kind is exp.DType.INTERVAL and not sizes and value.type.kind is Kind.INTERVAL:
+        return value
     if kind is exp.DType.DECIMAL:
         return _to_decimal(value, sizes, context.dialect)
     if kind is exp.DType.VARCHAR and len(sizes) == 1:

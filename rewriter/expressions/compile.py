@@ -23,7 +23,7 @@ from rewriter.expressions.syntax import SYNTAX
 from rewriter.expressions.text_positions import position_of, word_of
 from rewriter.expressions.time_ranges import without_shown_times
 from rewriter.expressions.value import REPORTED, Scope, Value
-from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
+from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, TOO_COMPLEX, Refused
 
 _LONGEST_CHAIN = 100
 _LONGEST_CONDITION = 2_000
@@ -183,6 +183,7 @@ _VOLATILE = (
 _RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
 _RANDOM_NAMES = {"SETSEED", "GEN_RANDOM_UUID", "UUID_GENERATE_V4", "RANDOM_NORMAL", "UUIDV7"}
 _CLOCK_NAMES = {"CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
+_DOCUMENTS = {"TO_JSON", "TO_JSONB", "ROW_TO_JSON", "JSON_BUILD_OBJECT", "JSONB_BUILD_OBJECT", "JSON_BUILD_ARRAY"}
 _FORMATS = "use YYYY, MM, Mon, DD, HH24, MI and SS, as in TO_DATE(x, 'YYYY-MM-DD')"
 _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.SimilarTo: ("this SIMILAR TO is not answered", "its pattern is a literal: x SIMILAR TO '(a|b)%'", NOT_ANSWERED),
@@ -251,6 +252,9 @@ def _refusal(node: exp.Expr) -> Refused:
         )
     if type(node) in _HINTS:
         return refuse(*_HINTS[type(node)])
+    if name in _DOCUMENTS:
+        hint = "make it of aggregates: JSON_BUILD_OBJECT('n', COUNT(*))"
+        return refuse("a document of values of one person is a row of people", hint, NOT_ALLOWED)
     if isinstance(node, exp.Func):
         return refuse(f"function {name.lower()} is not answered", nearest(name), "42883")
     return refuse(f"{_title(node)} is not answered", "use comparisons, arithmetic, CASE and functions like " + NAMES[0])

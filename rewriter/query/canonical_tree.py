@@ -38,7 +38,8 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
 
     A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
     """
-    tree = plain_names(plain_blocks(bare_regressions(named_rows(groups_first(plain_texts(tree))))), catalog.schemas)
+    tree = named_rows(groups_first(plain_texts(tree)), catalog)
+    tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False, ()
     selects = list(tree.find_all(exp.Select))

@@ -41,7 +41,7 @@ def without_lateral(select: exp.Select, labels: Labels) -> bool:
             subquery.set("alias", item.args["alias"].copy())
             item.replace(subquery)
             return True
-        on = join.args.get("on")
+        on = None if join.args.get("on") is None else unparenthesised(join.args["on"])
         if join.side and not (isinstance(on, exp.Boolean) and on.this):
             continue
         if has_one_row(body):

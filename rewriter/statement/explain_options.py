@@ -16,6 +16,7 @@ from rewriter.refused import NOT_ANSWERED, SYNTAX, Refused
 _OF_PLANS = frozenset({"VERBOSE", "COSTS", "SETTINGS", "GENERIC_PLAN", "BUFFERS", "WAL", "TIMING", "SUMMARY", "MEMORY"})
 _OFF = frozenset({"FALSE", "OFF", "0"})
 _ON = frozenset({"TRUE", "ON", "1"})
+_SERIALIZED = frozenset({"", "NONE", "TEXT", "BINARY"})
 _FORMATS = {"TEXT": False, "JSON": True}
 
 
@@ -31,7 +32,7 @@ def explain_options(tokens: Sequence[Token]) -> tuple[bool, int]:
     (False, 1)
     """
     words = [token.text.upper() for token in tokens]
-    if words[:1] == ["("] and {"ANALYZE", "FORMAT", *_OF_PLANS}.intersection(words[1:2]):
+    if words[:1] == ["("] and {"ANALYZE", "FORMAT", "SERIALIZE", *_OF_PLANS}.intersection(words[1:2]):
         return _listed(tokens)
     used = 0
     while words[used : used + 1] in (["ANALYZE"], ["VERBOSE"]):
@@ -68,6 +69,12 @@ def _option(name: Token, value: str, as_json: bool) -> bool:
             hint = "write FORMAT JSON or FORMAT TEXT"
             raise Refused(f"EXPLAIN has no format {value[:40]!r}", hint=hint, sqlstate=NOT_ANSWERED)
         return _FORMATS[value]
+    if word == "SERIALIZE":
+        if value not in _SERIALIZED:
+            raise _malformed("SERIALIZE of EXPLAIN is NONE, TEXT or BINARY", name)
+        if value != "NONE":  # PostgreSQL wants ANALYZE for it, which pgAdmin sends after it or before
+            raise _runs(name)
+        return as_json
     if word != "ANALYZE" and word not in _OF_PLANS:
         raise _malformed(f"EXPLAIN has no option {name.text[:40]!r}", name)
     if value and value not in _ON | _OFF:

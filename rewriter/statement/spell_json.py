@@ -14,7 +14,7 @@ _ONE_TYPE = {
 }
 JSON_WORDS = frozenset({*_ONE_TYPE, "JSON_AGG", "JSONB_AGG"})
 """Functions that the parser has no class for."""
-JSON_NODES: tuple[type[exp.Expr], ...] = (exp.JSONArrayAgg, exp.Filter, exp.Window)
+JSON_NODES: tuple[type[exp.Expr], ...] = (exp.JSONArrayAgg, exp.Filter, exp.Window, exp.JSONExtract)
 
 
 def arrows_of_calls(tree: exp.Expr) -> None:
@@ -48,6 +48,8 @@ def plain_json(node: exp.Expr) -> exp.Expr | None:
     >>> plain_json(tree.expressions[0]).sql("postgres")
     'TO_JSON(ARRAY_AGG(x ORDER BY y) FILTER(WHERE x > 0))'
     """
+    if isinstance(node, exp.JSONExtract):
+        return _item_of_list(node)
     if isinstance(node, exp.Anonymous) and (word := _ONE_TYPE.get(node.name.upper())) is not None:
         return exp.Anonymous(this=word, expressions=[one.copy() for one in node.expressions])
     if isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
@@ -64,6 +66,35 @@ def listed_argument(node: exp.Expr) -> exp.Expr | None:
         return node.this if isinstance(node.this, exp.Expr) else None
     is_named = isinstance(node, exp.Anonymous) and node.name.upper() in ("JSONB_AGG", "JSON_AGG")
     return node.expressions[0] if is_named and len(node.expressions) == 1 else None
+
+
+def _item_of_list(node: exp.JSONExtract) -> exp.Expr | None:
+    """``JSON_AGG(x) -> 0`` as the first item of the list, where each item is a document: NULL would be one, too.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("SELECT JSON_AGG(JSON_BUILD_OBJECT('a', x)) -> 0", read="postgres")
+    >>> plain_json(tree.expressions[0]).sql("postgres")
+    "TO_JSON((ARRAY_AGG(JSON_BUILD_OBJECT('a', x)))[1])"
+    """
+    steps = node.expression.expressions if isinstance(node.expression, exp.JSONPath) else []
+    place = steps[1].this if len(steps) == 2 and isinstance(steps[1], exp.JSONPathSubscript) else None
+    argument = listed_argument(node.this) or _listed_before(node.this)
+    item = argument.this if isinstance(argument, exp.Order) else argument
+    if argument is None or not isinstance(place, int) or place < 0 or not _is_document(item):
+        return None
+    listed = exp.Paren(this=exp.ArrayAgg(this=argument.copy()))
+    item = exp.Bracket(this=listed, expressions=[exp.Literal.number(place + 1)], offset=1)
+    return in_place_of(exp.Anonymous(this="TO_JSON", expressions=[item]), node)
+
+
+def _listed_before(node: exp.Expr) -> exp.Expr | None:
+    """What JSON_AGG lists, once it is spelt as :func:`plain_json` does."""
+    array = node.expressions[0] if isinstance(node, exp.Anonymous) and node.name.upper() == "TO_JSON" else None
+    return array.this if isinstance(array, exp.ArrayAgg) else None
+
+
+def _is_document(item: object) -> bool:
+    return isinstance(item, exp.Anonymous) and item.name.upper() == "JSON_BUILD_OBJECT"
 
 
 def _listed_as_json(whole: exp.Expr, call: exp.Expr) -> exp.Expr | None:

@@ -6,8 +6,9 @@
 ``ROW_TO_JSON((SELECT e FROM (SELECT r.a AS a, r.b AS b) AS e))`` is ``JSON_BUILD_OBJECT('a', r.a, 'b', r.b)``, and
 ``COUNT(t)`` is ``COUNT(*)``, since a row of FROM is not NULL.
 
-Guarantee: ``t`` is the only item of FROM, a subquery or a WITH query whose columns have names of their own in the text,
-none of which is ``t``: a column of that name would be meant. Rows of people become values of people, and are refused.
+Guarantee: ``t`` is the only item of FROM: a table of the policy, or a subquery or a WITH query whose columns have names
+of their own in the text or are all columns of a table. None of them is ``t``: a column of that name would be meant.
+Rows of people become values of people, and are refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from rewriter.declared import Catalog
 from rewriter.expressions import in_place_of
 from rewriter.statement.identifiers import alias_columns, folded, is_star, unaliased
 from rewriter.statement.output_names import output_name
@@ -25,14 +27,16 @@ from rewriter.statement.spell_json import listed_argument
 _OF_ROWS = (exp.AggFunc, exp.Window, exp.Explode, exp.Unnest, exp.GenerateSeries)
 """Nodes that mean something else over the rows of another FROM."""
 _WORDS = frozenset({"ROW_TO_JSON", "TO_JSON", "TO_JSONB"})
+_NO_TABLES = Catalog({}, None)
 
 
-def named_rows(tree: exp.Query) -> exp.Query:
+def named_rows(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """``tree`` with such rows as documents.
 
     >>> import sqlglot
+    >>> nothing = Catalog({}, None)
     >>> sql = "WITH t AS (SELECT 1 AS a, 2 AS b) SELECT ROW_TO_JSON(x) FROM t AS x"
-    >>> print(named_rows(sqlglot.parse_one(sql, read="postgres")).sql().partition(") ")[2])
+    >>> print(named_rows(sqlglot.parse_one(sql, read="postgres"), nothing).sql().partition(") ")[2])
     SELECT JSON_BUILD_OBJECT('a', x."a", 'b', x."b") AS row_to_json FROM t AS x
     """
     if not any(_argument(node) is not None or _made(node) is not None for node in tree.walk()):
@@ -46,7 +50,7 @@ def named_rows(tree: exp.Query) -> exp.Query:
             continue
         row = _argument(node)
         select = node.find_ancestor(exp.Select)
-        columns = None if row is None or not isinstance(select, exp.Select) else _columns(select, row)
+        columns = None if row is None or not isinstance(select, exp.Select) else _columns(select, row, catalog)
         if row is None or columns is None:
             continue
         if isinstance(node, exp.Count):
@@ -88,7 +92,7 @@ def _made(node: exp.Expr) -> list[exp.Expr] | None:
     if not isinstance(inner, exp.Select) or {name for name, value in inner.args.items() if value} != {"expressions"}:
         return None
     is_row = isinstance(row, exp.Column) and not row.args.get("table") and isinstance(row.this, exp.Identifier)
-    names = _columns(query, row) if is_row and not alias_columns(item.args.get("alias")) else None
+    names = _columns(query, row, _NO_TABLES) if is_row and not alias_columns(item.args.get("alias")) else None
     is_plain = not any(isinstance(part, _OF_ROWS) for item in inner.expressions for part in walk(item))
     return inner.expressions if names is not None and is_plain else None
 
@@ -105,7 +109,7 @@ def _argument(node: exp.Expr) -> exp.Column | None:
     return found
 
 
-def _columns(select: exp.Select, row: exp.Column) -> list[str] | None:
+def _columns(select: exp.Select, row: exp.Column, catalog: Catalog) -> list[str] | None:
     """The names of the columns of the row of FROM that a name means; None where it means something else."""
     from_ = select.args.get("from_")
     item = None if from_ is None or select.args.get("joins") or select.args.get("laterals") else from_.this
@@ -115,19 +119,22 @@ def _columns(select: exp.Select, row: exp.Column) -> list[str] | None:
     called = alias.this if alias is not None else item.this
     if not isinstance(called, exp.Identifier) or folded(called) != folded(row.this):
         return None
-    names = _names_of(item)
+    names = _names_of(item, catalog)
     ambiguous = names is None or folded(row.this) in names or len(set(names)) < len(names)
     return None if ambiguous else names
 
 
-def _names_of(item: exp.Expr) -> list[str] | None:
-    """The names of the columns of an item of FROM, where the text says them."""
+def _names_of(item: exp.Expr, catalog: Catalog) -> list[str] | None:
+    """The names of the columns of an item of FROM, where the text or the policy says them."""
     names: list[str] | None = None
     if isinstance(item, exp.Subquery):
-        names = _output(item.this)
+        names = _output(item.this, catalog)
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
         cte = None if item.args.get("db") else _cte(item)
-        names = None if cte is None else _named(_output(cte.this), alias_columns(cte.args.get("alias")))
+        table = None if cte is not None else catalog.find(item.name, bool(item.this.args.get("quoted")), item.db)
+        names = None if table is None else list(table.columns)
+        if cte is not None:
+            names = _named(_output(cte.this, catalog), alias_columns(cte.args.get("alias")))
     return _named(names, alias_columns(item.args.get("alias")))
 
 
@@ -135,13 +142,13 @@ def _named(names: list[str] | None, given: list[str]) -> list[str] | None:
     return None if names is None or len(given) > len(names) else [*given, *names[len(given) :]]
 
 
-def _output(query: exp.Expr) -> list[str] | None:
+def _output(query: exp.Expr, catalog: Catalog) -> list[str] | None:
     while isinstance(query, exp.SetOperation | exp.Subquery):
         query = query.this
     items = query.expressions if isinstance(query, exp.Select) else []
     if len(items) == 1 and is_star(items[0]) and not query.args.get("joins") and not query.args.get("laterals"):
         from_ = query.args.get("from_")
-        return None if from_ is None else _names_of(from_.this)
+        return None if from_ is None else _names_of(from_.this, catalog)
     return None if not items or any(item.is_star for item in items) else list(map(output_name, items))
 
 

@@ -34,6 +34,8 @@ _UNKNOWN = frozenset(_APART.values())
 _QUANTITY = re.compile(r"\s*[-+]?\d+\s*[A-Za-z]*\s*")
 _UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 
+_CONSTANTS = (TokenType.STRING, TokenType.NUMBER)
+
 
 def told_apart(text: str, tokens: Sequence[Token]) -> str:
     """The text, with such words in words that the parser leaves alone.
@@ -46,8 +48,8 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
     text = _without_schema(text, tokens)
     pieces: list[str] = []
     position = 0
-    for before, token, following, after_that in zip(
-        [None, *tokens], tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False
+    for place, (before, token, following, after_that) in enumerate(
+        zip([None, *tokens], tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False)
     ):
         word, after = token.text.upper(), None if following is None else following.text.upper()
         if token.token_type is TokenType.IDENTIFIER or token.token_type is TokenType.STRING:
@@ -60,7 +62,12 @@ def told_apart(text: str, tokens: Sequence[Token]) -> str:
             pieces += [text[position : token.start], unknown.ljust(token.end + 1 - token.start)]
             position = token.end + 1
         elif following is not None and _has_several(before, token, following, after_that):
-            pieces += [text[position : token.start], f"{text[following.start : following.end + 1]}::interval"]
+            spelt = text[following.start : following.end + 1]
+            is_added = before is not None and before.token_type is TokenType.PLUS
+            pieces += [text[position : token.start], f"CAST({spelt} AS interval)" if is_added else f"{spelt}::interval"]
+            position = following.end + 1
+        elif following is not None and following.token_type in _CONSTANTS and _is_plus_of_interval(tokens, place):
+            pieces += [text[position : following.start], f"({text[following.start : following.end + 1]})"]
             position = following.end + 1
         elif before is not None and word in _LABELS and _is_label(before, after):
             pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
@@ -82,6 +89,19 @@ def _is_label(before: Token, after: str | None) -> bool:
     if before.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
         return False
     return before.text == "." or (before.text.upper() == "AS" and after != "MATERIALIZED")
+
+
+def _is_plus_of_interval(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a token is the ``+`` behind ``INTERVAL '1 day'`` or ``INTERVAL '1' DAY``.
+
+    The parser takes a constant behind it for another part of that interval, so that ``a - INTERVAL '1 day' + '2 h'``
+    would be ``a - (INTERVAL '1 day' + '2 h')``.
+    """
+    if tokens[place].token_type is not TokenType.PLUS:
+        return False
+    end = place - 1 if place and tokens[place - 1].text.upper() in _UNITS else place
+    kinds = [token.token_type for token in tokens[max(end - 2, 0) : end]]
+    return kinds == [TokenType.INTERVAL, TokenType.STRING]
 
 
 def _has_several(before: Token | None, token: Token, spelt: Token, following: Token | None) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pandas
@@ -92,3 +94,32 @@ def test_connections_over_one_proxy_share_what_answers(connection: dpsql.Connect
         for each in (one, other):
             assert each.execute("SELECT COUNT(*) FROM pg_tables WHERE tablename = 'visit'").fetchall() == [(1,)]
         assert one._open().catalogs() is other._open().catalogs()
+
+
+def test_questions_about_the_session_are_answered(connection: dpsql.Connection) -> None:
+    asked = "SELECT current_user, current_schema(), current_database(), 'visit'::regclass::oid > 0, version()"
+    *told, version = connection.execute(asked).fetchone() or ()
+    assert told == ["ana", "public", "clinic", True]
+    assert str(version).startswith("PostgreSQL ")
+    assert connection.execute("SELECT has_table_privilege('visit', 'select')").fetchall() == [(True,)]
+    assert connection.execute("SELECT conkey FROM pg_constraint WHERE conname = 'patient_pkey'").fetchall() == [([1],)]
+
+
+def test_arrays_and_lengths_of_time_are_values_of_python(connection: dpsql.Connection) -> None:
+    groups = "(SELECT sex, COUNT(*) AS n, AVG(height_cm) AS h FROM patient GROUP BY sex ORDER BY sex) AS g"
+    asked = f"""SELECT array_agg(h) AS h, array_agg((n * 0 + 1)::numeric(5, 1)) AS numbers, array_agg(TIME '10:00') AS clocks,
+        array_agg(n * 0 * INTERVAL '1 s' + INTERVAL '1 day') AS spans,
+        MAX(n) * 0 * INTERVAL '1 s' + INTERVAL '-1 day 2 hours' AS length, INTERVAL '1 month' AS month FROM {groups}"""
+    cursor = connection.execute(asked)
+    heights, *others = cursor.fetchone() or ()
+    assert isinstance(heights, list)
+    assert all(isinstance(height, float) and 100 < height < 250 for height in heights)
+    day = datetime.timedelta(days=1)
+    assert others == [
+        [Decimal("1.0")] * 2, [datetime.time(10)] * 2, [day] * 2, datetime.timedelta(days=-1, hours=2), "1 mon"
+    ]  # fmt: skip
+    table = cursor.arrow()
+    assert table["h"].to_pylist() == [heights]
+    assert table["numbers"].to_pylist() == [[Decimal("1.0")] * 2]
+    assert (table["spans"].to_pylist(), table["length"].to_pylist()) == ([["1 day", "1 day"]], ["-1 days +02:00:00"])
+    assert cursor.df()["h"][0] == heights

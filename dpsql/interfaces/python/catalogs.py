@@ -18,7 +18,22 @@ from dpsql.server.serving import analysts, database_name
 from dpsql.server.session import catalog_query
 from dpsql.server.shadow import Shadow
 from dpsql.server.wire import decode_parameter
-from rewriter.declared import BIGINT, BOOLEAN, DOUBLE, INTEGER, SMALLINT, TEXT, TEXTS, Scalar, Type
+from rewriter.declared import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LISTS,
+    SMALLINT,
+    TEXT,
+    TEXTS,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Kind,
+    Scalar,
+    Type,
+)
 
 if TYPE_CHECKING:
     from dpsql.interfaces.python.cursor import Parameters
@@ -26,7 +41,9 @@ if TYPE_CHECKING:
 
 _TYPES: Mapping[int, Type] = {
     16: BOOLEAN, 20: BIGINT, 21: SMALLINT, 23: INTEGER, 26: BIGINT, 700: DOUBLE, 701: DOUBLE,
-    1002: TEXTS, 1003: TEXTS, 1009: TEXTS, 1015: TEXTS,
+    1082: DATE, 1114: TIMESTAMP, 1184: TIMESTAMPTZ, 1002: TEXTS, 1003: TEXTS, 1009: TEXTS, 1015: TEXTS,
+    1005: Type(Kind.INTEGERS, bits=16), 1007: Type(Kind.INTEGERS, bits=32),
+    1016: Type(Kind.INTEGERS, bits=64), 1028: Type(Kind.INTEGERS, bits=64),
 }  # fmt: skip
 """Types of answers by their numbers; others are told as texts."""
 
@@ -73,6 +90,6 @@ class Catalogs:
 def _value(data: bytes | None, oid: int, kind: Type) -> Scalar | None:
     if data is None:
         return None
-    if kind in (TEXT, TEXTS):
+    if kind == TEXT or kind.kind in LISTS:
         return data.decode()
     return decode_parameter(oid, data, False)  # type: ignore[return-value]

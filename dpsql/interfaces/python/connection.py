@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 apilevel = "2.0"
 threadsafety = 2
-_CATALOG = re.compile(r"information_schema|\bpg_", re.IGNORECASE)
+_CATALOG = re.compile(
+    r"information_schema|\b(?:pg_|has_|current_|session_user|version|format_type|obj_desc|col_desc|reg)", re.IGNORECASE
+)
 """A word of all questions about catalogs, and of few others."""
 paramstyle = "qmark"
 """``?`` with a sequence; ``:name`` with a mapping is understood as well."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describe
-from dpsql.interfaces.python.python_lists import ITEMS, Row, with_lists
+from dpsql.interfaces.python.python_lists import ITEMS, Row, with_lists, with_python_values
 
 if TYPE_CHECKING:
     # Extras: where one is not installed, its frames are Any to a type checker.
@@ -48,14 +48,14 @@ class Cursor:
         self.connection = connection
         self.arraysize = 1
         self._answer: Answer | None = None
-        self._listed: Sequence[Row] | None = None
+        self._fetched: Sequence[Row] | None = None
         self._closed = False
         self._next = 0
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
         """Answer the statement and charge for it. Returns the cursor itself."""
         self._check_open()
-        self._answer, self._listed, self._next = None, None, 0
+        self._answer, self._fetched, self._next = None, None, 0
         self._answer = self.connection.answer(operation, parameters)
         return self
 
@@ -87,10 +87,11 @@ class Cursor:
         import pyarrow
 
         columns = self._result().columns
+        rows = with_lists(columns, self._result().rows)
         known = self._result().every_margin if margins else ()
         named: list[tuple[str, Any]] = []
         for at, column in enumerate(columns):
-            values = [row[at] for row in self._rows]
+            values = [row[at] for row in rows]
             named.append((column.name, pyarrow.array(values, arrow_type(column.type))))
             widths = [list(width) if isinstance(width := row[at], tuple) else width for row in known]
             if any(width is not None for width in widths):
@@ -140,7 +141,7 @@ class Cursor:
 
     def close(self) -> None:
         """Closing twice is allowed; anything else on a closed cursor is an InterfaceError."""
-        self._answer, self._listed, self._closed = None, None, True
+        self._answer, self._fetched, self._closed = None, None, True
 
     def setinputsizes(self, sizes: Sequence[object]) -> None:
         """Does nothing, as PEP 249 allows."""
@@ -192,9 +193,9 @@ class Cursor:
     @property
     def _rows(self) -> Sequence[Row]:
         answer = self._result()
-        if self._listed is None:
-            self._listed = with_lists(answer.columns, answer.rows)
-        return self._listed
+        if self._fetched is None:
+            self._fetched = with_python_values(answer.columns, answer.rows)
+        return self._fetched
 
     def _last(self) -> Answer:
         self._check_open()

@@ -84,6 +84,8 @@ def arrow_type(of: Type) -> Any:
         return pyarrow.decimal128(38, 0)
     if of.kind is Kind.DECIMAL:
         return pyarrow.decimal128(of.precision, of.scale)
+    if of.kind is Kind.DECIMALS:
+        return pyarrow.list_(pyarrow.decimal128(of.precision, of.scale))
     plain = {
         Kind.NULL: pyarrow.null(),
         Kind.BOOLEAN: pyarrow.bool_(),
@@ -99,6 +101,9 @@ def arrow_type(of: Type) -> Any:
         Kind.BOOLEANS: pyarrow.list_(pyarrow.bool_()),
         Kind.DATES: pyarrow.list_(pyarrow.date32()),
         Kind.TIMESTAMPS: pyarrow.list_(pyarrow.timestamp("us")),
+        Kind.TIMESTAMPTZS: pyarrow.list_(pyarrow.timestamp("us", tz="UTC")),
+        Kind.TIMES: pyarrow.list_(pyarrow.time64("us")),
+        Kind.INTERVALS: pyarrow.list_(pyarrow.string()),
         # PostgreSQL's text: months and days are no lengths.
         Kind.INTERVAL: pyarrow.string(),
         Kind.TIME: pyarrow.time64("us"),

@@ -116,13 +116,17 @@ def pid_of(written: str, values: Mapping[str, object], own: int) -> int | None:
     return int(text) if re.fullmatch(r"\s*\d{1,10}\s*", text) else None
 
 
-def setting_of(one: SetConfig, values: Sequence[bytes | None]) -> str:
-    """The value that a ``set_config`` sets: its literal, or the parameter that it takes."""
-    number = one.value.removeprefix(_MARK)
-    if number == one.value:
-        return one.value
-    value = values[int(number) - 1]
-    return "" if value is None else value.decode(errors="replace")
+def setting_of(one: SetConfig, values: Sequence[bytes | None]) -> tuple[str, str]:
+    """The name and the value that a ``set_config`` sets: literals, or the parameters that it takes."""
+
+    def told(written: str) -> str:
+        number = written.removeprefix(_MARK)
+        if number == written:
+            return written
+        value = values[int(number) - 1]
+        return "" if value is None else value.decode(errors="replace")
+
+    return told(one.name).lower(), told(one.value)
 
 
 def parameters_in(text: str) -> int:

@@ -11,6 +11,16 @@ from rewriter.declared import Catalog
 from rewriter.front_door import Select, parse
 from rewriter.refused import Refused
 
+_NODES = (
+    *(exp.CurrentSchema, exp.CurrentSchemas, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentUser, exp.SessionUser),
+    *(exp.CurrentVersion, exp.ObjectIdentifier),
+)
+_WORDS = frozenset(
+    {"version", "current_database", "current_setting", "format_type", "obj_description", "col_description"}
+)
+_OWN = frozenset({"pg_backend_pid", "pg_cancel_backend"})
+"""Of a session of the server: without one there is no such number."""
+
 
 def catalog_query(text: str, parameters: Sequence[object] | Mapping[str, object], catalog: Catalog) -> str | None:
     """What the catalogs are asked for a text, with its parameters as literals; None where it is about something else.
@@ -21,6 +31,8 @@ def catalog_query(text: str, parameters: Sequence[object] | Mapping[str, object]
     "SELECT relname FROM pg_class WHERE relname = 'visit'"
     >>> catalog_query("SELECT 'pg_class'", (), known), catalog_query("SELECT COUNT(*) FROM pg_visit_", (), known)
     (None, 'SELECT COUNT(*) FROM pg_visit_')
+    >>> catalog_query("SELECT version(), current_schema", (), known), catalog_query("SELECT 1 + 1", (), known)
+    ('SELECT version(), current_schema', None)
     """
     try:
         statement = parse(text, parameters)
@@ -31,8 +43,18 @@ def catalog_query(text: str, parameters: Sequence[object] | Mapping[str, object]
             reason = "this question about the catalog takes no parameters"
             raise Refused(reason, hint="write its values into the text") from None
         return text
-    if not isinstance(statement, Select) or statement.tree.find(exp.Table) is None:
+    if not isinstance(statement, Select):
+        return None
+    if statement.tree.find(exp.Table) is None and not any(map(_of_catalogs, statement.tree.walk())):
         return None
     if route(statement.tree, catalog) is not Route.SHADOW:
         return None
     return statement.tree.sql("postgres", comments=False) if parameters else text
+
+
+def _of_catalogs(node: exp.Expr) -> bool:
+    """Whether a part of a text without tables asks for what the server is, or for what it knows of tables."""
+    if isinstance(node, exp.Anonymous):
+        name = node.name.lower()
+        return name in _WORDS or (name.startswith(("pg_", "has_")) and name not in _OWN)
+    return isinstance(node, _NODES)

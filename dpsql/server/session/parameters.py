@@ -11,7 +11,7 @@ from dpsql.server.session.portals import spread
 from dpsql.server.wire import Undecodable, decode_parameter
 from rewriter.front_door import IntervalText
 
-INTERVAL = 1186
+INTERVAL, INTERVALS = 1186, 1187
 
 Reader = Callable[[int, bytes], bytes | None]
 """PostgreSQL's own input: a type and a text to the binary form."""
@@ -44,8 +44,15 @@ def decoded(
     found: dict[str, object] = {}
     for number, (oid, value, binary) in enumerate(zip(types, values, spread(formats, len(values)), strict=True), 1):
         read_value = None if value is None else _value(oid, value, bool(binary), read)
-        found[str(number)] = IntervalText(read_value) if oid == INTERVAL and read_value is not None else read_value
+        found[str(number)] = _intervals(read_value) if oid in (INTERVAL, INTERVALS) else read_value
     return found
+
+
+def _intervals(value: object) -> object:
+    """A text of an interval as one, in arrays of any depth too."""
+    if isinstance(value, list):
+        return [_intervals(item) for item in value]
+    return IntervalText(value) if isinstance(value, str) else value
 
 
 def _value(oid: int, value: bytes, binary: bool, read: Reader) -> object:
@@ -66,7 +73,7 @@ _SAMPLES: Mapping[int, object] = {
     1182: [datetime.date(2000, 1, 1)], 1115: [datetime.datetime(2000, 1, 1)],
     1185: [datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)], 1000: [True],
     1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
-    1231: [Decimal(1)],
+    1231: [Decimal(1)], 1183: [datetime.time()], 1187: [IntervalText("1 day")],
 }  # fmt: skip
 """A value of each type, to plan with before the values are known: columns seldom depend on them."""
 
@@ -77,7 +84,8 @@ TYPE_NAMES: Mapping[str, int] = {
     "timestamptz": 1184, "timestamp without time zone": 1114, "timestamp with time zone": 1184, "time": 1083,
     "interval": 1186, "bool[]": 1000, "smallint[]": 1005, "int[]": 1007, "integer[]": 1007, "int4[]": 1007,
     "bigint[]": 1016, "int8[]": 1016, "text[]": 1009, "varchar[]": 1015, "date[]": 1182, "numeric[]": 1231,
-    "float8[]": 1022, "double precision[]": 1022, "timestamp[]": 1115, "timestamptz[]": 1185, "unknown": 0,
+    "float8[]": 1022, "double precision[]": 1022, "timestamp[]": 1115, "timestamptz[]": 1185, "time[]": 1183,
+    "interval[]": 1187, "unknown": 0,
 }  # fmt: skip
 
 

@@ -260,8 +260,8 @@ def _set_config(node: exp.Expr) -> SetConfig | None:
     if len(node.expressions) != 3:
         return None
     name, value, local = node.expressions
-    if not isinstance(name, exp.Literal) or not isinstance(local, exp.Boolean):
+    if not isinstance(local, exp.Boolean):
         return None
-    if isinstance(value, exp.Literal | exp.Null):
+    if isinstance(name, exp.Literal | exp.Null) and isinstance(value, exp.Literal | exp.Null):
         return SetConfig(name.name.lower(), value.name, bool(local.this))
     return None

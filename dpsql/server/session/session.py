@@ -21,6 +21,7 @@ from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, pid_of, setting_of
 from dpsql.server.session.backend_calls import filled
+from dpsql.server.session.current_settings import own_settings, with_settings
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
 from dpsql.server.session.plain_columns import answer_fields
@@ -38,6 +39,9 @@ from rewriter.refused import NOT_ALLOWED
 
 TOLD_AFTER = 2.0
 """Seconds after which a client is told which step of a statement begins."""
+
+_OF_SESSIONS = ("pg_stat_activity", "pg_locks")
+"""Views that show PostgreSQL's users their own sessions at least."""
 
 
 class WireSession:
@@ -204,6 +208,7 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._described(prepared)
         types = self.parameter_types(prepared)
+        text = with_settings(text, self.settings.others)
         if portal is not None:
             values = decoded(types, portal.values, portal.formats, self._read)
             return answer_fields(self._columns(text, values), place.columns)
@@ -310,9 +315,9 @@ class WireSession:
         if place.calls:
             return self._call_backend(bound, place)
         if place.route is not Route.OURS:
-            return self._shadow(bound, text)
+            return self._shadow(bound, with_settings(text, own_settings(self.settings.others)))
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
-        answer = self._answer(text, values, bound.limit)
+        answer = self._answer(with_settings(text, self.settings.others), values, bound.limit)
         fields = answer_fields(answer.columns, place.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields
@@ -365,7 +370,9 @@ class WireSession:
         fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in first.columns)
         rows = ShadowRows(fields, lambda formats: ask(formats).rows)
         rows.known[spread(bound.result_formats, len(fields))] = first.rows
-        return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
+        hidden = [view for view in _OF_SESSIONS if view in text.lower()] if self.settings.notices else []
+        told = tuple(Notice(f"{view} is empty here: no session is shown, not even this one") for view in hidden)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), told)
 
     def _read(self, oid: int, value: bytes) -> bytes | None:
         """A text in a form that only PostgreSQL reads, as PostgreSQL's binary."""
@@ -381,7 +388,8 @@ class WireSession:
         values: Mapping[str, object] = {}
         if kind.word == "EXPLAIN":
             values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
-        answer = self._inner.execute(kind.text, values)
+        text = with_settings(kind.text, self.settings.others) if kind.word == "EXPLAIN" else kind.text
+        answer = self._inner.execute(text, values)
         try:
             check_spoken(self.settings)
             check_path(self.settings, self._backend.proxy.catalog)
@@ -422,10 +430,12 @@ class WireSession:
         outcome = self._shadow(bound, place.text)
         for one in place.settings if outcome.places else ():
             before = self.settings
-            value = setting_of(one, bound.values)
-            if not is_spoken(one.name, value):
-                raise error(f"{one.name} cannot be changed to that", sqlstate="22023", hint=f"RESET {one.name}")
-            self.set(one.name, value)
+            name, value = setting_of(one, bound.values)
+            if not name:
+                raise error("SET requires parameter name", sqlstate="22004", hint="name a setting")
+            if not is_spoken(name, value):
+                raise error(f"{name} cannot be changed to that", sqlstate="22023", hint=f"RESET {name}")
+            self.set(name, value)
             if one.local and not self._block.set_local(before):
                 self._inner.settings = before
         return outcome

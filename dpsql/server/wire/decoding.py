@@ -28,7 +28,7 @@ TEXTS = frozenset({0, 18, 19, 25, 705, 1042, 1043})
 """unknown, "char", name, text, bpchar, varchar and no type at all: the same bytes in text and in binary."""
 ARRAYS: Mapping[int, int] = {
     1000: 16, 1002: 18, 1003: 19, 1005: 21, 1007: 23, 1016: 20, 1028: 26, 1009: 25, 1014: 1042, 1015: 1043, 1021: 700,
-    1022: 701, 1231: 1700, 1182: 1082, 1183: 1083, 1115: 1114, 1185: 1184, 2951: 2950,
+    1022: 701, 1231: 1700, 1182: 1082, 1183: 1083, 1115: 1114, 1185: 1184, 1187: 1186, 2951: 2950,
 }  # fmt: skip
 """Array types and the type of their items."""
 MAX_DIGITS = 1_000

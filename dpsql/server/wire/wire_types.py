@@ -32,6 +32,7 @@ BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 BPCHAR, VARCHAR = 1042, 1043
 JSON, JSONB = 114, 3802
 FLOAT8S, BOOLS, DATES, TIMESTAMPS = 1022, 1000, 1182, 1115
+TEXTS_LIST, TIMESTAMPTZS, TIMES, NUMERICS, INTERVALS = 1009, 1185, 1183, 1231, 1187
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC = 1082, 1083, 1114, 1184, 1186, 1700
 
 
@@ -54,15 +55,19 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.INTERVAL: WireType(INTERVAL, 16),
     Kind.JSON: WireType(JSON),
     Kind.JSONB: WireType(JSONB),
-    Kind.TEXTS: WireType(1009),
+    Kind.TEXTS: WireType(TEXTS_LIST),
     Kind.DOUBLES: WireType(FLOAT8S),
     Kind.BOOLEANS: WireType(BOOLS),
     Kind.DATES: WireType(DATES),
     Kind.TIMESTAMPS: WireType(TIMESTAMPS),
+    Kind.TIMESTAMPTZS: WireType(TIMESTAMPTZS),
+    Kind.TIMES: WireType(TIMES),
+    Kind.INTERVALS: WireType(INTERVALS),
+    Kind.DECIMALS: WireType(NUMERICS),
 }
 _BOUNDED_TEXT = re.compile(r"character( varying)?(?:\((\d{1,8})\))?")
 """As PostgreSQL's ``format_type`` spells them."""
-_LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016), 128: WireType(1231)}
+_LISTS = {16: WireType(1005), 32: WireType(1007), 64: WireType(1016), 128: WireType(NUMERICS)}
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
 
@@ -266,7 +271,9 @@ def _array_binary(oid: int, value: Scalar) -> bytes:
     >>> _array_binary(FLOAT8S, "{1.5,NULL}").hex(" ", 4)
     '00000001 00000001 000002bd 00000002 00000001 00000008 3ff80000 00000000 ffffffff'
     """
-    items, of = decode_parameter(oid, str(value).encode(), False), ARRAYS[oid]
+    # An interval's own encoder reads its text.
+    items = decode_parameter(TEXTS_LIST if oid == INTERVALS else oid, str(value).encode(), False)
+    of = ARRAYS[oid]
     if not isinstance(items, list) or not items:
         return struct.pack("!iiI", 0, 0, of)
     encode = _BINARIES[of]
@@ -291,7 +298,8 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     TIMESTAMPTZ: _timestamp_binary,
     TIME: _time_binary, INTERVAL: _interval_binary,
     JSON: _text, JSONB: lambda value: b"\1" + _jsonb_text(value),
-    **{oid: partial(_array_binary, oid) for oid in (1005, 1007, 1016, 1009, 1231, FLOAT8S, BOOLS, DATES, TIMESTAMPS)},
+    **{oid: partial(_array_binary, oid) for oid in (1005, 1007, 1016, TEXTS_LIST, NUMERICS, FLOAT8S, BOOLS)},
+    **{oid: partial(_array_binary, oid) for oid in (DATES, TIMESTAMPS, TIMESTAMPTZS, TIMES, INTERVALS)},
 }  # fmt: skip
 
 
