@@ -12,6 +12,7 @@ from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
 from rewriter.outer.json_values import COPIES, json_key, json_value
 from rewriter.outer.numbers import put_under
+from rewriter.outer.printed_texts import check_list
 from rewriter.refused import Refused
 from rewriter.statement import function_name
 
@@ -142,7 +143,7 @@ AGGREGATES: Sequence[OuterFunction] = (
     _aggregate(
         exp.ArrayAgg,
         "ARRAY_AGG(i ORDER BY t); ARRAY_AGG(i) FILTER (WHERE i > 0)",
-        Construct(frozenset({"this"}), traits=Trait.LIST),
+        Construct(frozenset({"this"}), check_list, traits=Trait.LIST),
     ),
     _aggregate(
         exp.JSONObjectAgg,

@@ -69,8 +69,6 @@ def _check_cast(node: exp.Expr) -> None:
         raise Refused(f"{node.this.name[:40]!r} is not an interval", hint="write INTERVAL '1 day'", sqlstate="22007")
     if _is_constant_value(node.this, to):
         return
-    if isinstance(node.this.unnest(), exp.Array | exp.ArrayAgg) and to.this in exp.DataType.TEXT_TYPES:
-        raise Refused("an array is not cast to a text", hint="select the array itself, or ARRAY_TO_STRING(x, ',')")
     sizes = to.expressions
     if to.this not in CASTS or to.args.get("nested"):
         raise Refused(
@@ -248,7 +246,7 @@ _LOGIC: Mapping[type[exp.Expr], Construct] = {
     exp.Exists: ORDINARY,
     exp.Any: ORDINARY,
     exp.All: ORDINARY,
-    exp.Array: ORDINARY,
+    exp.Array: Construct(check=printed_texts.check_list),
     exp.Bracket: Construct(frozenset({"this", "expressions", "offset"})),
     exp.Case: ORDINARY,
     exp.If: ORDINARY,

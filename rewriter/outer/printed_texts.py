@@ -8,6 +8,7 @@ from rewriter.declared import Kind, Type
 from rewriter.dialects import call
 from rewriter.outer.construct import Columns, Spelling, Trait
 from rewriter.outer.numbers import is_double, is_whole, put_under
+from rewriter.refused import Refused
 
 LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
@@ -33,6 +34,15 @@ def cast_text(node: exp.Expr, spelling: Spelling) -> None:
     """The operand of a cast to text, as it is printed."""
     if node.args["to"].this in _TEXTS:
         node.set("this", _with_mons(_printed(node.this, spelling)))
+
+
+def check_list(node: exp.Expr) -> None:
+    """Refuse a list that is cast to a text: PostgreSQL has other brackets and quotes than DuckDB."""
+    outer = node.parent
+    while isinstance(outer, exp.Paren | exp.Filter):
+        outer = outer.parent
+    if isinstance(outer, exp.Cast) and outer.to.this in _TEXTS:
+        raise Refused("an array is not cast to a text", hint="select the array itself, or ARRAY_TO_STRING(x, ',')")
 
 
 def _with_mons(node: exp.Expr) -> exp.Expr:

@@ -135,11 +135,11 @@ NO_WORDS = [
     ("SELECT TO_HEX('12'), COUNT(*) FROM visit", "42883"),
     ("SELECT TO_HEX(cost) FROM visit", "42883"),
     ("SELECT TO_HEX(cost), COUNT(*) FROM visit GROUP BY 1", "42883"),
-    ("SELECT ROW_TO_JSON(t) FROM (SELECT day, cost FROM visit) AS t", "42883"),
-    ("SELECT ROW_TO_JSON(t), COUNT(*) FROM (SELECT day, cost FROM visit) AS t GROUP BY 1", "42883"),
+    ("SELECT ROW_TO_JSON(t) FROM (SELECT day, cost FROM visit) AS t", "42501"),
+    ("SELECT ROW_TO_JSON(t), COUNT(*) FROM (SELECT day, cost FROM visit) AS t GROUP BY 1", "42501"),
     ("SELECT JSON_AGG(t) FROM (SELECT day, cost FROM visit) AS t", "0A000"),
     ("SELECT JSON_AGG(t) FROM (SELECT * FROM visit) AS t", "0A000"),
-    ("SELECT ROW_TO_JSON(visit) FROM visit", "42883"),
+    ("SELECT ROW_TO_JSON(visit) FROM visit", "42501"),
     ("SELECT JSON_AGG(t) FROM " + BY_REGION + ", region", "42703"),
 ]
 

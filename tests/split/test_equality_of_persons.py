@@ -165,7 +165,8 @@ def test_keys_without_one_spelling_are_refused_when_the_policy_is_opened(
 @pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES, SPARK], ids=str)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_type_is_a_key_on_every_engine_or_on_none(dialect: Dialect, kind: Kind) -> None:
-    type_ = Type(kind, bits=32 if kind in (Kind.INTEGER, Kind.INTEGERS) else 0, precision=9 * (kind is Kind.DECIMAL))
+    digits = 9 * (kind in (Kind.DECIMAL, Kind.DECIMALS))
+    type_ = Type(kind, bits=32 if kind in (Kind.INTEGER, Kind.INTEGERS) else 0, precision=digits)
     if type_.keyed:
         assert dialect.sql(dialect.person_key(exp.column("x"), type_))
     else:

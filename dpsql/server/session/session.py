@@ -432,7 +432,7 @@ class WireSession:
             before = self.settings
             name, value = setting_of(one, bound.values)
             if not name:
-                raise error("SET requires parameter name", sqlstate="22004", hint="name a setting")
+                raise error("SET requires parameter name", sqlstate="22023", hint="name a setting")
             if not is_spoken(name, value):
                 raise error(f"{name} cannot be changed to that", sqlstate="22023", hint=f"RESET {name}")
             self.set(name, value)
