@@ -154,7 +154,7 @@ def _check_order(tokens: Sequence[Token], words: Sequence[str]) -> None:
     LIMIT are those of the whole UNION."""
     levels = [""]
     for place, word in enumerate(words):
-        if place and words[place - 1] in (".", "AS"):
+        if place and word != "(" and words[place - 1] in (".", "AS"):
             continue
         last = levels[-1]
         ends = word in ("UNION", "EXCEPT", "INTERSECT") and _ORDER.get(last, 0) >= _ORDER["ORDER BY"]

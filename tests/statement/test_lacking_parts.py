@@ -197,6 +197,8 @@ def test_a_text_that_is_a_number_of_rows_is_one(sql: str) -> None:
         "SELECT id FROM patient WHERE id > 3 UNION SELECT id FROM visit WHERE id > 3 ORDER BY id LIMIT 3",
         "(SELECT id FROM patient ORDER BY id LIMIT 3) UNION (SELECT id FROM visit ORDER BY id) ORDER BY id",
         "SELECT SUM(n) FILTER (WHERE n > 3) OVER (ORDER BY n) FROM t WHERE n > (SELECT 1 WHERE TRUE ORDER BY 1) ORDER BY 1",
+        "SELECT n, SUM(n) OVER w FROM t ORDER BY n LIMIT 3",
+        "SELECT n, SUM(n) OVER w FROM t WHERE n > 0 WINDOW w AS (PARTITION BY m ORDER BY n), v AS (ORDER BY n) ORDER BY n",
         "WITH a AS (SELECT 1 AS n ORDER BY n) SELECT n AS limit FROM a WHERE n IN (1, 2) GROUP BY n HAVING n > 0",
     ],
 )

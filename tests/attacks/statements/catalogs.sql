@@ -6,9 +6,9 @@ SELECT most_common_vals, histogram_bounds FROM pg_stats WHERE tablename = 'membe
 SELECT stavalues1 FROM pg_statistic
 --- free: how many rows are alive
 SELECT n_live_tup, n_dead_tup, last_analyze FROM pg_stat_user_tables WHERE relname = 'member'
---- refused; wire free: how large a table is
+--- free: how large a table is
 SELECT pg_relation_size('member'), pg_total_relation_size('member')
---- refused; wire free: how large the database is
+--- free: how large the database is
 SELECT pg_database_size(current_database()) > 0
 --- free; wire refused free: what others ask
 SELECT query FROM pg_stat_activity
