@@ -56,21 +56,22 @@ def _is_never_null(node: exp.Expr | None, select: exp.Select, catalog: Catalog) 
     return column is not None and not column.nullable and column.randomized is None
 
 
-def declared_column(column: exp.Column, select: exp.Select, catalog: Catalog) -> Column | None:
-    """The declared column of a table that has a row in every row of FROM."""
+def item_in_every_row(column: exp.Column, select: exp.Select) -> exp.Expr | None:
+    """The item of FROM that a column is of, where it has a row in every row of FROM."""
     joins: list[exp.Join] = select.args.get("joins") or []
     if any(join.side.upper() in ("RIGHT", "FULL") for join in joins):
         return None
     for place, item in enumerate(from_items(select)):
-        if item.alias_or_name != column.text("table"):
-            continue
-        if not isinstance(item, exp.Table) or (place and joins[place - 1].side):
-            return None
-        name = item.this
-        if not isinstance(name, exp.Identifier):
-            return None
-        table = catalog.find(name.name, bool(name.quoted), item.db)
-        if table is None:
-            return None
-        return next((one for one in table.columns.values() if one.name.lower() == folded(column).lower()), None)
+        if item.alias_or_name == column.text("table"):
+            return None if place and joins[place - 1].side else item
     return None
+
+
+def declared_column(column: exp.Column, select: exp.Select, catalog: Catalog) -> Column | None:
+    """The declared column of a table that has a row in every row of FROM."""
+    item = item_in_every_row(column, select)
+    if not isinstance(item, exp.Table) or not isinstance(item.this, exp.Identifier):
+        return None
+    table = catalog.find(item.this.name, bool(item.this.quoted), item.db)
+    columns = () if table is None else table.columns.values()
+    return next((one for one in columns if one.name.lower() == folded(column).lower()), None)

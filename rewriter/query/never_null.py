@@ -9,9 +9,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.declared import Catalog
-from rewriter.query.counted_rows import declared_column
+from rewriter.query.counted_rows import declared_column, item_in_every_row
 from rewriter.query.merged_subqueries import body_of
-from rewriter.statement import conjuncts, folded, from_items, output_name, unaliased, unparenthesised
+from rewriter.statement import conjuncts, folded, output_name, unaliased, unparenthesised
 
 _NULL_OF_NULL = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.Lower)
 """What is NULL only of a NULL, but for what an engine would raise an error of."""
@@ -37,28 +37,22 @@ def is_never_null(select: exp.Select, key: exp.Expr, catalog: Catalog) -> bool:
 
 def _of_subquery(select: exp.Select, column: exp.Column, catalog: Catalog) -> bool:
     """Whether a column is that of a subquery, which has a row in every row of FROM, and is never NULL there."""
-    joins: list[exp.Join] = select.args.get("joins") or []
-    if any(join.side.upper() in ("RIGHT", "FULL") for join in joins):
+    item = item_in_every_row(column, select)
+    body = None if item is None else body_of(item)
+    if body is None:
         return False
-    for place, item in enumerate(from_items(select)):
-        if item.alias_or_name != column.text("table"):
-            continue
-        body = None if place and joins[place - 1].side else body_of(item)
-        if body is None:
-            return False
-        found = [unaliased(one) for one in body.expressions if output_name(one) == folded(column)]
-        if len(found) != 1:
-            return False
-        value, group = unparenthesised(found[0]), body.args.get("group")
-        if group is not None and any(part for name, part in group.args.items() if name != "expressions"):
-            # Keys of ROLLUP are NULL in totals.
-            return False
-        if isinstance(value, exp.Count):
-            return True
-        if isinstance(value, _OF_A_GROUP):
-            return group is not None and is_never_null(body, value.this, catalog)
-        return is_never_null(body, value, catalog)
-    return False
+    found = [unaliased(one) for one in body.expressions if output_name(one) == folded(column)]
+    if len(found) != 1:
+        return False
+    value, group = unparenthesised(found[0]), body.args.get("group")
+    if group is not None and any(part for name, part in group.args.items() if name != "expressions"):
+        # Keys of ROLLUP are NULL in totals.
+        return False
+    if isinstance(value, exp.Count):
+        return True
+    if isinstance(value, _OF_A_GROUP):
+        return group is not None and is_never_null(body, value.this, catalog)
+    return is_never_null(body, value, catalog)
 
 
 def _is_false_of_null(test: exp.Expr) -> bool:

@@ -10,6 +10,7 @@ comparisons, and to functions that round or divide it into buckets.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -219,8 +220,8 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 _OF_TWO: dict[type[exp.Expr], Callable[[Fraction, Fraction], Fraction]] = {
-    exp.Add: lambda one, other: one + other,
-    exp.Sub: lambda one, other: one - other,
-    exp.Mul: lambda one, other: one * other,
-    exp.Div: lambda one, other: one / other,
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+    exp.Div: operator.truediv,
 }

@@ -28,7 +28,7 @@ from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
 from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
-from rewriter.query.windows_above_groups import group_below
+from rewriter.query.windows_above_groups import PARTS, group_below
 from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
 
 MOST_PARTS = MOST_CUTS
@@ -46,8 +46,9 @@ def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     """Put steps at quantiles in the place of ranks across people; whether there were any. The names are bound."""
     if isinstance(select.parent, exp.Subquery | exp.CTE):
         above = group_below(select, RANKS, labels, catalog)
-        for part in () if above is None else ("expressions", "from_", "joins", "where", "group", "having"):
-            select.set(part, None if above is None else above.args.get(part))
+        if above is not None:
+            for part in PARTS:
+                select.set(part, above.args.get(part))
     found = [_Steps.of(one, select, catalog) for one in windows_across(select, catalog)]
     steps = [one for one in found if one is not None]
     if not steps:

@@ -12,7 +12,8 @@ from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
 from rewriter.statement import output_name, unparenthesised
 
-_PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having"})
+PARTS = ("expressions", "from_", "joins", "where", "group", "having")
+"""What such a SELECT may consist of."""
 _NAME = "grouped"
 
 
@@ -22,7 +23,7 @@ def group_below(
     """The SELECT over a subquery that groups by the person, where windows of some kinds stand beside GROUP BY; None
     where there are none, or an item reads something else than keys and aggregates."""
     group = select.args.get("group")
-    if group is None or any(value for name, value in select.args.items() if name not in _PARTS):
+    if group is None or any(value for name, value in select.args.items() if name not in PARTS):
         return None
     keys = [unparenthesised(key) for key in group.expressions]
     sets = any(value for name, value in group.args.items() if name != "expressions")
