@@ -3,8 +3,7 @@
 A shown count is moved to 0 where its noise is below that. A sum of many such counts is too high: by 0.4 standard
 deviations of the noise for each empty group. So a window that is a running sum of a release reads the column that
 :func:`rewriter.release.added_name` names, in the place of the shown one. Through subqueries in FROM and WITH that hand
-on the shown column, a column beside it hands on the other one. Where a star hides which columns are handed on, the
-window reads the shown numbers.
+on the shown column, a column beside it hands on the other one: stars are spelled out by then, and show no column more.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _unbiased(column: exp.Column, select: exp.Select, release: str) -> exp.Colum
     if isinstance(item, exp.Table) and item.name == release:
         return _named(added_name(name), column)
     inner = _query_of(item)
-    if not isinstance(inner, exp.Select) or any(one.is_star for one in (*select.expressions, *inner.expressions)):
+    if not isinstance(inner, exp.Select):
         return None
     handed = f"{RESERVED}{added_name(name)}"
     if all(output_name(one) != handed for one in inner.expressions):
@@ -61,15 +60,9 @@ def _query_of(item: exp.Expr) -> exp.Expr | None:
         with_ = around.args.get("with_")
         for cte in with_.expressions if with_ is not None else ():
             if cte.alias == item.name:
-                return None if cte.args["alias"].args.get("columns") or _is_read_whole(around, cte.alias) else cte.this
+                return None if cte.args["alias"].args.get("columns") else cte.this
         around = around.parent
     return None
-
-
-def _is_read_whole(tree: exp.Expr, name: str) -> bool:
-    """Whether a star may read all columns of a WITH query."""
-    readers = (table.parent_select for table in tree.find_all(exp.Table) if table.name == name)
-    return any(isinstance(one, exp.Select) and any(item.is_star for item in one.expressions) for one in readers)
 
 
 def _named(name: str, like: exp.Column) -> exp.Column:

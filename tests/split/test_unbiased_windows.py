@@ -29,6 +29,8 @@ MOVING = (
     f"SELECT day, n, SUM(n) {FRAME} AS s FROM ({GROUPS}) AS t",
     f"SELECT day, n, {WIDTH}.0 * AVG(n) {FRAME} AS s FROM (SELECT day, n FROM ({GROUPS}) AS u) AS t",
     f"WITH t AS ({GROUPS}) SELECT day, n, SUM(n) {FRAME} AS s FROM t WHERE 0 < (SELECT COUNT(*) FROM t)",
+    f"SELECT *, SUM(n) {FRAME} AS s FROM ({GROUPS}) AS t",
+    f"WITH t AS ({GROUPS}), u AS (SELECT * FROM t) SELECT *, SUM(n) {FRAME} AS s FROM (SELECT * FROM u) AS v",
 )
 
 
@@ -47,7 +49,7 @@ def proxy(tmp_path: Path):
 
 
 @pytest.mark.parametrize("empty", ["show", "auto"])
-@pytest.mark.parametrize("sql", MOVING[:3])
+@pytest.mark.parametrize("sql", [*MOVING[:3], *MOVING[4:]])
 def test_a_moving_sum_over_empty_days_is_unbiased(proxy: Proxy, sql: str, empty: str) -> None:
     session = proxy.session()
     session.execute("SET dpsql.reuse = off")
