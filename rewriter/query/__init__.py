@@ -1,7 +1,7 @@
 """A statement in one spelling, whatever it was written as: names resolved, and then one rule a file."""
 
 from rewriter.query.canonical_tree import canonical
-from rewriter.query.names_in_reach import BEFORE_COMMA, UNKNOWN
+from rewriter.query.names_in_reach import AMBIGUOUS, BEFORE_COMMA, UNKNOWN
 from rewriter.query.ranks_of_people import RANKS
 
-__all__ = ["BEFORE_COMMA", "RANKS", "UNKNOWN", "canonical"]
+__all__ = ["AMBIGUOUS", "BEFORE_COMMA", "RANKS", "UNKNOWN", "canonical"]

@@ -25,6 +25,7 @@ from sqlglot import exp
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog
 from rewriter.expressions import in_place_of, makes_rows
 from rewriter.query.names_in_reach import (
+    AMBIGUOUS,
     BEFORE_COMMA,
     UNKNOWN,
     FromItem,
@@ -33,6 +34,7 @@ from rewriter.query.names_in_reach import (
     NoColumn,
     NoRule,
     Reference,
+    SeveralColumns,
     spelt,
 )
 from rewriter.release import RESERVED
@@ -485,6 +487,8 @@ class _Binder:
                         BEFORE_COMMA.on(found, True)
                     elif isinstance(lacking, NoColumn):
                         UNKNOWN.on(found, True)
+                    elif isinstance(lacking, SeveralColumns):
+                        AMBIGUOUS.on(found, True)
             elif isinstance(found, _NESTED):
                 self.query(found, reach, scope)
             elif isinstance(found, exp.Lambda | exp.Table):

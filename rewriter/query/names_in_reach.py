@@ -30,10 +30,16 @@ class NoColumn(NoRule):
     """A name that is no column of anything in reach."""
 
 
+class SeveralColumns(NoRule):
+    """A name that several columns in reach have."""
+
+
 BEFORE_COMMA: Fact[bool] = Fact("before a comma")
 """On a column in the ON of a JOIN that an item of FROM before a comma has, which that ON does not see."""
 UNKNOWN: Fact[bool] = Fact("no column")
 """On a column that there is none of: so says who answers the statement, unless something else is wrong before."""
+AMBIGUOUS: Fact[bool] = Fact("several columns")
+"""On a name of several columns, likewise."""
 
 
 @dataclass(eq=False, slots=True)
@@ -170,7 +176,7 @@ def one_of(found: Iterable[Reference]) -> Reference | None:
     """The only result; None where there is none."""
     results = list(found)
     if len(results) > 1:
-        raise NoRule
+        raise SeveralColumns
     return results[0] if results else None
 
 

@@ -27,12 +27,13 @@ from rewriter.aggregates import (
 )
 from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm, made_up_name
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import BEFORE_COMMA, RANKS, UNKNOWN, canonical
+from rewriter.query import AMBIGUOUS, BEFORE_COMMA, RANKS, UNKNOWN, canonical
 from rewriter.refused import (
+    AMBIGUOUS_COLUMN,
     NOT_ALLOWED,
     UNKNOWN_COLUMN,
     UNKNOWN_TABLE,
@@ -185,20 +186,7 @@ def split(
     if isinstance(resolved, Relation):
         raise _rows_of_people(plain)
     if not bound:
-        beside = next((one for one in plain.find_all(exp.Column) if BEFORE_COMMA.is_on(one)), None)
-        if beside is not None:
-            text = f"ON does not see {beside.sql('postgres')}: JOIN joins before a comma does"
-            hint = "write JOIN … ON or CROSS JOIN in the place of the comma"
-            raise Refused(text, hint=hint, sqlstate=UNKNOWN_TABLE, position=position_of(beside))
-        lacking = next((one for one in plain.find_all(exp.Column) if UNKNOWN.is_on(one)), None)
-        if lacking is not None:
-            text = f"there is no column {lacking.name}"
-            hint, position = "name a column of FROM", position_of(lacking)
-            raise Refused(text, hint=hint, sqlstate=UNKNOWN_COLUMN, position=position)
-        raise Refused(
-            "a name in this statement has no single meaning, or stands in a form that is not answered",
-            hint="give each item of FROM an alias, and write columns with it",
-        )
+        raise _unbound(plain)
     tree = resolved.tree
     drop_unread_queries(tree, lambda cte: any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table)))
     one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
@@ -210,6 +198,28 @@ def split(
     add_up_unbiased(running)
     answers = frozenset(splitter.answers.used)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes), answers)
+
+
+def _unbound(tree: exp.Query) -> Refused:
+    """What is wrong with a name of a statement whose names are not bound."""
+
+    def first(mark: Fact[bool]) -> exp.Column | None:
+        return next((one for one in tree.find_all(exp.Column) if mark.is_on(one)), None)
+
+    if (beside := first(BEFORE_COMMA)) is not None:
+        text = f"ON does not see {beside.sql('postgres')}: JOIN joins before a comma does"
+        hint = "write JOIN … ON or CROSS JOIN in the place of the comma"
+        return Refused(text, hint=hint, sqlstate=UNKNOWN_TABLE, position=position_of(beside))
+    if (several := first(AMBIGUOUS)) is not None:
+        text, hint = f"column {several.name!r} is ambiguous", f"write {several.name} with its table's name before it"
+        return Refused(text, hint=hint, sqlstate=AMBIGUOUS_COLUMN, position=position_of(several))
+    if (lacking := first(UNKNOWN)) is not None:
+        text, hint = f"there is no column {lacking.name}", "name a column of FROM"
+        return Refused(text, hint=hint, sqlstate=UNKNOWN_COLUMN, position=position_of(lacking))
+    return Refused(
+        "a name in this statement has no single meaning, or stands in a form that is not answered",
+        hint="give each item of FROM an alias, and write columns with it",
+    )
 
 
 def _or_else(refused: Refused, form: Callable[[], _Found]) -> _Found:
