@@ -24,6 +24,7 @@ from rewriter.query.memberships import as_membership, exists_beside_public_rows,
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.ranks_of_people import EQUAL_NOTE, ask_ranks
+from rewriter.query.row_at_share import SHARE_NOTE, ask_share
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
@@ -42,6 +43,8 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
     tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False, ()
+    shared = [ask_share(select) for select in list(tree.find_all(exp.Select))]
+    told = (SHARE_NOTE,) if any(shared) else ()
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         sum_groups(select, catalog)
@@ -49,7 +52,7 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
     for select in selects:
         count_rows(select, catalog)
     if len(selects) == 1 and not selects[0].args.get("joins"):
-        return tree, True, ()
+        return tree, True, told
     labels = name_apart(tree)
     inline_with(tree)
     asked = found = False
@@ -59,7 +62,7 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
             asked = asked or found
     drop_unread(tree, catalog)
     number_anew(tree, labels)
-    return tree, True, (EQUAL_NOTE,) if asked else ()
+    return tree, True, (*told, EQUAL_NOTE) if asked else told
 
 
 def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from rewriter.declared import Kind, Type
+from rewriter.expressions import position_of
 from rewriter.refused import NOT_ALLOWED, Refused
 from rewriter.relations import Relation
 
@@ -19,6 +20,10 @@ PREVIEWED = "no row is shown, since each is about one person: dpsql.columns list
 MADE_UP = "Made up: "
 """The beginning of the notice of an answer whose rows are of nobody."""
 COUNT_THEM = "LIMIT 1 is answered, and SELECT EXISTS (…), by a noisy count; so is SELECT COUNT(*) FROM …"
+AT_A_SHARE = (
+    "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x) is the value at a quarter of the rows; so is ORDER BY x LIMIT 1"
+    " OFFSET (SELECT COUNT(*) / 4 FROM …), with one column and the same rows"
+)
 _TYPES = {
     Kind.BOOLEAN: "boolean",
     Kind.DOUBLE: "double precision",
@@ -55,6 +60,11 @@ def columns_alone(rows: Relation, tree: exp.Query) -> exp.Select:
     ``SELECT 1 FROM patient WHERE … LIMIT 5`` shows no column: who asks it asks whether there is a row, and would take
     none for an answer. It is refused; with LIMIT 1 a noisy count says it (:mod:`rewriter.split.any_row`).
     """
+    limits = (query.args.get(part) for query in tree.find_all(exp.Query) for part in ("limit", "offset"))
+    counted = next((one for one in limits if one is not None and one.find(exp.Query) is not None), None)
+    if counted is not None:
+        text = "LIMIT and OFFSET by a number of rows would pick people"
+        raise Refused(text, hint=AT_A_SHARE, sqlstate=NOT_ALLOWED, position=position_of(counted))
     if isinstance(tree, exp.Select) and not any(item.find(exp.Column, exp.Star) for item in tree.expressions):
         raise Refused("this asks whether there is a row of people", hint=COUNT_THEM, sqlstate=NOT_ALLOWED)
     items = [

@@ -8,6 +8,7 @@ MOVES = "tests/relations/test_relational_forms.py::test_one_more_person_moves_no
 LIES = "tests/relations/test_facts_that_lie.py"
 MEANS = "tests/relations/test_forms_mean.py"
 OWN = "tests/relations/test_own_figures.py"
+SHARES = "tests/relations/test_row_at_share.py"
 RANKS = "tests/split/test_ranked_quantiles.py"
 UNREAD = "tests/query/test_unread_columns.py"
 
@@ -85,6 +86,13 @@ BUGS: tuple[Bug, ...] = (
         "set_where(body, [*(() if where is None else conjuncts(where.this)), *ties])",
         "set_where(body, [*(() if where is None else conjuncts(where.this)), *ties[:0]])",
         WINDOWS,
+    ),
+    bug(
+        "a number of other rows is a share of these",
+        "rewriter.query.row_at_share:_at",
+        "same = isinstance(inner, exp.Select) and _given(inner, _COUNTS) and _rows(inner) == _rows(select)",
+        "same = isinstance(inner, exp.Select) and _given(inner, _COUNTS)",
+        SHARES,
     ),
     bug(
         "people without a value are in no part of an order",
