@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,6 +12,11 @@ from rewriter.plan import Plan
 
 _UNKNOWN_CELLS = 100
 """What a selected key set counts for where a price is divided: its groups are known only when it was paid."""
+
+MARGINAL = Fraction(1, 10)
+"""The part of a family's price for each marginal that is measured beside it, and ``_MARGINALS`` for all of them."""
+
+_MARGINALS = Fraction(3, 10)
 
 _PRECISION = 1 << 10
 
@@ -22,25 +28,49 @@ def shares(
 ) -> tuple[PrivacyLoss, ...]:
     """Each measurement's share of the price; they add up to it exactly, what is measured twice being paid once.
 
-    Families share equally. Within one, the weights minimise the sum of all cells' variances: ρ goes with √cells, ε with
-    the cube root of cells, before least squares makes the answer better still. Under pure ε, where the noise of many
-    shares grows with their square, all but a token goes to the finest groups if adding them up is more accurate.
+    Families share equally; of the share of a family, a tenth is that of each marginal beside it, and no more than three
+    tenths that of all of them. Within one, the weights minimise the sum of all cells' variances: ρ goes with √cells, ε
+    with the cube root of cells, before least squares makes the answer better still. Under pure ε, where the noise of
+    many shares grows with their square, all but a token goes to the finest groups if adding them up is more accurate.
 
     >>> from dpsql.accounting import ZCDP
     >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
     >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, ZCDP)
     >>> [int(share.rho) for share in halves]
     [1, 10]
+    >>> marginal = Family((1,), ((0,),), beside=0)
+    >>> beside = shares(PrivacyLoss(rho=Fraction(10)), [Family((0,), ((),)), marginal], plans, ZCDP)
+    >>> [int(share.rho) for share in beside]
+    [9, 1]
     """
     result = [PrivacyLoss()] * len(plans)
-    for family in families:
+    asked = [family for family in families if family.beside is None]
+    beside = Counter(family.beside for family in families)
+    for number, family in enumerate(families):
+        count = beside[number if family.beside is None else family.beside]
+        part = min(MARGINAL, _MARGINALS / count) if count else Fraction(0)
+        own = price * ((1 - count * part if family.beside is None else part) / len(asked))
         weights = {plans[place].identity: _weight(plans[place].cells, accounting) for place in family.measurements}
         if accounting.prefers_finest and (finest := _finest(family, plans)) is not None:
             weights = {identity: _PRECISION if identity == finest else _TOKEN for identity in weights}
-        total = sum(weights.values()) * len(families)
+        total = sum(weights.values())
         for place in family.measurements:
-            result[place] = price * Fraction(weights[plans[place].identity], total)
+            result[place] = own * Fraction(weights[plans[place].identity], total)
     return tuple(result)
+
+
+def marginals_above(accounting: Accounting) -> int:
+    """How many groups the other keys have where a marginal has the noise of the sums over them; of more, less.
+
+    A sum of n groups has n times their variance, a marginal ten times where variances go with ρ, and a hundred times
+    where they go with the square of ε.
+
+    >>> from dpsql.accounting import PURE, ZCDP
+    >>> marginals_above(ZCDP), marginals_above(PURE)
+    (10, 100)
+    """
+    times = 1 / MARGINAL
+    return int(times if accounting.concentrated else times**2)
 
 
 def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
