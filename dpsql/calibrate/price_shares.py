@@ -9,12 +9,14 @@ from fractions import Fraction
 from dpsql.accounting import Accounting, PrivacyLoss
 from rewriter.front_door import Family
 from rewriter.plan import Plan
+from rewriter.release import aggregate_name
 
 _UNKNOWN_CELLS = 100
 """What a selected key set counts for where a price is divided: its groups are known only when it was paid."""
 
 MARGINAL = Fraction(1, 10)
-"""The part of a family's price for each marginal that is measured beside it, and ``_MARGINALS`` for all of them."""
+"""The part of the price of a family's numbers of rows for each marginal that is measured beside it, and ``_MARGINALS``
+for all of them."""
 
 _MARGINALS = Fraction(3, 10)
 
@@ -28,28 +30,22 @@ def shares(
 ) -> tuple[PrivacyLoss, ...]:
     """Each measurement's share of the price; they add up to it exactly, what is measured twice being paid once.
 
-    Families share equally; of the share of a family, a tenth is that of each marginal beside it, and no more than three
-    tenths that of all of them. Within one, the weights minimise the sum of all cells' variances: ρ goes with √cells, ε
-    with the cube root of cells, before least squares makes the answer better still. Under pure ε, where the noise of
-    many shares grows with their square, all but a token goes to the finest groups if adding them up is more accurate.
+    Families share equally; of what a family pays for its numbers of rows, a tenth is the share of each marginal beside
+    it, and no more than three tenths that of all of them. Within one, the weights minimise the sum of all cells'
+    variances: ρ goes with √cells, ε with the cube root of cells, before least squares makes the answer better still.
+    Under pure ε, where the noise of many shares grows with their square, all but a token goes to the finest groups if
+    adding them up is more accurate.
 
     >>> from dpsql.accounting import ZCDP
     >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
     >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, ZCDP)
     >>> [int(share.rho) for share in halves]
     [1, 10]
-    >>> marginal = Family((1,), ((0,),), beside=0)
-    >>> beside = shares(PrivacyLoss(rho=Fraction(10)), [Family((0,), ((),)), marginal], plans, ZCDP)
-    >>> [int(share.rho) for share in beside]
-    [9, 1]
     """
     result = [PrivacyLoss()] * len(plans)
-    asked = [family for family in families if family.beside is None]
-    beside = Counter(family.beside for family in families)
-    for number, family in enumerate(families):
-        count = beside[number if family.beside is None else family.beside]
-        part = min(MARGINAL, _MARGINALS / count) if count else Fraction(0)
-        own = price * ((1 - count * part if family.beside is None else part) / len(asked))
+    parts = _parts(families, plans)
+    for family, part in zip(families, parts, strict=True):
+        own = price * part
         weights = {plans[place].identity: _weight(plans[place].cells, accounting) for place in family.measurements}
         if accounting.prefers_finest and (finest := _finest(family, plans)) is not None:
             weights = {identity: _PRECISION if identity == finest else _TOKEN for identity in weights}
@@ -71,6 +67,27 @@ def marginals_above(accounting: Accounting) -> int:
     """
     times = 1 / MARGINAL
     return int(times if accounting.concentrated else times**2)
+
+
+def _parts(families: Sequence[Family], plans: Sequence[Plan]) -> list[Fraction]:
+    """The part of the price of each family; they add up to 1."""
+    asked = sum(family.beside is None for family in families)
+    beside = Counter(family.beside for family in families if family.beside is not None)
+    found = [Fraction(1, asked) if family.beside is None else Fraction(0) for family in families]
+    for number, family in enumerate(families):
+        if family.beside is not None:
+            part = min(MARGINAL, _MARGINALS / beside[family.beside])
+            found[number] = part * _of_rows(plans[families[family.beside].measurements[0]], family.counted) / asked
+            found[family.beside] -= found[number]
+    return found
+
+
+def _of_rows(plan: Plan, counted: int) -> Fraction:
+    """The part of a plan's price that pays for the numbers of rows, its output at a place."""
+    rows = next(one.estimator for one in plan.outputs if one.name == aggregate_name(counted))
+    names = set(rows.statistics)
+    own = sum(block.weight for block in plan.blocks if names & {one.name for one in block.statistics})
+    return Fraction(own, sum(block.weight for block in plan.blocks) + sum(one.size for one in plan.choices))
 
 
 def _finest(family: Family, plans: Sequence[Plan]) -> str | None:

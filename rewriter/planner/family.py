@@ -18,13 +18,14 @@ from rewriter.release import Presence, Query, aggregate_name, key_name, release_
 class Family:
     """Places of measurements, and for each of them the places of its keys among the keys of the family.
 
-    ``beside``: it is a marginal that nobody asked for, of the family at this place, and no other measurement is made to
-    agree with it.
+    ``beside``: it is a marginal that nobody asked for, of the family at this place, whose output ``counted`` has the
+    numbers of rows. No other measurement is made to agree with it.
     """
 
     measurements: tuple[int, ...]
     keys: tuple[tuple[int, ...], ...]
     beside: int | None = None
+    counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

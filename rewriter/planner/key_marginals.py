@@ -65,7 +65,7 @@ def marginals(
                 own = places.setdefault(found.first.identity, len(options) + len(bought))
                 if own == len(options) + len(bought):
                     bought.append(found)
-                    families.append(Family((own,), ((0,),), beside=number))
+                    families.append(Family((own,), ((0,),), number, query.counted))
                 read[place].append(KeyMarginal(at, own, 0))
     return Marginals(tuple(bought), tuple(families), tuple(map(tuple, read.values())))
 

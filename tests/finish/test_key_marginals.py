@@ -186,6 +186,19 @@ def test_the_evidence_of_sums_and_means_is_the_number_of_rows(visits: Session) -
     assert [one.text for one in marginal.plan.outputs] == ["COUNT(*)"]
 
 
+def test_a_marginal_is_a_tenth_of_what_numbers_of_rows_cost_beside_other_statistics(visits: Session) -> None:
+    """Numbers of rows by two conditions and of all are three measurements; so a month is 10 times as far off as a group
+    at most."""
+    explanation = visits.explain("SELECT m, a, b, COUNT(*), COUNT(DISTINCT x) FROM visit GROUP BY m, a, b")
+    cells, marginal = explanation.releases
+    rows = cells.plan.outputs[0].estimator.statistics[0]
+    names = [[one.name for one in block.statistics] for block in cells.plan.blocks]
+    (own,) = (one for one, some in zip(cells.mechanisms, names, strict=True) if rows in some)
+    assert len(names) == 2
+    assert marginal.mechanisms[0].variance == pytest.approx(9.5 * own.variance, rel=0.05)
+    assert any("5 % of the price" in one for one in explanation.notices)
+
+
 def test_nobody_pays_for_a_marginal_of_groups_that_are_kept(opens: Opens) -> None:
     session = opens().session()
     session.execute("SET dpsql.empty_groups = show")
