@@ -28,7 +28,7 @@ from rewriter.release import KeptGroups, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Marginals:
+class KeyMarginals:
     """The ``options`` of marginals that are measured beside those of a statement, a family for each, and the marginals
     that each measurement of the statement reads, by its place."""
 
@@ -44,7 +44,7 @@ def marginals(
     norms: Sequence[Norm],
     dialect: Dialect,
     above: int,
-) -> Marginals:
+) -> KeyMarginals:
     """The marginals of ordered keys beside which the other keys have more than ``above`` groups."""
     bought: list[Options] = []
     families: list[Family] = []
@@ -67,7 +67,7 @@ def marginals(
                     bought.append(found)
                     families.append(Family((own,), ((0,),), number, query.counted))
                 read[place].append(KeyMarginal(at, own, 0))
-    return Marginals(tuple(bought), tuple(families), tuple(map(tuple, read.values())))
+    return KeyMarginals(tuple(bought), tuple(families), tuple(map(tuple, read.values())))
 
 
 def _axes(query: Query, options: Options, above: int) -> Iterator[int]:
