@@ -169,7 +169,7 @@ def _better(
 
 def _groups(prepared: Prepared) -> int | None:
     """How many groups there are, where the policy and the text say so."""
-    plans = prepared.program.plans
+    plans = [one.first for one in prepared.program.asked]
     return plans[0].cells if len(plans) == 1 and plans[0].selection is None and plans[0].keys else None
 
 
@@ -207,6 +207,7 @@ def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tupl
             running=running_margins(calibration.plan, calibration.noise),
             ranking=calibration.ranking,
             beside=place in totals,
+            marginal=place >= len(prepared.program.asked),
             every=place not in cut,
             group=known.group(calibration.plan),
             profiled=known.rows_of(calibration.plan) is not None,

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
+from dpsql.calibrate import marginals_above
 from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
@@ -242,6 +243,7 @@ class Proxy:
                 learns=self.answering.bounds.share is not None,
                 instant=instant,
                 remember=self._periods.get,
+                above=marginals_above(opened.accountant.accounting),
             )
 
         return prepare_in_stages(rewritten, parsed, catalog, sql, opened.sandbox)

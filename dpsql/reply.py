@@ -106,6 +106,7 @@ class ReleaseExplanation:
     ``ranking`` says how the groups are found where only the largest ones are shown.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     ``beside``: it is the total that is measured beside groups, for the row of those that are not shown.
+    ``marginal``: it is measured beside groups of several keys, to know where the ends of one are.
     ``every``: none of its public groups is left out of the answer. ``group``: how many rows a group has for which the
     errors of means are foretold; ``profiled``: a profile of the table says so. ``spreads`` are the outputs of which
     one says how their values lie.
@@ -120,6 +121,7 @@ class ReleaseExplanation:
     origin: str = ""
     ranking: str = ""
     beside: bool = False
+    marginal: bool = False
     every: bool = True
     group: int = 1_000
     profiled: bool = False

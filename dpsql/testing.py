@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dpsql.calibrate import marginals_above
 from dpsql.opened import Opened, open_policy
 from dpsql.releases import Key, Rank
 from rewriter.declared import Norm, Sensitivity
@@ -79,8 +80,9 @@ def _plans(sql: str, opened: Opened, parameters: Parameters, norm: Norm | None) 
     statement = parse(sql, parameters)
     if not isinstance(statement, Select):
         raise TypeError("only a query has statistics")
-    chosen = norm or opened.accountant.accounting.norms[0]
-    return rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=(chosen,)).plans
+    accounting = opened.accountant.accounting
+    norms, above = (norm or accounting.norms[0],), marginals_above(accounting)
+    return rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=norms, above=above).plans
 
 
 def measured(

@@ -111,7 +111,7 @@ class WatchedStatement:
 def watched_statement(shown: Prepared, prepared: Prepared, comparison: WatchedComparison) -> WatchedStatement:
     """The integers of a comparison. Raises :class:`NotSupportedError` where there is not one integer behind it, of all
     rows or of each declared group."""
-    options = prepared.program.options
+    options = prepared.program.asked
     plan = options[0].by_norm[0] if len(options) == 1 and len(options[0].by_norm) else None
     outputs = () if plan is None else plan.outputs
     known = plan is not None and len(plan.statistics) == len(outputs) == 1 and not plan.choices and plan.top is None

@@ -297,12 +297,12 @@ class Workloads:
     def _releases(self, place: int, statement: Prepared) -> Iterator[_Release]:
         """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
         program = statement.program
-        if len(program.options) != 1 or program.options[0].picks:
+        if len(program.asked) != 1 or program.asked[0].picks:
             return
-        series = program.options[0].series
+        series = program.asked[0].series
         if series is not None and not series.adds_up:
             return
-        plan = program.options[0].first
+        plan = program.asked[0].first
         measures = tuple(measures_of(plan))
         if measures and plan.exhaustive:
             yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))

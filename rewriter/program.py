@@ -33,6 +33,7 @@ from rewriter.planner import (
     families,
     greatest,
     in_touched_spans,
+    marginals,
     only_sorts,
     plan,
     plan_top,
@@ -66,7 +67,8 @@ class Program:
     """A statement, rewritten. All of it follows from text and policy.
 
     ``options`` has the plans of each grouping of each release; ``shapes`` says how tables are made of them,
-    ``families`` which of them measure the same rows. ``outer`` is the SELECT over these tables, ``virtual`` are the
+    ``families`` which of them measure the same rows. The last options are ``marginals``, so many, that nobody asked for
+    (:mod:`rewriter.planner.key_marginals`). ``outer`` is the SELECT over these tables, ``virtual`` are the
     relations of the schema ``dpsql`` that it reads. ``notes`` say what is answered from the policy alone.
 
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
@@ -87,6 +89,12 @@ class Program:
     instant: datetime.datetime | None = None
     shown: tuple[Shown, ...] = ()
     answers: frozenset[str] = frozenset()
+    marginals: int = 0
+
+    @property
+    def asked(self) -> tuple[Options, ...]:
+        """The options of what the statement asks for, without marginals."""
+        return self.options[: len(self.options) - self.marginals]
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -110,6 +118,7 @@ def rewrite(
     learns: bool = False,
     instant: datetime.datetime | None = None,
     remember: Remember[Plan] = afresh,
+    above: int | None = None,
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
@@ -117,7 +126,9 @@ def rewrite(
     ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
     up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
     that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Plans of periods are asked of
-    a memory of the caller's, by keys that say all that they follow from. Raises :class:`rewriter.refused.Refused`.
+    a memory of the caller's, by keys that say all that they follow from. Marginals are measured too where the keys
+    beside an ordered one have more than ``above`` groups; without a number, nowhere. Raises
+    :class:`rewriter.refused.Refused`.
     """
 
     tree, ends = without_ends(tree)
@@ -126,7 +137,7 @@ def rewrite(
     def over(known: Catalog) -> Program:
         plain = tree if timed is None else timed
         with remembering():
-            found = _program(plain, known, dialect, norms, others=others, empty=empty, remember=remember)
+            found = _program(plain, known, dialect, norms, others=others, empty=empty, remember=remember, above=above)
         found = replace(found, shown=ends) if ends else found
         if timed is None or instant is None:
             return found
@@ -196,6 +207,7 @@ def _program(
     others: bool,
     empty: Empty,
     remember: Remember[Plan],
+    above: int | None,
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
     parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
@@ -206,8 +218,11 @@ def _program(
     options = _with_picks(options, related, parted, norms, dialect)
     options = _with_one_total(options, related, parted)
     options = _with_series(options, related, of_all_spans, catalog, norms, dialect, remember)
-    options = _without_partials(options)
-    shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
+    beside = None if above is None else marginals(parted.groupings, options, related, norms, dialect, above)
+    bought = () if beside is None else beside.options
+    options = _without_partials((*options, *bought))
+    read = () if beside is None else beside.read
+    shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer), marginals=read)
     outer = outer_select(
         parted.outer,
         parted.running,
@@ -220,7 +235,7 @@ def _program(
     return Program(
         options,
         shaped,
-        related,
+        related if beside is None else (*related, *beside.families),
         outer,
         virtual=tuple(sorted(name for name in parted.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(parted.releases, catalog),
@@ -234,6 +249,7 @@ def _program(
             *_null_notes(related, of_all_spans, catalog),
         ),
         answers=parted.answers,
+        marginals=len(bought),
     )
 
 

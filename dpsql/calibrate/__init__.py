@@ -11,7 +11,7 @@ from dpsql.calibrate.calibration import (
     turning_notes,
 )
 from dpsql.calibrate.picks import rank_notes
-from dpsql.calibrate.price_shares import shares
+from dpsql.calibrate.price_shares import marginals_above, shares
 from dpsql.calibrate.sort_or_pick import is_as_good, only_sorted, picks_note, ranked
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "affordable",
     "calibrate",
     "is_as_good",
+    "marginals_above",
     "margins",
     "measure",
     "only_sorted",

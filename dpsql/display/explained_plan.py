@@ -178,6 +178,8 @@ def _grouped(release: ReleaseExplanation) -> str:
     if not plan.keys:
         return ""
     keys = ", ".join(key.text for key in plan.keys)
+    if release.marginal:
+        return f", by {keys} alone, to know where its ends are"
     if plan.selection is not None:
         return f", by {keys}: groups are named when enough people are in them"
     if not plan.cells:

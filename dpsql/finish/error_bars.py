@@ -20,7 +20,7 @@ from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
 from dpsql.finish.other_notes import less_shown
-from dpsql.finish.present_groups import shown_groups
+from dpsql.finish.present_groups import read_marginals, shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
@@ -57,13 +57,15 @@ def pieced(
     """
     program = prepared.program
     tables, plans, derived = less_shown(tables, plans, program.shapes, derived or {})
-    released = infer_all(tables, plans, program.families, program.shapes, consistent=consistent, derived=derived)
+    asked = [family for family in program.families if family.beside is None]
+    released = infer_all(tables, plans, asked, program.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
     notes: list[str] = []
     for shape in program.shapes:
         table = released[shape.name]
         own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
-        groups = shown_groups(shape, own[0], own[1], table, rows=rows, silent=silent)
+        marginals = read_marginals(shape, tables, plans)
+        groups = shown_groups(shape, own[0], own[1], table, marginals, rows=rows, silent=silent)
         notes += groups.notes
         numbers: list[IntArray] = []
         first = 0
@@ -138,7 +140,7 @@ def tried_bars(
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
         return [pieced(one, plans, prepared, consistent=consistent, rows=shown)[0] | dict(virtual) for one in drawn]
 
-    work = effort(tables, plans, prepared.program.families)
+    work = effort(tables, plans, [one for one in prepared.program.families if one.beside is None])
     every = {**released, **virtual}
     tried = tried_ends(prepared.outer.question, rows, every, work, replicates, sandbox, cancellation)
     return {at: Intervals.of(ends) for at, ends in tried.items()}

@@ -3,8 +3,9 @@
 Guarantee: no group is shown, or left out, because of its own noise, unless the session asks for that or the list is
 longer than an answer may be. All declared groups are shown, but for the ends of ordered keys that neighbouring groups
 show to be empty (:mod:`dpsql.inference.shown_groups`), and for a group of NULL that no owner listed and that is as
-empty as they are. Of a longer list without an order those are shown that surely
-have people, two in a hundred wrongly.
+empty as they are. How many rows a value of one key has is measured apart from the groups where the other keys have many
+values; otherwise it is the sum over these. Of a longer list without an order those are shown that surely have people,
+two in a hundred wrongly.
 
 A SELECT above the groups counts, joins or averages rows, and SQL has no row for an empty group. It reads the groups
 whose number of rows is above what any empty group reaches in one of 100 answers, if all other groups together surely
@@ -16,7 +17,7 @@ Without noise these are the groups that SQL has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -88,23 +89,42 @@ class ShownGroups:
     notes: tuple[str, ...] = ()
 
 
+def read_marginals(
+    shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]
+) -> Sequence[Mapping[int, _Groups]]:
+    """For each measurement of a shape, the numbers of rows by its keys alone that were measured apart, by the places of
+    these keys. ``tables`` and ``plans`` are those of the statement; marginals that were not bought are not among
+    them."""
+    return [
+        {
+            one.key: _Groups(tables[one.place], plans[one.place], one.counted)
+            for one in own
+            if one.place < len(tables) and tables[one.place].periods is None
+        }
+        for own in shape.marginals or ((),) * len(shape.measurements)
+    ]
+
+
 def shown_groups(
     shape: Shape,
     tables: Sequence[NoisyTable],
     plans: Sequence[Plan],
     released: ReleasedTable,
+    marginals: Sequence[Mapping[int, _Groups]],
     *,
     rows: int,
     silent: bool = False,
 ) -> ShownGroups:
     """Of the groups of a shape's measurements, which are one below the other in ``released``: those that are kept.
 
-    ``tables`` and ``plans`` are those of the measurements. Of more than ``rows`` groups without an order, not all are
-    shown. ``silent``: no noise was added, whatever the tables say of it.
+    ``tables``, ``plans`` and ``marginals`` are those of the measurements. Of more than ``rows`` groups without an
+    order, not all are shown. ``silent``: no noise was added, whatever the tables say of it.
     """
     if not shape.presences:
         return ShownGroups()
-    every = [_Groups(table, plan, shape.counted) for table, plan in zip(tables, plans, strict=True)]
+    every = [
+        _Groups(table, plan, shape.counted, alone) for table, plan, alone in zip(tables, plans, marginals, strict=True)
+    ]
     certain = _there(shape, tables, plans, released, silent=silent)
     shown = _shown(every, certain, rows, silent=silent)
     keys = ColumnarRows([column.column for column in released.columns[: len(shape.keys)]], released.rows)
@@ -210,9 +230,12 @@ class _Shown:
 class _Groups:
     """The groups of one measurement, with their noisy numbers of rows: not moved to 0, and each off by a draw of the
     noises in ``terms``. Where running sums were measured and groups are their differences (``prefix``), the draws hang
-    together, and ``terms`` are those of a group on average."""
+    together, and ``terms`` are those of a group on average. ``marginals`` are the numbers of rows by one key each that
+    were measured apart, by the places of these keys."""
 
-    def __init__(self, table: NoisyTable, plan: Plan, counted: int) -> None:
+    def __init__(
+        self, table: NoisyTable, plan: Plan, counted: int, marginals: Mapping[int, _Groups] | None = None
+    ) -> None:
         self.plan = plan
         self.size = len(table.keys)
         self.declared = bool(plan.keys) and plan.cells is not None
@@ -230,6 +253,23 @@ class _Groups:
             self.terms = terms_of(estimator, alone.noise)
         columns = columns_of(table.keys, len(plan.keys))
         self.keys = [ValueColumn.of(key.type, column) for key, column in zip(plan.keys, columns, strict=True)]
+        self._marginals = marginals or {}
+
+    def by_key_alone(self, at: int) -> tuple[_Groups, NDArray[np.int64]] | None:
+        """The numbers of rows by one key alone that were measured apart, and for each group its place among them; None
+        where there are none, or sums of groups have less noise. A choice by public laws of noise."""
+        alone, column = self._marginals.get(at), self.keys[at]
+        if alone is None:
+            return None
+        codes = column.codes
+        values, first, each = np.unique(codes, return_index=True, return_counts=True)
+        own = alone.noise_along(0, len(alone.counts), 1)
+        sums = self.noise_along(at, len(values), int(each.max(initial=1)))
+        if own is None or (sums is not None and sums.spread(0, 1) <= own.spread(0, 1)):
+            return None
+        places = {value: place for place, value in enumerate(alone.keys[0])}
+        found = [places.get(value, -1) for value in column.taken(first.astype(np.int64))]
+        return None if -1 in found else (alone, np.array(found, dtype=np.int64)[np.searchsorted(values, codes)])
 
     def share_of(self, output: Linear | None) -> tuple[float, float]:
         """How many times the noise of the number of rows is in that of an output, and the 95 % half-width of the rest,
@@ -303,12 +343,12 @@ def _between(groups: _Groups, certain: BoolArray, rows: int) -> _Shown:
     axes = [at for at, key in enumerate(groups.plan.keys) if key.ordered]
     if groups.plan.top is None:
         for at in range(len(groups.plan.keys)):
-            own, below, left_out = _without_null(groups, at)
+            own, below, left_out = _by_key(_without_null, groups, at)
             kept &= own
             distances = np.maximum(distances, below)
             notes += left_out
         for at in axes:
-            own, below, left_out = _along(groups, at)
+            own, below, left_out = _by_key(_along, groups, at)
             kept &= own
             distances = np.maximum(distances, below)
             notes += left_out
@@ -326,6 +366,21 @@ def _between(groups: _Groups, certain: BoolArray, rows: int) -> _Shown:
     return _Shown(kept, certain, _is_clear(groups, certain), distances, notes=tuple(notes), unclear=(unclear,))
 
 
+_Left = tuple[BoolArray, FloatArray, list[str]]
+"""Which groups are kept, how far below their numbers their lower ends lie at least, and what is left out."""
+
+
+def _by_key(rule: Callable[[_Groups, int], _Left], groups: _Groups, at: int) -> _Left:
+    """What a rule keeps of the values of a key: by the number of rows of each value as it was measured apart, where it
+    was. Then no noise of a group has a part in the choice."""
+    apart = groups.by_key_alone(at)
+    if apart is None:
+        return rule(groups, at)
+    alone, places = apart
+    kept, _, notes = rule(alone, 0)
+    return kept[places], np.zeros(groups.size), notes
+
+
 def _is_clear(groups: _Groups, certain: BoolArray) -> bool:
     """Whether groups that are not certain surely have few rows, all together."""
     sums = [float(groups.counts[one].sum()) for one in (certain, ~certain)]
@@ -333,7 +388,7 @@ def _is_clear(groups: _Groups, certain: BoolArray) -> bool:
     return max(sums[1], 0.0) + errors[1] <= _FEW * (sums[0] - errors[0])
 
 
-def _without_null(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
+def _without_null(groups: _Groups, at: int) -> _Left:
     """Without the group of NULL, where the owner's list has none: like an end of a list, it is left out if it does not
     speak, and could not hold half of what is shown."""
     column, key = groups.keys[at], groups.plan.keys[at]
@@ -370,7 +425,7 @@ def _rows_in(total: float, width: float) -> str:
     return f"{total:,.0f} ± {bar(width)}" if total > width else f"between 0 and {bar(most) if most > 99 else most}"
 
 
-def _along(groups: _Groups, at: int) -> tuple[BoolArray, FloatArray, list[str]]:
+def _along(groups: _Groups, at: int) -> _Left:
     """Along an ordered key, by the sums over all other keys. NULL is on no axis."""
     column = groups.keys[at]
     known = column.known
@@ -487,6 +542,7 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
     """Which groups are left out, and what their number of rows costs where nobody asked for it. From text and price.
     Of more than ``rows`` groups without an order, not all are shown."""
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
+    asked = {place for shape in shapes for place in shape.measurements}
     for shape in shapes:
         every = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
         own = [one for one in every if one.plan.cells is not None]
@@ -495,6 +551,12 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
         yield from (f"{note}. SET dpsql.empty_groups = show keeps them all" for note in _rules(shape, own, rows))
         if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
+        beside = {one.place for marginals in shape.marginals for one in marginals} - asked
+        for one in (calibrations[place] for place in sorted(beside) if place < len(calibrations)):
+            yield (
+                f"the number of rows of each value of {one.plan.keys[0].text} is measured too, to know where its ends"
+                f" are: {100 * float(one.loss.of_noise.part_of(whole)):.0f} % of the price"
+            )
 
 
 def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator[str]:

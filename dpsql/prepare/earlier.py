@@ -103,7 +103,7 @@ def earlier_answer(prepared: Prepared, rows: ColumnarRows) -> EarlierAnswer:
 
 def _groups(prepared: Prepared) -> int | None:
     """How many groups a query releases at most, where its one release declares them."""
-    plans = prepared.program.plans
+    plans = [one.first for one in prepared.program.asked]
     return plans[0].cells if len(plans) == 1 else None
 
 

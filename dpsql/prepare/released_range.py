@@ -26,7 +26,7 @@ def released_range(prepared: Prepared, place: int) -> Interval | None:
         return Interval(written, written)
     measured = prepared.outer.measured[place]
     form = measured.loose
-    plans = prepared.program.plans
+    plans = [one.first for one in prepared.program.asked]
     if not isinstance(form, Mean) or len(plans) != 1:
         return None
     _, name = form.term

@@ -207,7 +207,7 @@ class Bounds:
 
 def _means_of(program: Program) -> int:
     """Of how many groups a statement asks for means, and for nothing else; 0 where it does not, or nobody knows."""
-    plans = program.plans
+    plans = [one.first for one in program.asked]
     if not all(isinstance(output.estimator, Ratio) for plan in plans for output in plan.outputs):
         return 0
     return max((plan.cells or 0 for plan in plans if plan.outputs), default=0)

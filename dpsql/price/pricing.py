@@ -78,8 +78,9 @@ class Priced:
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about. ``series`` are those of
     the calibrations, by the identities of their plans, in whose place periods are measured. ``unseen`` says what the
-    price cannot show. ``span`` says which times the rows of a plan have, as far as charges go by these, and ``charged``
-    what all that is due takes of a budget.
+    price cannot show. Marginals, which are the last calibrations, are left out where they cost something and nothing
+    else does. ``span`` says which times the rows of a plan have, as far as charges go by these, and ``charged`` what
+    all that is due takes of a budget.
     """
 
     epsilon: Fraction
@@ -204,6 +205,12 @@ class Pricing:
         apart = _measured_apart(calibrations, series)
         others = [one for one in apart if one.plan.identity not in tiles]
         offers: dict[str, Offer | Tile] = {**self._offers(others, stored, settings, turn), **tiles}
+        asked = calibrations[: len(prepared.program.asked)]
+        if len(asked) < len(calibrations) and _serves_all(_measured_apart(asked, series), stored, offers):
+            # Nobody pays for marginals of groups that cost nothing: those that are free themselves are kept.
+            beside = calibrations[len(asked) :]
+            calibrations = calibrations if _serves_all(beside, stored, offers) else asked
+            apart = _measured_apart(calibrations, series)
         again = [one.plan for one in apart if one.plan.identity in stored or one.plan.identity in offers]
         kept = tuple(one.note for one in series.values() if any(one.closed))
         kept += self._kept([one.plan for one in apart])
@@ -631,6 +638,14 @@ class _Foretold:
     prepared: Prepared
     epsilon: Fraction
     reached: bool
+
+
+def _serves_all(
+    calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], offers: Mapping[str, Offer | Tile]
+) -> bool:
+    """Whether what was released before serves in the place of each of these, at no price."""
+    names = [one.plan.identity for one in calibrations if one.loss and one.plan.identity not in stored]
+    return all(name in offers and not offers[name].loss for name in names)
 
 
 def _measured_apart(calibrations: Sequence[Calibration], series: Mapping[str, PricedSeries]) -> tuple[Calibration, ...]:

@@ -221,6 +221,8 @@ def beside_series(
     """What is not said of groups that are no series beside some that are: totals over all periods."""
     found: dict[str, None] = {}
     for family in program.families:
+        if family.beside is not None:
+            continue
         own = [series.get(calibrations[place].plan.identity) for place in family.measurements]
         units = {one.unit for one in own if one is not None}
         if None in own and units:

@@ -4,7 +4,8 @@ from rewriter.planner.alike import together
 from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histogram_plans
 from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.closed_windows import with_times
-from rewriter.planner.family import Family, Shape, families, shapes
+from rewriter.planner.family import Family, KeyMarginal, Shape, families, shapes
+from rewriter.planner.key_marginals import marginals
 from rewriter.planner.one_scan import OneScan, one_scans
 from rewriter.planner.period_series import series_of, without_series
 from rewriter.planner.picks_or_sorts import only_sorts
@@ -29,6 +30,7 @@ __all__ = [
     "FURTHEST",
     "SMALLER",
     "Family",
+    "KeyMarginal",
     "MeansPlan",
     "OneScan",
     "ProfilePlans",
@@ -41,6 +43,7 @@ __all__ = [
     "greatest",
     "histogram_plans",
     "in_touched_spans",
+    "marginals",
     "means_plan",
     "one_scans",
     "only_sorts",

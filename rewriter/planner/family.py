@@ -16,10 +16,26 @@ from rewriter.release import Presence, Query, aggregate_name, key_name, release_
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Places of measurements, and for each of them the places of its keys among the keys of the family."""
+    """Places of measurements, and for each of them the places of its keys among the keys of the family.
+
+    ``beside``: it is a marginal that nobody asked for, of the family at this place, whose output ``counted`` has the
+    numbers of rows. No other measurement is made to agree with it.
+    """
 
     measurements: tuple[int, ...]
     keys: tuple[tuple[int, ...], ...]
+    beside: int | None = None
+    counted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMarginal:
+    """The measurement at a ``place`` has the numbers of rows by the key at a place ``key`` alone, as its output
+    ``counted``."""
+
+    key: int
+    place: int
+    counted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +46,8 @@ class Shape:
     is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
     ``others``: the second measurement is the total, from which the row of other groups is computed. ``presences`` say
     which of its groups are read, by the output at the place ``counted``, which is ``bought`` where nobody asked for it.
-    ``added`` are the outputs that windows of the outer SELECT add up over neighbouring groups.
+    ``added`` are the outputs that windows of the outer SELECT add up over neighbouring groups. ``marginals`` say for
+    each measurement by which others the ends of its ordered keys are chosen.
     """
 
     name: str
@@ -43,6 +60,7 @@ class Shape:
     counted: int = 0
     bought: bool = False
     added: tuple[str, ...] = ()
+    marginals: tuple[tuple[KeyMarginal, ...], ...] = ()
 
     @property
     def marked(self) -> bool:
@@ -50,8 +68,15 @@ class Shape:
         return bool(self.sets) or self.others
 
 
-def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: bool) -> tuple[Shape, ...]:
-    """The outer SELECT's tables. ``options`` has one entry for each grouping of each release, in order."""
+def shapes(
+    releases: Sequence[Query],
+    options: Sequence[Options],
+    *,
+    summed: bool,
+    marginals: Sequence[tuple[KeyMarginal, ...]] = (),
+) -> tuple[Shape, ...]:
+    """The outer SELECT's tables. ``options`` has one entry for each grouping of each release, in order, and
+    ``marginals`` has the marginals that it reads."""
     found: list[Shape] = []
     next_ = 0
     for number, query in enumerate(releases):
@@ -64,7 +89,8 @@ def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: boo
         running = () if query.cumulative is None else tuple(map(aggregate_name, query.cumulative.aggregates))
         read = (query.presences, query.counted, query.bought, running)
         added_up = summed and not any(len(one.places) == len(keys) for one in query.presences)
-        found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read))
+        own = tuple(marginals[place] for place in places) if marginals else ()
+        found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read, own))
     return tuple(found)
 
 

@@ -64,7 +64,7 @@ def plans_of(pair: Pair, dialect: Dialect, catalog: Catalog) -> list[Plan] | Ref
         if not isinstance(statement, Select):
             return []
         spoken = replace(dialect, zone=pair.zone)
-        program = rewrite(statement.tree, catalog, spoken, norms=(pair.norm,), others=pair.others)
+        program = rewrite(statement.tree, catalog, spoken, norms=(pair.norm,), others=pair.others, above=pair.above)
         return [*program.plans, *(one for some in program.options for one in some.picks)]
     except Refused as refused:
         return refused

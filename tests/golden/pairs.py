@@ -2,7 +2,8 @@
 
 A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), ``-- with
 others`` adds groups that are not shown up in a row of their own, ``-- hiding the empty`` shows the groups alone that
-somebody surely is in, and ``-- in the zone Europe/Berlin`` is the session's.
+somebody surely is in, ``-- with marginals`` measures ordered keys alone beside more than ten groups of others, and
+``-- in the zone Europe/Berlin`` is the session's.
 ``-- asked at 2025-06-18 10:30`` is the time by the clock: visits are then of a table that grows, whose days have the
 range ``[2020-01-01, now]`` and the grain of a week.
 """
@@ -73,6 +74,10 @@ class Pair:
         return "-- with others" in self.question
 
     @property
+    def above(self) -> int | None:
+        return 10 if "-- with marginals" in self.question else None
+
+    @property
     def empty(self) -> Empty:
         return Empty.HIDE if "-- hiding the empty" in self.question else Empty.AUTO
 
@@ -90,7 +95,14 @@ class Pair:
         if self.instant is not None:
             known = living(known, self.instant)
         return rendered(
-            self.sql, self.norm, known, others=self.others, empty=self.empty, zone=self.zone, instant=self.instant
+            self.sql,
+            self.norm,
+            known,
+            others=self.others,
+            empty=self.empty,
+            zone=self.zone,
+            instant=self.instant,
+            above=self.above,
         )
 
     def write(self, known: Catalog) -> None:
@@ -131,6 +143,7 @@ def rendered(
     empty: Empty = Empty.AUTO,
     zone: str = UTC,
     instant: datetime.datetime | None = None,
+    above: int | None = None,
 ) -> str:
     """What the rewriter makes of a query, for people to read."""
     dialect = replace(DUCKDB, zone=zone)
@@ -140,7 +153,7 @@ def rendered(
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        return _asked(statement.tree, norm, known, dialect, others=others, empty=empty, instant=instant)
+        return _asked(statement.tree, norm, known, dialect, others=others, empty=empty, instant=instant, above=above)
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
@@ -155,10 +168,11 @@ def _asked(
     others: bool = False,
     empty: Empty = Empty.AUTO,
     instant: datetime.datetime | None = None,
+    above: int | None = None,
 ) -> str:
     """A query, after those that it asks first; of their answers nothing is known here."""
     try:
-        program = rewrite(tree, known, dialect, norms=(norm,), others=others, empty=empty, instant=instant)
+        program = rewrite(tree, known, dialect, norms=(norm,), others=others, empty=empty, instant=instant, above=above)
     except NeedsAnswer as needed:
         first = _asked(needed.query, norm, known, dialect)
         return f"-- asked first: {needed.text}\n{first}\n-- and then\n" + _asked(

@@ -15,7 +15,39 @@ ORMS = "tests/split/test_orms.py"
 
 PICKED = "tests/per_person/test_picked_values.py"
 
+MARGINALS = "tests/finish/test_key_marginals.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a marginal is not charged",
+        "dpsql.price.pricing:Priced.dues",
+        "        for one in self.releases:\n",
+        "        for one in self.releases[:1]:\n",
+        f"{MARGINALS}::test_what_is_charged_covers_all_that_is_hidden",
+    ),
+    bug(
+        "a marginal's sensitivity is that of one cell of the groups",
+        "rewriter.planner.key_marginals:_planned",
+        "    first = found.first\n",
+        "    found = Options(tuple(replace(one, blocks=tuple(replace(block, sensitivity=replace(block.sensitivity,"
+        " l1=block.sensitivity.l1 and 1, l2_squared=1)) for block in one.blocks)) for one in found.by_norm))\n"
+        "    first = found.first\n",
+        f"{MARGINALS}::test_one_person_moves_a_marginal_by_no_more_than_its_sensitivity",
+    ),
+    bug(
+        "ends are chosen by the groups that are shown, though their keys were measured apart",
+        "dpsql.finish.present_groups:_by_key",
+        "    if apart is None:",
+        "    if apart is None or groups.prefix is None:",
+        f"{MARGINALS}::test_ends_are_found_and_the_groups_between_them_stay_unbiased",
+    ),
+    bug(
+        "a marginal is paid for beside groups that cost nothing",
+        "dpsql.price.pricing:Pricing.price",
+        "if len(asked) < len(calibrations) and ",
+        "if len(asked) > len(calibrations) and ",
+        f"{MARGINALS}::test_nobody_pays_for_a_marginal_of_groups_that_are_kept",
+    ),
     bug(
         "MIN with a FILTER is of some row, and never NULL",
         "rewriter.per_person.person_rows:picked_value",

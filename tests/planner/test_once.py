@@ -40,12 +40,15 @@ def test_no_tree_is_changed_after_it_was_asked(pair: Pair, known: Catalog) -> No
     before = _print(statement.tree)
     with distrusting():
         try:
-            program = rewrite(statement.tree, known, DUCKDB, norms=tuple(Norm), others=pair.others)
+            program = rewrite(statement.tree, known, DUCKDB, norms=tuple(Norm), others=pair.others, above=pair.above)
         except Refused:  # What is answered in one norm alone.
             program = None
     assert _print(statement.tree) == before
     if program is not None:
-        assert rewrite(statement.tree, known, DUCKDB, norms=tuple(Norm), others=pair.others).options == program.options
+        assert (
+            rewrite(statement.tree, known, DUCKDB, norms=tuple(Norm), others=pair.others, above=pair.above).options
+            == program.options
+        )
 
 
 def test_a_tree_that_is_changed_after_it_was_asked_is_found() -> None:

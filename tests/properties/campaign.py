@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from rewriter.declared.contribution import Norm
-from rewriter.plan import Plan
+from rewriter.plan import Options, Plan
+from rewriter.planner.family import families
+from rewriter.planner.key_marginals import marginals
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 from rewriter.refused import Refused
@@ -115,10 +117,15 @@ def about(
             tally.features["others"] += 1
         if any(picked):
             tally.features["groups picked first"] += 1
+        options = [Options((one,)) for one in plans]
+        beside = marginals(groupings, options, families(program.releases), (norm,), dialect, above=1).options
+        if beside:
+            tally.features["marginals"] += 1
         checked = [
             (one, random if query.only is None else Random(seed)) for one, query in zip(plans, groupings, strict=True)
         ]
         checked += [(one, random) for one in picked if one is not None]
+        checked += [(one.first, Random(seed)) for one in beside]
         for one, drawing in checked:
             try:
                 tally.shares += check(one, databases, drawing)

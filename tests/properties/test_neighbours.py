@@ -56,7 +56,7 @@ COVERED = frozenset(
         "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
         "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
         "window of a person: qualify", "window of a person: distinct on", "window of a person and a key", "per-person median",
-        "largest", "largest of wrapper", "groups picked first", "others",
+        "largest", "largest of wrapper", "groups picked first", "others", "marginals",
     }
 )  # fmt: skip
 """Every form that is answered."""
