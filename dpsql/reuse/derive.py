@@ -70,8 +70,8 @@ def drilled(entry: Entry, way: DrillDown, plan: Plan, cells: Collection[Key]) ->
     known = keys_as_asked(entry, wanted)
     if way.coarse or _names_a_cell(cells):
         return None
-    added_up, closed = set(known) - set(wanted), set(entry.facts.closed)
-    if not set(wanted) <= set(known) or not (entry.facts.exhaustive or added_up <= closed):
+    added_up = set(known) - set(wanted)
+    if not set(wanted) <= set(known) or not (entry.facts.exhaustive or added_up <= set(entry.facts.closed)):
         return None
     places, among = [known.index(family) for family in wanted], frozenset(cells)
     kept = [at for at, key in enumerate(entry.table.keys) if tuple(key[place] for place in places) in among]
