@@ -291,13 +291,6 @@ BUGS: tuple[Bug, ...] = (
         f"{CELLS}::test_one_person_moves_each_measurement_by_no_more_than_its_sensitivity",
     ),
     bug(
-        "a release without cells of undeclared values answers for one with them",
-        "dpsql.reuse.derive:source",
-        "    if not all(counts):",
-        "    if not any(counts):",
-        f"{CELLS}::test_groups_of_totals_are_bought_once",
-    ),
-    bug(
         "a condition that no list decides leaves groups of a key with a cell",
         "rewriter.planner.undeclared_cells:_opened",
         "if all(_is_decided(node, one) for node in filters)",
