@@ -48,7 +48,7 @@ CLASSES: Mapping[str, ListedFields] = {
         ),
     ),
     "KeyColumn": ListedFields(
-        "key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null", "may_lack", "sorts")
+        "key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null", "may_lack", "sorts", "celled")
     ),
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),

@@ -17,6 +17,23 @@ from rewriter.once import remembering
 from rewriter.partial_sums import PartialSums
 from rewriter.strategies import Prefix
 
+_CELL = "~"
+
+
+def celled_family(asked: str, own: str) -> str:
+    """The family of a key with a cell for undeclared values, of that of the key as it was ``asked`` and its ``own``."""
+    return f"{asked}{_CELL}{own}"
+
+
+def asked_family(family: str) -> str:
+    """The family of a key as it was asked. A release with a cell for undeclared values tells of its groups, not one
+    without of the cell.
+
+    >>> asked_family(celled_family("region", "region or another")), asked_family("region")
+    ('region', 'region')
+    """
+    return family.partition(_CELL)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
@@ -26,7 +43,7 @@ class KeyColumn:
     ``closed``: by proof, every row of people has one of the key's public values, whatever the database holds.
     ``listed``: the owner listed the values one by one, and no condition left any of them out; ``lists_null``: NULL is
     one of these; ``may_lack``: it may be NULL, which no list names. ``sorts``: it is texts that sort as the times do
-    that they are printed of.
+    that they are printed of. ``celled``: one of the values is :data:`UNDECLARED`, of which no reader sees a group.
     """
 
     name: str
@@ -38,6 +55,7 @@ class KeyColumn:
     lists_null: bool = field(default=False, repr=False, compare=False)
     may_lack: bool = field(default=False, repr=False, compare=False)
     sorts: bool = field(default=False, repr=False, compare=False)
+    celled: bool = field(default=False, repr=False, compare=False)
 
     @property
     def ordered(self) -> bool:
@@ -120,6 +138,9 @@ class Top:
     text: str
     most: bool = True
 
+
+UNDECLARED = "dpsql undeclared values 4c1d86b90f5ea237"
+"""Stands in the groups of a release for all values of a key that are not declared. No reader sees it."""
 
 BLOCK_KEY = "dpsql block key 7b1f5c93e2a84d06"
 """Stands in a plan's SQL for the secret by which people are put into blocks: a fresh one each time it is read."""

@@ -40,6 +40,7 @@ from rewriter.planner import (
     series_of,
     shapes,
     with_times,
+    with_undeclared_cells,
     without_series,
 )
 from rewriter.refused import NUMBER_OUT_OF_RANGE, Refused, Unbounded
@@ -213,6 +214,7 @@ def _program(
     parted = replace(parted, releases=tuple(_with_ends(one, catalog) for one in parted.releases))
     of_all_spans = parted.groupings
     parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
+    parted = replace(parted, releases=with_undeclared_cells(parted.releases, norms, dialect))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)

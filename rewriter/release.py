@@ -23,11 +23,14 @@ RESERVED = "dpsql_"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A grouping expression; ``text`` is how it was written. ``column``: it is a column that people randomized."""
+    """A grouping expression; ``text`` is how it was written. ``column``: it is a column that people randomized.
+    ``declared`` is the key as it was asked, where this one has one more value for all that are not declared
+    (:mod:`rewriter.planner.undeclared_cells`)."""
 
     value: Value
     text: str
     column: exp.Column | None = None
+    declared: Key | None = None
 
 
 class MeasuredBy(Enum):

@@ -23,7 +23,7 @@ from dpsql.finish.other_notes import less_shown
 from dpsql.finish.present_groups import read_marginals, shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
-from dpsql.inference.consistency import DerivedTable, infer_all
+from dpsql.inference.consistency import DerivedTable, infer_all, shown_tables
 from dpsql.inference.estimates import added_columns, decoded, value_of, window_sums
 from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
@@ -59,6 +59,7 @@ def pieced(
     tables, plans, derived = less_shown(tables, plans, program.shapes, derived or {})
     asked = [family for family in program.families if family.beside is None]
     released = infer_all(tables, plans, asked, program.shapes, consistent=consistent, derived=derived)
+    tables = shown_tables(tables, plans)
     pieces: list[Piece] = []
     notes: list[str] = []
     for shape in program.shapes:

@@ -28,7 +28,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Additive, Entry, Key, NoisyTable, ReleaseFacts, heaviest
-from rewriter.plan import DrillDown, Plan
+from rewriter.plan import UNDECLARED, DrillDown, Plan, asked_family
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -50,11 +50,25 @@ def facts(plan: Plan, scope: str) -> ReleaseFacts | None:
     return ReleaseFacts(tuple(key.family for key in plan.keys), families, plan.exhaustive, scope, closed)
 
 
+def keys_as_asked(entry: Entry, wanted: Collection[str]) -> tuple[str, ...]:
+    """The families of an entry's keys; those that have a cell for undeclared values beside wanted groups, as wanted."""
+    return tuple(
+        asked if family not in wanted and (asked := asked_family(family)) in wanted else family
+        for family in entry.facts.keys
+    )
+
+
+def _names_a_cell(groups: Collection[Key]) -> bool:
+    """Whether a value that was asked for is spelt as such a cell is."""
+    return any(UNDECLARED in group for group in groups)
+
+
 def drilled(entry: Entry, way: DrillDown, plan: Plan, cells: Collection[Key]) -> Entry | None:
     """The entry as a release of fewer rows: those of its cells that are among ``cells``, under the names that it would
     have as a release of what ``plan`` measures. None where a row of the wanted groups may be in none of its cells."""
-    known, wanted = entry.facts.keys, [column.family for column in way.cells.keys]
-    if way.coarse:
+    wanted = [column.family for column in way.cells.keys]
+    known = keys_as_asked(entry, wanted)
+    if way.coarse or _names_a_cell(cells):
         return None
     added_up = set(known) - set(wanted)
     if not set(wanted) <= set(known) or not (entry.facts.exhaustive or added_up <= set(entry.facts.closed)):
@@ -110,8 +124,10 @@ class StoredSource:
 def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> StoredSource | None:
     """The entry as a source of what the plan measures; None where not every group is the sum of its groups."""
     names = _shared_statistics(entry, plan)
-    known = entry.facts.keys
     wanted = [key.family for key in plan.keys]
+    known = keys_as_asked(entry, wanted)
+    if known != entry.facts.keys and not any(key.celled for key in plan.keys) and _names_a_cell(groups):
+        return None
     if not names or not set(wanted) <= set(known) or not (entry.facts.exhaustive or set(wanted) == set(known)):
         return None
     places = [known.index(family) for family in wanted]

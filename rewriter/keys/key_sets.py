@@ -111,6 +111,9 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
     ]
     undeclared = Undeclared(enumeration, conditions)
+    asked = None
+    if any(key.declared is not None for key in keys):
+        asked = public_keys([key.declared or key for key in keys], filters, dialect)
     found = PublicKeys(
         of_parts(columns, listed, [one for one in conditions if not tables_of(one)]),
         max(1, cells),
@@ -119,7 +122,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
         lists_null=tuple(key.value.nullable and _lists_null(key.value) for key in keys),
         sorts=tuple(SORTED.is_on(key.value.sql) for key in keys),
-        notes=undeclared.notes(expressions, keys),
+        notes=undeclared.notes(expressions, keys) if asked is None else asked.notes,
     )
     return KeySet(found)
 

@@ -25,6 +25,7 @@ from rewriter.planner.rows_profile import (
     values_plan,
 )
 from rewriter.planner.touched_spans import in_touched_spans
+from rewriter.planner.undeclared_cells import with_undeclared_cells
 
 __all__ = [
     "FURTHEST",
@@ -58,5 +59,6 @@ __all__ = [
     "together",
     "values_plan",
     "with_times",
+    "with_undeclared_cells",
     "without_series",
 ]

@@ -32,7 +32,7 @@ from rewriter.declared import Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Plan, celled_family
 from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.ends_in_reach import ends_in_reach
 from rewriter.release import Query
@@ -107,9 +107,16 @@ def with_families(
     tests = [sql for _, sql in work.columns]
     rows, texts = _named_rows(query, [*(key.value.sql for key in query.keys), *tests], dialect)
     width = len(query.keys)
+    _, asked = _named_rows(query, [(key.declared or key).value.sql for key in query.keys], dialect)
     keys = tuple(
         replace(column, family=_family_of(rows, column.type, text))
-        for column, text in zip(plan.keys, texts[:width], strict=True)
+        for column, text in zip(plan.keys, asked, strict=True)
+    )
+    keys = tuple(
+        replace(column, family=celled_family(column.family, _family_of(rows, column.type, text)))
+        if column.celled
+        else column
+        for column, text in zip(keys, texts[:width], strict=True)
     )
     columns = dict(zip((name for name, _ in work.columns), texts[width:], strict=True))
     for one in work.derived:

@@ -356,7 +356,10 @@ def _bends(aggregate: Aggregate) -> tuple[Bend | None, Bend | None]:
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
     """The keys, with the facts about their listed values."""
-    columns = (KeyColumn(key_name(number), key.value.type, key.text) for number, key in enumerate(keys))
+    columns = (
+        KeyColumn(key_name(number), key.value.type, key.text, celled=key.declared is not None)
+        for number, key in enumerate(keys)
+    )
     if public is None:
         return tuple(columns)
     known = zip(

@@ -10,6 +10,7 @@ SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
 JOINS = "tests/split/test_bi_joins.py"
 NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
 TOTALS = "tests/inference/test_grouping_sets.py"
+CELLS = "tests/inference/test_undeclared_cells.py"
 
 ORMS = "tests/split/test_orms.py"
 
@@ -306,6 +307,27 @@ BUGS: tuple[Bug, ...] = (
         "        if not (plans[place].exhaustive or column.closed)",
         "        if False",
         f"{TOTALS}::test_rows_with_undeclared_values_move_no_group_where_noise_might_explain_them",
+    ),
+    bug(
+        "the cell of undeclared values is shown",
+        "dpsql.inference.consistency.shown:shown_rows",
+        "    if not cells:",
+        "    if True:",
+        f"{CELLS}::test_undeclared_rows_are_in_totals_and_in_no_group_that_is_shown",
+    ),
+    bug(
+        "the cell of undeclared values is left out of the norm",
+        "rewriter.planner.undeclared_cells:_celled",
+        "domain=Values(domain)",
+        "domain=Values(domain[:1])",
+        f"{CELLS}::test_one_person_moves_each_measurement_by_no_more_than_its_sensitivity",
+    ),
+    bug(
+        "a condition that no list decides leaves groups of a key with a cell",
+        "rewriter.planner.undeclared_cells:_opened",
+        "if all(_is_decided(node, one) for node in filters)",
+        "",
+        f"{CELLS}::test_which_keys_have_a_cell",
     ),
     bug(
         "the values that the owner lists are taken for all that there are",

@@ -3,5 +3,16 @@
 from dpsql.inference.consistency.agree import FEW, agreeing, sums_of
 from dpsql.inference.consistency.evidence import DerivedTable, Evidence
 from dpsql.inference.consistency.infer import FinishedParts, agreed, infer_all
+from dpsql.inference.consistency.shown import shown_tables
 
-__all__ = ["FEW", "DerivedTable", "Evidence", "FinishedParts", "agreed", "agreeing", "infer_all", "sums_of"]
+__all__ = [
+    "FEW",
+    "DerivedTable",
+    "Evidence",
+    "FinishedParts",
+    "agreed",
+    "agreeing",
+    "infer_all",
+    "shown_tables",
+    "sums_of",
+]

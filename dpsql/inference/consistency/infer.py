@@ -22,6 +22,7 @@ import scipy
 
 from dpsql.inference.consistency.evidence import DerivedTable, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
+from dpsql.inference.consistency.shown import released_rows, shown_rows
 from dpsql.inference.estimates import Column, Groups, completed, finished, infer, measured, named, spread, table_of
 from dpsql.inference.numeric import (
     FAR,
@@ -80,7 +81,8 @@ def infer_all(
                 finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
             elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
-    return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+    shown = {place: released_rows(table, shown_rows(tables[place], plans[place])) for place, table in finished.items()}
+    return {shape.name: assembled(shape, [shown[place] for place in shape.measurements]) for shape in shapes}
 
 
 @dataclass(frozen=True, slots=True)

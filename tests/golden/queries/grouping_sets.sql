@@ -2,7 +2,7 @@ SELECT sex, COUNT(*) FROM patient GROUP BY GROUPING SETS ((sex), ());
 
 -- ----
 -- release 0
--- groups: public, at most 2
+-- groups: public, at most 3
 --   k0: sex (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -17,20 +17,33 @@ WITH released AS (
   FROM (
     SELECT
       t1."id" AS u,
-      t1."sex" AS k0
+      CASE
+        WHEN t1."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t1."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t1_1.x AS TEXT) AS k0
+    CAST(CASE
+      WHEN d_t1_1.x = CAST('F' AS TEXT)
+      THEN CAST('F' AS TEXT)
+      WHEN d_t1_1.x = CAST('M' AS TEXT)
+      THEN CAST('M' AS TEXT)
+      ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+    END AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
-      (CAST('M' AS TEXT))) AS v(x)
+      (CAST('M' AS TEXT)),
+      (CAST('M?' AS TEXT))) AS v(x)
   ) AS d_t1_1
 )
 SELECT

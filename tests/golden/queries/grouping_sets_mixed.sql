@@ -3,7 +3,7 @@ SELECT COALESCE(region, 'all') AS place, sex, COUNT(*) FROM patient GROUP BY reg
 
 -- ----
 -- release 0
--- groups: public, at most 8
+-- groups: public, at most 12
 --   k0: region (text)
 --   k1: sex (text)
 -- one unit moves: l1 1, l2 1
@@ -22,7 +22,13 @@ WITH released AS (
     SELECT
       t1."id" AS u,
       t1."region" AS k0,
-      t1."sex" AS k1
+      CASE
+        WHEN t1."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t1."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k1
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
@@ -48,13 +54,20 @@ WITH released AS (
   ) AS p0
   CROSS JOIN (
     SELECT DISTINCT
-      CAST(d_t1_1.x AS TEXT) AS k1
+      CAST(CASE
+        WHEN d_t1_1.x = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN d_t1_1.x = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS TEXT) AS k1
     FROM (
       SELECT
         x
       FROM (VALUES
         (CAST('F' AS TEXT)),
-        (CAST('M' AS TEXT))) AS v(x)
+        (CAST('M' AS TEXT)),
+        (CAST('M?' AS TEXT))) AS v(x)
     ) AS d_t1_1
   ) AS p1
 )
@@ -70,7 +83,7 @@ ORDER BY
   keys.k1;
 
 -- release 1
--- groups: public, at most 8
+-- groups: public, at most 12
 --   k0: region (text)
 --   k1: sex (text)
 -- one unit moves: l1 1, l2 1
@@ -89,7 +102,13 @@ WITH released AS (
     SELECT
       t1."id" AS u,
       t1."region" AS k0,
-      t1."sex" AS k1
+      CASE
+        WHEN t1."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t1."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k1
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
@@ -115,13 +134,20 @@ WITH released AS (
   ) AS p0
   CROSS JOIN (
     SELECT DISTINCT
-      CAST(d_t1_1.x AS TEXT) AS k1
+      CAST(CASE
+        WHEN d_t1_1.x = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN d_t1_1.x = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS TEXT) AS k1
     FROM (
       SELECT
         x
       FROM (VALUES
         (CAST('F' AS TEXT)),
-        (CAST('M' AS TEXT))) AS v(x)
+        (CAST('M' AS TEXT)),
+        (CAST('M?' AS TEXT))) AS v(x)
     ) AS d_t1_1
   ) AS p1
 )

@@ -2,7 +2,7 @@ SELECT sex, region, COUNT(*) FROM patient GROUP BY ROLLUP (sex, region);
 
 -- ----
 -- release 0
--- groups: public, at most 8
+-- groups: public, at most 12
 --   k0: sex (text)
 --   k1: region (text)
 -- one unit moves: l1 1, l2 1
@@ -20,7 +20,13 @@ WITH released AS (
   FROM (
     SELECT
       t1."id" AS u,
-      t1."sex" AS k0,
+      CASE
+        WHEN t1."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t1."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k0,
       t1."region" AS k1
     FROM "main"."patient" AS t1
   ) AS r
@@ -33,13 +39,20 @@ WITH released AS (
     p1.k1 AS k1
   FROM (
     SELECT DISTINCT
-      CAST(d_t1_1.x AS TEXT) AS k0
+      CAST(CASE
+        WHEN d_t1_1.x = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN d_t1_1.x = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS TEXT) AS k0
     FROM (
       SELECT
         x
       FROM (VALUES
         (CAST('F' AS TEXT)),
-        (CAST('M' AS TEXT))) AS v(x)
+        (CAST('M' AS TEXT)),
+        (CAST('M?' AS TEXT))) AS v(x)
     ) AS d_t1_1
   ) AS p0
   CROSS JOIN (
@@ -69,7 +82,7 @@ ORDER BY
   keys.k1;
 
 -- release 1
--- groups: public, at most 2
+-- groups: public, at most 3
 --   k0: sex (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -84,20 +97,33 @@ WITH released AS (
   FROM (
     SELECT
       t1."id" AS u,
-      t1."sex" AS k0
+      CASE
+        WHEN t1."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t1."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t1_1.x AS TEXT) AS k0
+    CAST(CASE
+      WHEN d_t1_1.x = CAST('F' AS TEXT)
+      THEN CAST('F' AS TEXT)
+      WHEN d_t1_1.x = CAST('M' AS TEXT)
+      THEN CAST('M' AS TEXT)
+      ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+    END AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
-      (CAST('M' AS TEXT))) AS v(x)
+      (CAST('M' AS TEXT)),
+      (CAST('M?' AS TEXT))) AS v(x)
   ) AS d_t1_1
 )
 SELECT

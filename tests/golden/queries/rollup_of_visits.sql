@@ -3,7 +3,7 @@ SELECT reason, SUM(cost), COUNT(*) FROM visit GROUP BY ROLLUP (reason);
 
 -- ----
 -- release 0
--- groups: public, at most 4
+-- groups: public, at most 5
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 1280000000
 --   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
@@ -39,7 +39,17 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       t1."patient_id" AS u,
-      t1."reason" AS k0,
+      CASE
+        WHEN t1."reason" = CAST('check-up' AS TEXT)
+        THEN CAST('check-up' AS TEXT)
+        WHEN t1."reason" = CAST('acute' AS TEXT)
+        THEN CAST('acute' AS TEXT)
+        WHEN t1."reason" = CAST('chronic' AS TEXT)
+        THEN CAST('chronic' AS TEXT)
+        WHEN t1."reason" IS NULL
+        THEN CAST(NULL AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k0,
       CASE
         WHEN t1."cost" < 0
         THEN 0
@@ -94,7 +104,17 @@ WITH suspect AS MATERIALIZED (
     FROM (
       SELECT
         t1."patient_id" AS u,
-        t1."reason" AS k0,
+        CASE
+          WHEN t1."reason" = CAST('check-up' AS TEXT)
+          THEN CAST('check-up' AS TEXT)
+          WHEN t1."reason" = CAST('acute' AS TEXT)
+          THEN CAST('acute' AS TEXT)
+          WHEN t1."reason" = CAST('chronic' AS TEXT)
+          THEN CAST('chronic' AS TEXT)
+          WHEN t1."reason" IS NULL
+          THEN CAST(NULL AS TEXT)
+          ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+        END AS k0,
         CASE
           WHEN t1."cost" < 0
           THEN 0
@@ -139,14 +159,25 @@ WITH suspect AS MATERIALIZED (
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t1_4.x AS TEXT) AS k0
+    CAST(CASE
+      WHEN d_t1_4.x = CAST('check-up' AS TEXT)
+      THEN CAST('check-up' AS TEXT)
+      WHEN d_t1_4.x = CAST('acute' AS TEXT)
+      THEN CAST('acute' AS TEXT)
+      WHEN d_t1_4.x = CAST('chronic' AS TEXT)
+      THEN CAST('chronic' AS TEXT)
+      WHEN d_t1_4.x IS NULL
+      THEN CAST(NULL AS TEXT)
+      ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+    END AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
-      (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
-      (CAST('chronic' AS TEXT))) AS v(x)
+      (CAST('check-up' AS TEXT)),
+      (CAST('chronic' AS TEXT)),
+      (CAST('chronic?' AS TEXT))) AS v(x)
     UNION ALL
     SELECT
       NULL AS x

@@ -22,7 +22,7 @@ SELECT
 FROM released;
 
 -- release 1
--- groups: public, at most 2
+-- groups: public, at most 3
 --   k0: sex (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -37,20 +37,33 @@ WITH released AS (
   FROM (
     SELECT
       t2."id" AS u,
-      t2."sex" AS k0
+      CASE
+        WHEN t2."sex" = CAST('F' AS TEXT)
+        THEN CAST('F' AS TEXT)
+        WHEN t2."sex" = CAST('M' AS TEXT)
+        THEN CAST('M' AS TEXT)
+        ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+      END AS k0
     FROM "main"."patient" AS t2
   ) AS r
   GROUP BY
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t2_1.x AS TEXT) AS k0
+    CAST(CASE
+      WHEN d_t2_1.x = CAST('F' AS TEXT)
+      THEN CAST('F' AS TEXT)
+      WHEN d_t2_1.x = CAST('M' AS TEXT)
+      THEN CAST('M' AS TEXT)
+      ELSE CAST('dpsql undeclared values 4c1d86b90f5ea237' AS TEXT)
+    END AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
-      (CAST('M' AS TEXT))) AS v(x)
+      (CAST('M' AS TEXT)),
+      (CAST('M?' AS TEXT))) AS v(x)
   ) AS d_t2_1
 )
 SELECT
