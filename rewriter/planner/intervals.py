@@ -176,7 +176,8 @@ def _fits(value: Fraction, kind: Type, *, exact: bool) -> bool:
         low, high = kind.limits
         return low < value < high
     if kind.kind is Kind.DECIMAL:
-        return abs(value) < 10 ** (kind.precision - kind.scale) - 1
+        most: int = 10 ** (kind.precision - kind.scale) - 1
+        return abs(value) < most
     return kind.kind is Kind.DOUBLE
 
 
