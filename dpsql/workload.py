@@ -33,7 +33,7 @@ from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseF
 from dpsql.reuse import BoughtMember, Lattice, Reading, measures_of, noise_of, only_sums, readings_of, squares
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, adds_to_sums, apart, best
-from rewriter.plan import Cut, Cuts, DrillDown, Plan
+from rewriter.plan import Cuts, DrillDown, NumberCut, Plan
 
 _MARGINALS = pa.schema(
     {
@@ -307,7 +307,7 @@ class Workloads:
         """All cuts that conditions of statements name, but for columns that a statement groups by as they are."""
         releases = [release for place, one in statements for release in self._releases(place, one, {})]
         whole = {key for one in releases if one.way is None for key in one.keys}
-        cuts: dict[str, set[Cut]] = {}
+        cuts: dict[str, set[NumberCut]] = {}
         for one in releases:
             for name, some in ({} if one.way is None else one.way.cuts).items():
                 cuts.setdefault(name, set()).update(some)

@@ -489,14 +489,14 @@ class Inhabited:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cut:
+class NumberCut:
     """A point that divides numbers: before those that are at least ``at``, or ``above`` those that equal it."""
 
     at: Fraction
     above: bool = False
 
 
-Cuts = Mapping[str, tuple[Cut, ...]]
+Cuts = Mapping[str, tuple[NumberCut, ...]]
 """In order, the cuts that divide columns of numbers into intervals, by the families of these columns."""
 
 

@@ -43,7 +43,7 @@ from dpsql.releases.noise import Additive, Noise, Stored
 from dpsql.releases.tables import Key, NoisyTable
 from dpsql.releases.value_column import ColumnarRows, ValueColumn
 from rewriter.declared import Kind, Scalar, Type
-from rewriter.plan import Cut
+from rewriter.plan import NumberCut
 
 _Result = TypeVar("_Result")
 
@@ -125,7 +125,7 @@ class BoughtTogether:
     asked: tuple[tuple[str, ...], ...] = ()
     share: tuple[Fraction, ...] = ()
     readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
-    cuts: tuple[tuple[str, tuple[Cut, ...]], ...] = ()
+    cuts: tuple[tuple[str, tuple[NumberCut, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,9 +582,9 @@ def _as_one(
     return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided)
 
 
-def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[Cut]:
+def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[NumberCut]:
     for at, above in written:
-        yield Cut(Fraction(at), above)
+        yield NumberCut(Fraction(at), above)
 
 
 def _listed(names: list[str] | str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from rewriter.declared import INTEGER, Interval
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, text_size
 from rewriter.keys import key_set
-from rewriter.plan import Cut, Cuts, DrillDown, KeyColumn, Plan
+from rewriter.plan import Cuts, DrillDown, KeyColumn, NumberCut, Plan
 from rewriter.planner.intervals import MOST_CUTS, cuts_of, interval_of, interval_text, over_intervals
 from rewriter.planner.lineage import key_families
 from rewriter.refused import Refused
@@ -181,8 +181,8 @@ def _drill_down(
     listed_keys = {one: _key(one, node, constant=query.bound.unique or one in same) for one, node in columns.items()}
     kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
     wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
-    divided: dict[Variable, tuple[Cut, ...]] = {}
-    divisions: dict[str, tuple[Cut, ...]] = {}
+    divided: dict[Variable, tuple[NumberCut, ...]] = {}
+    divisions: dict[str, tuple[NumberCut, ...]] = {}
     if cuts is not None:
         read = exp.Tuple(expressions=[one.sql for one in (*left_out, *(query.keys[place].value for place in coarse))])
         own_cuts = {one: some for one, some in cuts_of(read).items() if one in columns}
@@ -252,7 +252,7 @@ def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
     return Key(value, variable.name)
 
 
-def _interval(key: Key, variable: Variable, cuts: Sequence[Cut], dialect: Dialect) -> Key:
+def _interval(key: Key, variable: Variable, cuts: Sequence[NumberCut], dialect: Dialect) -> Key:
     """The interval of a number as a key, in the place of the number."""
     sql = interval_of(variable, key.value.sql, cuts, dialect)
     limits = (0, len(cuts))

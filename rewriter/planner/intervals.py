@@ -24,7 +24,7 @@ from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of
 from rewriter.declared import Kind, Scalar, Type
 from rewriter.dialects import Dialect, number, wrap
 from rewriter.expressions import LITERAL, Constant
-from rewriter.plan import Cut
+from rewriter.plan import NumberCut
 
 MOST_CUTS = 64
 """A column with more cuts is not divided: sums of so many cells are not accurate."""
@@ -39,7 +39,7 @@ _COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Be
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class NumberComparison:
     """A comparison of one column of numbers with literals: the column's node, and the literals in their order."""
 
     kind: type[exp.Expr]
@@ -48,7 +48,7 @@ class Comparison:
     values: tuple[Fraction, ...]
 
     @property
-    def cuts(self) -> frozenset[Cut]:
+    def cuts(self) -> frozenset[NumberCut]:
         kind = self.variable.column.type
         if self.kind in (exp.LT, exp.GTE):
             return frozenset({_before(self.values[0], kind)})
@@ -58,11 +58,11 @@ class Comparison:
             return frozenset({_before(self.values[0], kind), _above(self.values[1], kind)})
         return frozenset(cut(one, kind) for one in self.values for cut in (_before, _above))
 
-    def over(self, column: str, cuts: Sequence[Cut]) -> exp.Expr:
+    def over(self, column: str, cuts: Sequence[NumberCut]) -> exp.Expr:
         """The same test of a column that has the number of cuts at or below the value."""
         kind, least = self.variable.column.type, exp.column(column)
 
-        def place(cut: Cut) -> int:
+        def place(cut: NumberCut) -> int:
             return cuts.index(cut)
 
         def within(low: Fraction, high: Fraction) -> exp.Expr:
@@ -85,7 +85,7 @@ class Comparison:
         return exp.Not(this=exp.Paren(this=equal)) if self.kind in (exp.NEQ, exp.NullSafeNEQ) else wrap(equal)
 
 
-def comparison(node: exp.Expr) -> Comparison | None:
+def comparison(node: exp.Expr) -> NumberComparison | None:
     """What a node compares; None where it is no comparison of a column of numbers with numbers of the column's type."""
     if not isinstance(node, _COMPARED) or any(node.args.get(name) for name in ("symmetric", "query", "unnest")):
         return None
@@ -104,12 +104,12 @@ def comparison(node: exp.Expr) -> Comparison | None:
     numbers = [one for one in values if isinstance(one, Fraction) and _fits(one, variable.column.type, exact=exact)]
     if not numbers or len(numbers) < len(values):
         return None
-    return Comparison(_FLIPPED.get(kind, kind) if turned else kind, subjects[0], variable, tuple(numbers))
+    return NumberComparison(_FLIPPED.get(kind, kind) if turned else kind, subjects[0], variable, tuple(numbers))
 
 
-def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[Cut]]:
+def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[NumberCut]]:
     """The cuts of each column that the tree reads in nothing but comparisons with numbers, and in tests for NULL."""
-    cuts: dict[Variable, frozenset[Cut]] = {}
+    cuts: dict[Variable, frozenset[NumberCut]] = {}
     other: set[Variable] = set()
     stack = [tree]
     while stack:
@@ -123,7 +123,7 @@ def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[Cut]]:
     return {variable: some for variable, some in cuts.items() if variable not in other}
 
 
-def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[Cut]]]) -> exp.Expr:
+def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[NumberCut]]]) -> exp.Expr:
     """The tree with the intervals of columns, by their names, in the place of all that it reads of these columns: what
     :func:`cuts_of` has found, between cuts of which these are some."""
     if (found := comparison(tree)) is not None and found.variable in names:
@@ -136,7 +136,7 @@ def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[
     return copy
 
 
-def interval_of(variable: Variable, node: exp.Expr, cuts: Sequence[Cut], dialect: Dialect) -> exp.Expr:
+def interval_of(variable: Variable, node: exp.Expr, cuts: Sequence[NumberCut], dialect: Dialect) -> exp.Expr:
     """The number of cuts at or below the value of a column, and NULL of NULL."""
     kind, ifs = variable.column.type, list[exp.If]()
     for place, cut in reversed(list(enumerate(cuts, start=1))):
@@ -148,7 +148,7 @@ def interval_of(variable: Variable, node: exp.Expr, cuts: Sequence[Cut], dialect
     return exp.Case(ifs=[*ifs, exp.If(this=present, true=number(0))])
 
 
-def interval_text(variable: Variable, cuts: Iterable[Cut]) -> str:
+def interval_text(variable: Variable, cuts: Iterable[NumberCut]) -> str:
     """The name of such an attribute, for people."""
     kind = variable.column.type
     said = (f"{'>' if cut.above else '>='} {_scalar(cut.at, kind)}" for cut in cuts)
@@ -181,16 +181,16 @@ def _fits(value: Fraction, kind: Type, *, exact: bool) -> bool:
     return kind.kind is Kind.DOUBLE
 
 
-def _before(value: Fraction, kind: Type) -> Cut:
+def _before(value: Fraction, kind: Type) -> NumberCut:
     """The cut before all values of a type that are at least this number."""
     step = _step(kind)
-    return Cut(value, False) if step is None else Cut(math.ceil(value / step) * step, False)
+    return NumberCut(value, False) if step is None else NumberCut(math.ceil(value / step) * step, False)
 
 
-def _above(value: Fraction, kind: Type) -> Cut:
+def _above(value: Fraction, kind: Type) -> NumberCut:
     """The cut above all values of a type that are at most this number."""
     step = _step(kind)
-    return Cut(value, True) if step is None else Cut((math.floor(value / step) + 1) * step, False)
+    return NumberCut(value, True) if step is None else NumberCut((math.floor(value / step) + 1) * step, False)
 
 
 def _step(kind: Type) -> Fraction | None:
