@@ -5,7 +5,8 @@ charges nothing. A purchase is one charge, durable before any row is read, on th
 (:meth:`dpsql.answer.Answering.bought`). Of two who buy the same at once, one pays.
 
 Counts of the same rows by subsets of keys are measured as marginals, at the shares of the price that make all of them
-most accurate together; a condition on a column of which all values are listed is a key. Every other release is bought
+most accurate together; a condition on a column of which all values are listed is a key, and so is the interval of a
+number between the cuts that conditions name. Every other release is bought
 beside them. With a total T of a part of the workload at the whole price, the sum of all is least where shares go with
 √T under concentrated accounting, and with the cube root of T else.
 """
@@ -31,8 +32,8 @@ from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
 from dpsql.reuse import BoughtMember, Lattice, Reading, measures_of, noise_of, only_sums, readings_of, squares
 from rewriter.declared import Norm, Scalar
-from rewriter.front_door import AskedMarginal, apart, best
-from rewriter.plan import DrillDown, Plan
+from rewriter.front_door import AskedMarginal, adds_to_sums, apart, best
+from rewriter.plan import Cuts, DrillDown, NumberCut, Plan
 
 _MARGINALS = pa.schema(
     {
@@ -53,6 +54,8 @@ _AS_FAR = 1.01
 """An error that is larger by a hundredth counts as the same."""
 _ROUNDS = 4
 """So often a plan is made anew in which statements count for more that are farther off together than alone."""
+_MOST_SUMS = 32
+"""The mean variance of sums of cells is that of so many of them, at most, where shares are chosen."""
 _MARGIN = 1.05
 """By how much more they count than what would make up for it, if no other table told of them."""
 
@@ -127,6 +130,11 @@ class _Joint:
     @property
     def readings(self) -> Mapping[str, Reading]:
         return _readings(self.releases)
+
+    @property
+    def cuts(self) -> Cuts:
+        """What divides the numbers of which intervals are measured."""
+        return {name: some for one in self.releases if one.way is not None for name, some in one.way.cuts.items()}
 
 
 class Workloads:
@@ -282,7 +290,33 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float]) -> list[_Joint]:
-        releases = (release for place, one in statements for release in self._releases(place, one))
+        """The best of what is joined: numbers between all cuts of the statements, each statement's numbers between its
+        own, or by no intervals."""
+        cuts = self._cuts(statements)
+        ways: list[Cuts | None] = [None, {}, cuts] if cuts else [None]
+        found = [self._joints_by(statements, urgent, one) for one in ways]
+
+        def total(joints: Sequence[_Joint]) -> float:
+            joined = {place for one in joints for place in one.statements}
+            beside = [1.0 for place, _ in statements if place not in joined]
+            return self._total([*(one.total for one in joints), *beside])
+
+        return min(found, key=total)
+
+    def _cuts(self, statements: Sequence[tuple[int, Prepared]]) -> Cuts:
+        """All cuts that conditions of statements name, but for columns that a statement groups by as they are."""
+        releases = [release for place, one in statements for release in self._releases(place, one, {})]
+        whole = {key for one in releases if one.way is None for key in one.keys}
+        cuts: dict[str, set[NumberCut]] = {}
+        for one in releases:
+            for name, some in ({} if one.way is None else one.way.cuts).items():
+                cuts.setdefault(name, set()).update(some)
+        return {name: tuple(sorted(some)) for name, some in cuts.items() if name not in whole}
+
+    def _joints_by(
+        self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float], cuts: Cuts | None
+    ) -> list[_Joint]:
+        releases = (release for place, one in statements for release in self._releases(place, one, cuts))
         found = (replace(one, urgent=urgent.get(one.statement, 1.0)) for one in releases)
         every = [release for one in found for release in self._ways(one)]
         joints = self._of_same_statistics(every)
@@ -294,8 +328,9 @@ class Workloads:
                 joints = [*(one for one in joints if one not in replaced), joint]
         return joints
 
-    def _releases(self, place: int, statement: Prepared) -> Iterator[_Release]:
-        """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more."""
+    def _releases(self, place: int, statement: Prepared, cuts: Cuts | None) -> Iterator[_Release]:
+        """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more. With
+        ``cuts``, numbers are keys by intervals."""
         program = statement.program
         if len(program.asked) != 1 or program.asked[0].picks:
             return
@@ -308,7 +343,7 @@ class Workloads:
             yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
         alike = self._answering.reuse.clipped_alike(plan)
         for one in (plan,) if alike is None else (plan, alike):
-            for way in one.drill_downs():
+            for way in one.drill_downs(cuts):
                 whole = way.whole()
                 measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
                 if whole is not None and measured and measured == tuple(measures_of(one, way)):
@@ -430,7 +465,7 @@ class Workloads:
         # The factors of urgent statements leave the total of all apart, and so what other parts of the workload get.
         known = {one.wanted.identity: one.urgent for one in releases}
         even = len(known) ** self._power / self._total(tuple(known.values()))
-        asked = [AskedMarginal(tuple(lattice.places(one.keys)), one.weight * one.urgent * even) for one in releases]
+        asked = [self._asked(one, lattice, even) for one in releases]
         own = [AskedMarginal((place,), factor * even) for place, factor in enumerate(known.values())]
         candidates = [tuple(sorted(lattice.places(tuple(keys)))) for keys in plans]
         found = best(lattice.sizes, asked, norm, candidates)
@@ -438,6 +473,16 @@ class Workloads:
             return None
         by_place = dict(zip(candidates, plans.values(), strict=True))
         return _Joint(tuple(releases), tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
+
+    def _asked(self, release: _Release, lattice: Lattice, even: float) -> AskedMarginal:
+        """What a release asks for, with the weight of the variance of its numbers."""
+        places = tuple(sorted(lattice.places(release.keys)))
+        weight = release.weight * release.urgent * even
+        sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
+        if sums is None or all(len(cells) == 1 for cells in sums.cells):
+            return AskedMarginal(places, weight)
+        step = -(-len(sums.cells) // _MOST_SUMS)
+        return AskedMarginal(places, weight, adds_to_sums(lattice.sizes, places, sums.cells[::step]))
 
     def _silent(self, plan: Plan) -> Calibration:
         """The plan with some noise, where none of it matters."""
@@ -480,7 +525,8 @@ class Workloads:
             )
             asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
             read = tuple(joint.readings.items())
-            together = BoughtTogether(joint.releases[0].statistics, members, asked, readings=read)
+            cuts = tuple(joint.cuts.items())
+            together = BoughtTogether(joint.releases[0].statistics, members, asked, readings=read, cuts=cuts)
             noise = {noise_of(one.plan.identity, name): law for one in own for name, law in one.noise.items()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
             yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)

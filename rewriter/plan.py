@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Self, cast
+from typing import Protocol, Self, cast
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
@@ -509,6 +509,33 @@ class Inhabited:
     tables: frozenset[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class NumberCut:
+    """A point that divides numbers: before those that are at least ``at``, or ``above`` those that equal it."""
+
+    at: Fraction
+    above: bool = False
+
+
+Cuts = Mapping[str, tuple[NumberCut, ...]]
+"""In order, the cuts that divide columns of numbers into intervals, by the families of these columns."""
+
+
+class WaysOver(Protocol):
+    """The ways to have a release from one over more rows (:class:`DrillDown`).
+
+    With ``cuts``, also those of which a key is the interval of a number: between these cuts of the column, and those
+    that the statement's own conditions name.
+    """
+
+    def __call__(self, cuts: Cuts | None = None) -> tuple[DrillDown, ...]: ...
+
+
+def without_ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
+    """None, whatever the cuts are."""
+    return ()
+
+
 class MeasuredQuestion(ABC):
     """What a plan measures, as a question that others over the same rows can be measured with."""
 
@@ -597,7 +624,7 @@ class Plan:
     partials: PartialSums | None = field(default=None, repr=False, compare=False)
     inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    drill_downs: Callable[[], tuple[DrillDown, ...]] = field(default=tuple, repr=False, compare=False)
+    drill_downs: WaysOver = field(default=without_ways, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
     until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     times: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
@@ -705,7 +732,7 @@ class DrillDown:
     and are no keys of the other release. ``whole`` is the plan of the release of all cells, where that is known to
     measure what its parts do. ``joined``: it is of the release as :meth:`MeasuredQuestion.with_others` plans it alone;
     ``narrows``: and its conditions leave some rows of a person out, which count against the person's bound all the
-    same.
+    same. ``cuts`` divide the columns of which intervals are among these keys, by the families of the columns.
     """
 
     statistics: Mapping[str, str]
@@ -715,6 +742,7 @@ class DrillDown:
     coarse: frozenset[int] = frozenset()
     joined: bool = False
     narrows: bool = False
+    cuts: Cuts = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from dpsql.releases.noise import Additive, Noise, Stored
 from dpsql.releases.tables import Key, NoisyTable
 from dpsql.releases.value_column import ColumnarRows, ValueColumn
 from rewriter.declared import Kind, Scalar, Type
+from rewriter.plan import NumberCut
 
 _Result = TypeVar("_Result")
 
@@ -112,7 +113,8 @@ class BoughtTogether:
     these have there, and the families of its keys. ``asked`` are those sets of keys whose numbers are what
     it was bought for. Their noises, by these identities and names, are those of the table that it is kept
     with. ``readings`` are families of other statistics that are weighted sums of these, whatever the
-    data: the places of these, and their weights.
+    data: the places of these, and their weights. ``cuts`` divide columns of numbers into the intervals that are among
+    the keys, by the families of the columns.
 
     Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
@@ -123,6 +125,7 @@ class BoughtTogether:
     asked: tuple[tuple[str, ...], ...] = ()
     share: tuple[Fraction, ...] = ()
     readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
+    cuts: tuple[tuple[str, tuple[NumberCut, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,7 +551,9 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
     if facts.together is not None:
         share = list(map(str, facts.together.share))
         readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
-        parts["together"] = [facts.together.statistics, facts.together.members, facts.together.asked, share, readings]
+        cuts = [[name, [[str(cut.at), cut.above] for cut in some]] for name, some in facts.together.cuts]
+        together = facts.together
+        parts["together"] = [together.statistics, together.members, together.asked, share, readings, cuts]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -569,10 +574,17 @@ def _as_one(
     asked: list[list[str]],
     share: list[str],
     readings: Sequence[tuple[str, list[tuple[int, str]]]] = (),
+    cuts: Sequence[tuple[str, list[tuple[str, bool]]]] = (),
 ) -> BoughtTogether:
     named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
     read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
-    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), tuple(map(Fraction, share)), read)
+    shares, divided = tuple(map(Fraction, share)), tuple((name, tuple(_cuts(some))) for name, some in cuts)
+    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided)
+
+
+def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[NumberCut]:
+    for at, above in written:
+        yield NumberCut(Fraction(at), above)
 
 
 def _listed(names: list[str] | str) -> tuple[str, ...]:

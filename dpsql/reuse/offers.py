@@ -24,6 +24,7 @@ from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.readings import Reading
 from dpsql.reuse.tiles import (
     BoughtMember,
+    CellSums,
     Lattice,
     Shown,
     Tile,
@@ -58,7 +59,7 @@ class Reuse:
         self._offers: Memory[tuple[object, ...], Offer | None] = memories.memory("offers of releases", _REMEMBERED)
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
-        self._ways: Memory[tuple[Plan, bool], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
+        self._ways: Memory[tuple[object, ...], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
         self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
         self._lattices: Memory[int, Lattice | None] = memories.memory("bought together", _REMEMBERED)
@@ -115,7 +116,8 @@ class Reuse:
         if knows(together.statistics, readings, measures_of(own)):
             ways.append(None)
         for measured in filter(None, (plan, self.clipped_alike(plan))):
-            known = self._ways.get((measured, measured is plan), measured.drill_downs)
+            over = partial(measured.drill_downs, dict(together.cuts) or None)
+            known = self._ways.get((measured, measured is plan, together.cuts), over)
             ways += [one for one in known if knows(together.statistics, readings, measures_of(measured, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return None
@@ -140,18 +142,22 @@ class Reuse:
         alone: bool = True,
     ) -> Tile | None:
         """The release as sums of cells of a lattice."""
-        groups = self.groups(wanted.plan, turn)
-        cells: Sequence[Key] = () if way is None else self._groups_of(way.cells, turn)
-        if way is None:
-            plan = self._as_measured(wanted.plan, lattice.measures, lattice.readings)
-        else:
-            plan = (self.clipped_alike(wanted.plan) if way.joined else None) or wanted.plan
-        sums = sums_of_cells(lattice, plan, groups, way, cells)
+        sums = self.sums(wanted.plan, lattice, way, turn)
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
-        found = tile(wanted, lattice, sums, groups, number, shown, alone=alone)
+        found = tile(wanted, lattice, sums, self.groups(wanted.plan, turn), number, shown, alone=alone)
         return replace(found, of_all_rows=way is not None and way.narrows)
+
+    def sums(self, plan: Plan, lattice: Lattice, way: DrillDown | None, turn: Turn | None = None) -> CellSums | None:
+        """The groups of a plan as sums of cells of a lattice; None where they are none."""
+        groups = self.groups(plan, turn)
+        cells: Sequence[Key] = () if way is None else self._groups_of(way.cells, turn)
+        if way is None:
+            measured = self._as_measured(plan, lattice.measures, lattice.readings)
+        else:
+            measured = (self.clipped_alike(plan) if way.joined else None) or plan
+        return sums_of_cells(lattice, measured, groups, way, cells)
 
     def clipped_alike(self, plan: Plan) -> Plan | None:
         """The plan over the statistics that a workload has for it, remembered."""
@@ -222,7 +228,7 @@ class Reuse:
 
     def _wider(self, plan: Plan, version: str) -> list[tuple[DrillDown, Sequence[Entry]]]:
         """The releases over more rows that may have the plan's groups among their cells."""
-        ways = self._ways.get((plan, True), plan.drill_downs)
+        ways = self._ways.get((plan, True, ()), plan.drill_downs)
         related = (
             (way, self._opened.store.related(sorted(way.statistics.values()), version, self._scope, most=MOST_SOURCES))
             for way in ways

@@ -19,21 +19,28 @@ in one. A condition on a time is never left out there: rows may be bounded in sp
 A FILTER that all aggregates share is such a condition, too. And a key that is computed of such columns
 (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups is the sum of the cells whose columns
 give its value, where a unit has one row.
+
+A workload names the cuts between which all of its conditions on a number are the same. There the interval of the number
+takes the place of its declared values, as a key of which every row has a value by proof
+(:mod:`rewriter.planner.intervals`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 from sqlglot import exp
 
 from rewriter.columns import BEHIND, Variable
+from rewriter.declared import INTEGER, Interval
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, text_size
 from rewriter.keys import key_set
-from rewriter.plan import DrillDown, KeyColumn, Plan
+from rewriter.plan import Cuts, DrillDown, KeyColumn, NumberCut, Plan
+from rewriter.planner.intervals import MOST_CUTS, cuts_of, interval_of, interval_text, over_intervals
 from rewriter.planner.lineage import key_families
 from rewriter.refused import Refused
 from rewriter.release import Key, Query, key_name
@@ -53,17 +60,21 @@ def may_be_drilled(query: Query) -> bool:
     return filtered or bool(_computed(query)) or any(_separable(condition, query) for condition in query.filters)
 
 
-def drill_downs(query: Query, named: Named, dialect: Dialect, planned: Named) -> Iterator[DrillDown]:
-    """The ways to have a release from one over more rows; ``planned`` is the plan of another query."""
+def drill_downs(
+    query: Query, named: Named, dialect: Dialect, planned: Named, cuts: Cuts | None = None
+) -> Iterator[DrillDown]:
+    """The ways to have a release from one over more rows; ``planned`` is the plan of another query. Where there are
+    ``cuts``, first the ways by intervals of numbers."""
     known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
     sizes = range(len(known), 0, -1) if len(known) <= _MOST else (len(known), 1)
     computed = _computed(query)
     for size in (*sizes, 0) if computed else sizes:
         for places in combinations(known, size):
             for coarse in (computed, {}) if computed and size else (computed,):
-                found = _drill_down(query, places, coarse, named, dialect, planned)
-                if found is not None:
-                    yield found
+                for own in (None,) if cuts is None else (cuts, None):
+                    found = _drill_down(query, places, coarse, named, dialect, planned, own)
+                    if found is not None:
+                        yield found
 
 
 def without_filter(query: Query) -> Query | None:
@@ -156,7 +167,10 @@ def _drill_down(
     named: Named,
     dialect: Dialect,
     planned: Named,
+    cuts: Cuts | None,
 ) -> DrillDown | None:
+    """The way over the rows without the conditions at some places; with ``cuts``, by intervals of the numbers that
+    these read, if they read any."""
     left_out = [query.filters[place] for place in places]
     columns: dict[Variable, exp.Expr] = {}
     for behind in (*(_columns(condition.sql) for condition in left_out), *coarse.values()):
@@ -164,16 +178,27 @@ def _drill_down(
     plain = [key for place, key in enumerate(query.keys) if place not in coarse]
     # What is constant within a unit by proof is what decides how the unit is clipped.
     same = {one for condition in left_out if condition.constant for one in _columns(condition.sql)}
-    known = [(one, node, query.bound.unique or one in same) for one, node in columns.items()]
-    keys = (*plain, *(_key(variable, node, constant=constant) for variable, node, constant in known))
+    listed_keys = {one: _key(one, node, constant=query.bound.unique or one in same) for one, node in columns.items()}
+    kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
+    wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
+    divided: dict[Variable, tuple[NumberCut, ...]] = {}
+    divisions: dict[str, tuple[NumberCut, ...]] = {}
+    if cuts is not None:
+        read = exp.Tuple(expressions=[one.sql for one in (*left_out, *(query.keys[place].value for place in coarse))])
+        own_cuts = {one: some for one, some in cuts_of(read).items() if one in columns}
+        families = key_families(replace(wider, keys=tuple(listed_keys[one] for one in own_cuts)), dialect)
+        for (one, some), family in zip(own_cuts.items(), families, strict=True):
+            divisions[family] = divided[one] = tuple(sorted(some.union(cuts.get(family, ()))))
+            listed_keys[one] = _interval(listed_keys[one], one, divided[one], dialect)
+        if not divided or any(len(some) > MOST_CUTS for some in divided.values()):
+            return None
+    keys = (*plain, *listed_keys.values())
     try:
         public = key_set(keys, query.filters, dialect).public
     except Refused:
         return None
     if public is None or not all(public.closed[len(plain) :]):
         return None
-    kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
-    wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
     plan = named(wider)
     every = (*query.keys, *keys[len(plain) :])
     families = key_families(replace(wider, keys=every), dialect)
@@ -181,13 +206,16 @@ def _drill_down(
         KeyColumn(f"c{place}", key.value.type, key.text, family)
         for place, (key, family) in enumerate(zip(every, families, strict=True))
     ]
-    at = {variable: key_name(len(plain) + place) for place, variable in enumerate(columns)}
+    names = {variable: key_name(len(plain) + place) for place, variable in enumerate(columns)}
+    at = {variable: name for variable, name in names.items() if variable not in divided}
+    intervals = {variable: (names[variable], some) for variable, some in divided.items()}
+
+    def over_keys(tree: exp.Expr) -> exp.Expr:
+        return _over_keys(dialect.spelt(over_intervals(tree, intervals) if intervals else tree), at)
+
     own = iter(map(key_name, range(len(keys))))
-    shown = [
-        _over_keys(dialect.spelt(key.value.sql), at) if place in coarse else exp.column(next(own))
-        for place, key in enumerate(every)
-    ]
-    tests = [_over_keys(dialect.spelt(one.sql), at) for one in left_out]
+    shown = [over_keys(key.value.sql) if place in coarse else exp.column(next(own)) for place, key in enumerate(every)]
+    tests = [over_keys(one.sql) for one in left_out]
     named_columns = [exp.alias_(one, column.name) for one, column in zip(shown, listed, strict=True)]
     cells = exp.Select(expressions=named_columns).from_(
         exp.Subquery(this=public.sql.copy(), alias=exp.TableAlias(this=exp.to_identifier("cells"))), copy=False
@@ -207,7 +235,7 @@ def _drill_down(
             return None
 
     narrows = query.joined and not all(condition.constant for condition in left_out)
-    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows)
+    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows, divisions)
 
 
 def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
@@ -222,6 +250,22 @@ def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
         size=text_size(column.type),
     )
     return Key(value, variable.name)
+
+
+def _interval(key: Key, variable: Variable, cuts: Sequence[NumberCut], dialect: Dialect) -> Key:
+    """The interval of a number as a key, in the place of the number."""
+    sql = interval_of(variable, key.value.sql, cuts, dialect)
+    limits = (0, len(cuts))
+    value = Value(
+        sql,
+        INTEGER,
+        interval=Interval(*map(Fraction, limits)),
+        nullable=True,
+        constant=key.value.constant,
+        domain=None,
+        limits=limits,
+    )
+    return Key(value, interval_text(variable, cuts))
 
 
 def _over_keys(node: exp.Expr, at: Mapping[Variable, str]) -> exp.Expr:

@@ -70,7 +70,7 @@ from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
 from rewriter.dialects import Dialect, Period, Read, letters_of, period_told, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
 from rewriter.once import Remember, afresh, known_by, remembering
-from rewriter.plan import Plan, Series, SeriesPeriod
+from rewriter.plan import Plan, Series, SeriesPeriod, without_ways
 from rewriter.planner.closed_windows import with_times
 from rewriter.planner.plan_release import plan
 from rewriter.planner.same_query import SameQuery, by_value
@@ -182,7 +182,7 @@ def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
         sums=every.sums,
         partials=None,
         inhabited=None,
-        drill_downs=tuple,
+        drill_downs=without_ways,
         period=None,
         times=every.times,
     )

@@ -20,7 +20,17 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import Bend, DrillDown, Figure, Inhabited, KeyColumn, MeasuredQuestion, Plan
+from rewriter.plan import (
+    Bend,
+    Cuts,
+    DrillDown,
+    Figure,
+    Inhabited,
+    KeyColumn,
+    MeasuredQuestion,
+    Plan,
+    without_ways,
+)
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
 from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
@@ -209,16 +219,16 @@ def plan(
     if later.steps:
         return with_steps(named(query), later)
 
-    def ways() -> tuple[DrillDown, ...]:
+    def ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
         if (narrower := without_filter(query)) is None:
-            return tuple(drill_downs(query, named, dialect, lambda other: plan(other, norm, dialect)))
+            return tuple(drill_downs(query, named, dialect, lambda other: plan(other, norm, dialect), cuts))
         other = plan(narrower, norm, dialect)
-        return tuple(renamed(other.drill_downs(), other, planned))
+        return tuple(renamed(other.drill_downs(cuts), other, planned))
 
     whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
     question = _Question(query, norm, dialect) if whole and (unique or may_be_joined(query)) else None
     found = replace(
-        named(query), drill_downs=ways if may_be_drilled(query) else tuple, partials=partials, question=question
+        named(query), drill_downs=ways if may_be_drilled(query) else without_ways, partials=partials, question=question
     )
     return found if query.only is None else of_total(found, query.only)
 

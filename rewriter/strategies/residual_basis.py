@@ -53,10 +53,12 @@ _ROUNDS = 400
 
 @dataclass(frozen=True, slots=True)
 class AskedMarginal:
-    """A marginal that is asked for, and the weight that the variance of each of its cells has."""
+    """A marginal that is asked for, and the weight that the variance of each of its cells has. Where sums of its cells
+    are asked for, ``adds`` is what a unit of variance of each component adds to them (:func:`adds_to_sums`)."""
 
     attributes: Attributes
     weight: float
+    adds: Mapping[Attributes, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", tuple(sorted(set(self.attributes))))
@@ -104,6 +106,32 @@ def _adds(sizes: Sizes, attributes: Attributes, part: Attributes) -> Fraction:
     return Fraction(inside, prod(sizes[one] for one in part) * prod(sizes[i] ** 2 for i in attributes if i not in part))
 
 
+def adds_to_sums(sizes: Sizes, attributes: Attributes, sums: Sequence[Sequence[int]]) -> dict[Attributes, float]:
+    """What a unit of variance of each component adds to that of sums of different cells of a marginal, by the places of
+    the cells of each: the mean over all sums.
+
+    >>> adds_to_sums((2,), (0,), [[0], [1]]) == {part: float(_adds((2,), (0,), part)) for part in ((), (0,))}
+    True
+    >>> adds_to_sums((2,), (0,), [[0, 1]])  # all cells: what differs between them adds nothing
+    {(): 1.0, (0,): 0.0}
+    """
+    found = dict.fromkeys(within(attributes), 0.0)
+    many = prod(sizes[i] for i in attributes)
+    for cells in sums:
+        chosen = set(cells)
+        marginal = Marginal(attributes, tuple(int(place in chosen) for place in range(many)))
+        for part in found:
+            found[part] += float(_of_sum(sizes, marginal, part)) / len(sums)
+    return found
+
+
+def _of_sum(sizes: Sizes, chosen: Marginal, part: Attributes) -> Fraction:
+    """What a unit of variance of a component adds to the sum of the chosen cells, which have 1."""
+    residual = _residual(sizes, summed(sizes, chosen, part))
+    # The projection has r/(inside · outside) in each of ``outside`` cells; a unit of s(T) is 1/outside there.
+    return Fraction(sum(number * number for number in residual), prod(sizes[i] for i in chosen.attributes) ** 2)
+
+
 def _costs(sizes: Sizes, part: Attributes) -> Fraction:
     return Fraction(prod(sizes[one] - 1 for one in part), prod(sizes[one] for one in part))
 
@@ -119,7 +147,8 @@ def _wanted(sizes: Sizes, asked: Sequence[AskedMarginal]) -> dict[Attributes, fl
     found = dict.fromkeys(closure([one.attributes for one in asked]), 0.0)
     for one in asked:
         for part in within(one.attributes):
-            found[part] += one.weight * float(_adds(sizes, one.attributes, part))
+            adds = _adds(sizes, one.attributes, part) if one.adds is None else one.adds[part]
+            found[part] += one.weight * float(adds)
     return found
 
 
@@ -414,13 +443,7 @@ def sum_variance(sizes: Sizes, estimated: EstimatedMarginal, cells: Sequence[int
         numbers[place] = 1
     attributes = estimated.table.attributes
     chosen = Marginal(attributes, tuple(numbers))
-    found = Fraction(0)
-    for part, known in estimated.components.items():
-        residual = _residual(sizes, summed(sizes, chosen, part))
-        inside, outside = (prod(sizes[i] for i in attributes if (i in part) is within_) for within_ in (True, False))
-        # The projection has r/(inside · outside) in each of ``outside`` cells; a unit of s(T) is 1/outside there.
-        found += known * Fraction(sum(number * number for number in residual), (inside * outside) ** 2)
-    return found
+    return sum((known * _of_sum(sizes, chosen, part) for part, known in estimated.components.items()), Fraction(0))
 
 
 def largest_variance(sizes: Sizes, estimated: EstimatedMarginal) -> Fraction:

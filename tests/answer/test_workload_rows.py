@@ -190,7 +190,7 @@ def test_a_table_within_what_was_measured_is_free_though_nobody_asked_for_it(fol
         narrower = session.execute("SELECT ward, COUNT(*) FROM visit WHERE kind = 'x' GROUP BY ward")
         assert not narrower.price
         assert any("conditions leave out" in one for one in narrower.notices)
-        # Where the shares of a person's rows are not those of all rows, nothing of it follows.
+        # No cut of the cost was measured, and people do not add up.
         assert session.execute("SELECT ward, COUNT(*) FROM visit WHERE cost > 25 GROUP BY ward").price
         assert session.execute("SELECT kind, COUNT(DISTINCT person_id) FROM visit GROUP BY kind").price
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import nan, prod, sqrt
 from pathlib import Path
 
@@ -46,16 +46,18 @@ VALUES = {
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A count by some attributes, or another ``measure``, of all people or of those of one segment; or of the rows of
-    another ``table``, of which a person may have ``MOST_ROWS``."""
+    another ``table``, of which a person may have ``MOST_ROWS``. ``where`` is a condition on the amount."""
 
     keys: tuple[str, ...]
     vip: bool = False
     measure: str = "COUNT(*)"
     table: str = "person"
+    where: str = ""
 
     @property
     def sql(self) -> str:
-        where = " WHERE segment = 'vip'" if self.vip else ""
+        tests = [*(["segment = 'vip'"] if self.vip else []), *([self.where] if self.where else [])]
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
         shown = "".join(f"{key}, " for key in self.keys)
         grouped = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
         return f"SELECT {shown}{self.measure} AS n FROM {self.table}{where}{grouped}"
@@ -96,6 +98,27 @@ def fifty() -> list[Tile]:
 
 _OF_VISITS = ("", "region", "plan", "segment", "region plan", "region segment", "plan segment")
 
+_OF_NUMBERS = (
+    ("", ""),
+    ("", "amount >= 40"),
+    ("", "amount < 20"),
+    ("", "amount BETWEEN 20 AND 39"),
+    ("", "amount BETWEEN 40 AND 64"),
+    ("", "amount >= 65"),
+    ("region", ""),
+    ("region", "amount >= 40"),
+    ("region", "amount < 20"),
+    ("plan", "amount BETWEEN 20 AND 64"),
+    ("plan", ""),
+    ("segment", "amount >= 65"),
+)
+"""The keys and the condition of each tile of a dashboard with conditions on numbers."""
+
+
+def numbers(table: str) -> list[Tile]:
+    return [Tile(tuple(keys.split()), table=table, where=where) for keys, where in _OF_NUMBERS]
+
+
 _OF_SEGMENT = [(vip, key) for vip in (False, True) for key in ("", "region", "plan")]
 
 DASHBOARDS = {
@@ -119,6 +142,12 @@ DASHBOARDS = {
     "counts and totals of visits": [
         *measured("COUNT(*)", "", "region", "plan", "region plan", table="visit"),
         *measured("SUM(amount)", "", "region", "plan", "region plan", table="visit"),
+    ],
+    "numbers": numbers("person"),
+    "numbers of visits": numbers("visit"),
+    "thresholds": [
+        Tile(()),
+        *(Tile((), where=f"amount >= {at}") for at in (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95)),
     ],
     "visits of a segment": [Tile(tuple(key.split()), vip, "COUNT(*)", "visit") for vip, key in _OF_SEGMENT],
 }
@@ -215,6 +244,8 @@ def optimum(asked: Sequence[Tile]) -> float:
     inverse of M is least, (3 + √5)/2, for M = ((1, -m/2), (-m/2, m)) with m = √5 - 1. All components have that form,
     since it follows from the two limits alone.
     """
+    if any(one.where for one in asked):
+        return optimum_of_cells(asked)
     by_measure: dict[str, list[tuple[int, ...]]] = {}
     for one in asked:
         by_measure.setdefault(one.measure, []).append(one.attributes)
@@ -223,6 +254,39 @@ def optimum(asked: Sequence[Tile]) -> float:
         return nan
     total = components(tuple(map(len, VALUES.values())), [AskedMarginal(one, 1.0) for one in keys]).total
     return total if len(by_measure) == 1 else (3 + sqrt(5)) / 2 * total
+
+
+def optimum_of_cells(asked: Sequence[Tile]) -> float:
+    """The least total variance of counts with conditions on numbers, for 2ρ = 1, over the cells of all attributes.
+
+    With V the sum of the outer products of what is asked, and X the information of a strategy, the total is tr(V X⁻¹),
+    where no cell has more than 1 on the diagonal of X. Its dual is the largest (tr √(D^½ V D^½))² over weights D of the
+    cells that add up to 1; X = D^-½ √(D^½ V D^½) D^-½ / tr √(…) has 1 in each cell there.
+    """
+    names = sorted({name for one in asked for name in one.keys})
+    tests = sorted({one.where for one in asked if one.where})
+    with duckdb.connect() as engine:
+        shown = ", ".join(tests)
+        intervals = engine.execute(f"SELECT DISTINCT {shown} FROM range(101) AS of_amounts(amount)").fetchall()
+    cells = list(product(*(range(len(VALUES[name])) for name in names), range(len(intervals))))
+    wanted = np.zeros((len(cells), len(cells)))
+    for one in asked:
+        inside = np.array([not one.where or intervals[cell[-1]][tests.index(one.where)] for cell in cells], float)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for place, cell in enumerate(cells):
+            groups.setdefault(tuple(cell[names.index(name)] for name in one.keys), []).append(place)
+        for members in groups.values():
+            row = np.zeros(len(cells))
+            row[members] = inside[members]
+            wanted += np.outer(row, row) / len(groups)
+    weights = np.full(len(cells), 1 / len(cells))
+    for _ in range(200):
+        roots = np.sqrt(weights)
+        values, vectors = np.linalg.eigh(wanted * np.outer(roots, roots))
+        square_root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        total = float(np.trace(square_root))
+        weights = weights * (np.diag(square_root) / weights / total)
+    return total**2
 
 
 def _root(deviations: Sequence[float]) -> float:
@@ -278,8 +342,8 @@ def main() -> None:
         for name in options.names:
             asked = DASHBOARDS[name]
             found = compare(name, asked, folder, options.purchases)
-            numbers = (found.alone, found.together, found.measured, found.optimum)
-            told = "".join(f"{number:10.2f}" for number in numbers)
+            shown = (found.alone, found.together, found.measured, found.optimum)
+            told = "".join(f"{number:10.2f}" for number in shown)
             print(f"{name:18}{len(asked):8}{told}{found.together / found.optimum:10.3f}", flush=True)
             if options.picture is not None:
                 draw(name, found, options.picture)

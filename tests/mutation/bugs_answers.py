@@ -617,6 +617,27 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_conditions_that_vary_within_a_person_are_charged_for_all_rows",
     ),
     bug(
+        "an interval of a number is the same on all rows of a person, and one of its cells is charged",
+        "rewriter.planner.drill_downs:_interval",
+        "constant=key.value.constant",
+        "constant=True",
+        f"{WORKLOAD_LAW}::test_all_intervals_of_a_number_are_charged",
+    ),
+    bug(
+        "numbers below the first cut are in the interval of NULL",
+        "rewriter.planner.intervals:interval_of",
+        "exp.Case(ifs=[*ifs, exp.If(this=present, true=number(0))])",
+        "exp.Case(ifs=ifs)",
+        "tests/answer/test_workload_numbers.py",
+    ),
+    bug(
+        "a number that equals a cut is in the interval before it",
+        "rewriter.planner.intervals:interval_of",
+        "(exp.GT if cut.above else exp.GTE)",
+        "(exp.GTE if cut.above else exp.GT)",
+        "tests/answer/test_workload_numbers.py",
+    ),
+    bug(
         "a statement is joined in a workload though it is farther off than alone",
         "dpsql.workload:WorkloadPlan.worse",
         "if far > _AS_FAR",

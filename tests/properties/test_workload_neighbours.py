@@ -279,7 +279,19 @@ def test_conditions_that_vary_within_a_person_are_charged_for_all_rows(
     folder: Path, accounting: str, measures: tuple[str, ...]
 ) -> None:
     """Rows of a person fall on both sides of a condition: they move the cells of both by at most what is charged."""
-    tests = ("", " WHERE kind = 'x'", " WHERE ward IN ('a', 'b')")
+    charged_for_all_rows(folder, accounting, measures, ("", " WHERE kind = 'x'", " WHERE ward IN ('a', 'b')"))
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("measures", OF_ROWS.values(), ids=OF_ROWS)
+@pytest.mark.parametrize("accounting", [*ACCOUNTINGS, "delta: 1e-6, accounting: approx"])
+def test_all_intervals_of_a_number_are_charged(folder: Path, accounting: str, measures: tuple[str, ...]) -> None:
+    """Rows of a person fall into several intervals between the cuts of all statements, below the range, beyond it and
+    without a value: they move the cells of all of them by at most what is charged."""
+    charged_for_all_rows(folder, accounting, measures, ("", " WHERE cost >= 50", " WHERE cost < 50"))
+
+
+def charged_for_all_rows(folder: Path, accounting: str, measures: Sequence[str], tests: Sequence[str]) -> None:
     keys = ("", "ward", "kind")
     with opened(folder, accounting) as proxy:
         asked = [
@@ -296,6 +308,26 @@ def test_conditions_that_vary_within_a_person_are_charged_for_all_rows(
         moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
     assert 0.97 * charged < moved[BEYOND] <= charged
     assert max(moved) <= charged
+
+
+OF_A_PERSON = (" WHERE amount >= 51", " WHERE amount < 51", " WHERE amount BETWEEN 1 AND 50")
+
+
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+def test_a_person_is_in_one_interval_of_a_number_and_moves_all_tables(folder: Path, accounting: str) -> None:
+    """Whatever the number is, beyond its range or missing: who comes or goes moves one cell of every table."""
+    with opened(folder, accounting) as proxy:
+        asked = ["SELECT COUNT(*) FROM person", "SELECT region, COUNT(*) FROM person GROUP BY region"]
+        asked += [f"SELECT COUNT(*) FROM person{test}" for test in OF_A_PERSON]
+        asked += [f"SELECT region, COUNT(*) FROM person{test} GROUP BY region" for test in OF_A_PERSON]
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        assert any("amount: >= 1, >= 51" in key.text for one in plan.priced.releases for key in one.plan.keys)
+        charged = plan.loss.rho or plan.loss.epsilon
+        whole = exact(folder, plan, None)
+        for person in range(PEOPLE + 1):
+            moved = told(plan, whole, exact(folder, plan, person))
+            assert 0.99 * charged < moved <= charged, person
 
 
 @pytest.mark.campaign

@@ -1,0 +1,207 @@
+"""Numbers as attributes of a few values: the intervals between the literals that conditions compare a column with.
+
+Guarantee: every row has exactly one value of such an attribute, by its expression alone: the number of cuts that are at
+or below the column's raw value, or NULL where that is NULL. So the groups by it are all there are, whatever rows hold,
+in the declared range or beyond it, and no constraint of the database is needed. A comparison of the column with one of
+the cuts is the same test of the attribute, in three-valued logic: both are NULL for NULL, and for a value x the number
+of cuts at or below x rises with x, and is larger from a cut on than before it.
+
+A cut is a point of the axis: before all values that are at least ``at``, or ``above`` those that equal it. Integers and
+decimals lie on a lattice, so there a cut above a value is the cut before the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of
+from rewriter.declared import Kind, Scalar, Type
+from rewriter.dialects import Dialect, number, wrap
+from rewriter.expressions import LITERAL, Constant
+from rewriter.plan import NumberCut
+
+MOST_CUTS = 64
+"""A column with more cuts is not divided: sums of so many cells are not accurate."""
+
+_FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+_COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberComparison:
+    """A comparison of one column of numbers with literals: the column's node, and the literals in their order."""
+
+    kind: type[exp.Expr]
+    subject: exp.Expr
+    variable: Variable
+    values: tuple[Fraction, ...]
+
+    @property
+    def cuts(self) -> frozenset[NumberCut]:
+        kind = self.variable.column.type
+        if self.kind in (exp.LT, exp.GTE):
+            return frozenset({_before(self.values[0], kind)})
+        if self.kind in (exp.LTE, exp.GT):
+            return frozenset({_above(self.values[0], kind)})
+        if self.kind is exp.Between:
+            return frozenset({_before(self.values[0], kind), _above(self.values[1], kind)})
+        return frozenset(cut(one, kind) for one in self.values for cut in (_before, _above))
+
+    def over(self, column: str, cuts: Sequence[NumberCut]) -> exp.Expr:
+        """The same test of a column that has the number of cuts at or below the value."""
+        kind, least = self.variable.column.type, exp.column(column)
+
+        def place(cut: NumberCut) -> int:
+            return cuts.index(cut)
+
+        def within(low: Fraction, high: Fraction) -> exp.Expr:
+            ends = {"low": number(place(_before(low, kind)) + 1), "high": number(place(_above(high, kind)))}
+            return exp.Between(this=exp.column(column), **ends)
+
+        first = self.values[0]
+        if self.kind in (exp.LT, exp.LTE):
+            cut = (_before if self.kind is exp.LT else _above)(first, kind)
+            return exp.LTE(this=least, expression=number(place(cut)))
+        if self.kind in (exp.GT, exp.GTE):
+            cut = (_above if self.kind is exp.GT else _before)(first, kind)
+            return exp.GTE(this=least, expression=number(place(cut) + 1))
+        if self.kind is exp.Between:
+            return within(first, self.values[1])
+        equal = exp.or_(*(within(one, one) for one in self.values), copy=False)
+        if self.kind in (exp.NullSafeEQ, exp.NullSafeNEQ):
+            present = exp.Not(this=exp.Is(this=least, expression=exp.Null()))
+            equal = exp.and_(present, wrap(equal), copy=False)
+        return exp.Not(this=exp.Paren(this=equal)) if self.kind in (exp.NEQ, exp.NullSafeNEQ) else wrap(equal)
+
+
+def comparison(node: exp.Expr) -> NumberComparison | None:
+    """What a node compares; None where it is no comparison of a column of numbers with numbers of the column's type."""
+    if not isinstance(node, _COMPARED) or any(node.args.get(name) for name in ("symmetric", "query", "unnest")):
+        return None
+    operands = list(node.iter_expressions())
+    if isinstance(node, exp.Between):
+        operands = [node.this, node.args["low"], node.args["high"]]
+    probes = [(operand, *probe_of(operand)) for operand in operands]
+    subjects = [operand for operand, known, _ in probes if not known]
+    values = [value for _, known, value in probes if known]
+    if len(subjects) != 1 or column_of(subjects[0], ()) is None or (variable := _variable(subjects[0])) is None:
+        return None
+    kind, turned = type(node), subjects[0] is not operands[0]
+    if turned and kind in (exp.Between, exp.In):
+        return None
+    exact = variable.column.type.kind is Kind.DOUBLE or any(subjects[0].find_all(exp.Cast))
+    numbers = [one for one in values if isinstance(one, Fraction) and _fits(one, variable.column.type, exact=exact)]
+    if not numbers or len(numbers) < len(values):
+        return None
+    return NumberComparison(_FLIPPED.get(kind, kind) if turned else kind, subjects[0], variable, tuple(numbers))
+
+
+def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[NumberCut]]:
+    """The cuts of each column that the tree reads in nothing but comparisons with numbers, and in tests for NULL."""
+    cuts: dict[Variable, frozenset[NumberCut]] = {}
+    other: set[Variable] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if (found := comparison(node)) is not None:
+            cuts[found.variable] = cuts.get(found.variable, frozenset()) | found.cuts
+        elif isinstance(behind := BEHIND.of(node), Variable):
+            other.add(behind)
+        elif _tested_for_null(node) is None:
+            stack += list(node.iter_expressions())
+    return {variable: some for variable, some in cuts.items() if variable not in other}
+
+
+def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[NumberCut]]]) -> exp.Expr:
+    """The tree with the intervals of columns, by their names, in the place of all that it reads of these columns: what
+    :func:`cuts_of` has found, between cuts of which these are some."""
+    if (found := comparison(tree)) is not None and found.variable in names:
+        return found.over(*names[found.variable])
+    if (variable := _tested_for_null(tree)) is not None and variable in names:
+        return exp.Is(this=exp.column(names[variable][0]), expression=exp.Null())
+    copy = tree.copy()
+    for child in list(copy.iter_expressions()):
+        child.replace(over_intervals(child, names))
+    return copy
+
+
+def interval_of(variable: Variable, node: exp.Expr, cuts: Sequence[NumberCut], dialect: Dialect) -> exp.Expr:
+    """The number of cuts at or below the value of a column, and NULL of NULL."""
+    kind, ifs = variable.column.type, list[exp.If]()
+    for place, cut in reversed(list(enumerate(cuts, start=1))):
+        scalar = _scalar(cut.at, kind)
+        literal = LITERAL.on(literal_of(scalar, None, dialect), Constant(scalar))
+        test = (exp.GT if cut.above else exp.GTE)(this=node.copy(), expression=literal)
+        ifs.append(exp.If(this=test, true=number(place)))
+    present = exp.Not(this=exp.Is(this=node.copy(), expression=exp.Null()))
+    return exp.Case(ifs=[*ifs, exp.If(this=present, true=number(0))])
+
+
+def interval_text(variable: Variable, cuts: Iterable[NumberCut]) -> str:
+    """The name of such an attribute, for people."""
+    kind = variable.column.type
+    said = (f"{'>' if cut.above else '>='} {_scalar(cut.at, kind)}" for cut in cuts)
+    return f"{variable.name}: {', '.join(said)}"
+
+
+def _variable(node: exp.Expr) -> Variable | None:
+    """The declared column of a node, but for parentheses and conversions that keep its values."""
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    behind = BEHIND.of(node)
+    return behind if isinstance(behind, Variable) else None
+
+
+def _tested_for_null(node: exp.Expr) -> Variable | None:
+    """The column that a node tests for NULL; None of any other node."""
+    return _variable(node.this) if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) else None
+
+
+def _fits(value: Fraction, kind: Type, *, exact: bool) -> bool:
+    """Whether an engine compares values of the type with this number exactly."""
+    if exact and Fraction(float(value)) != value:
+        return False
+    if kind.kind is Kind.INTEGER:
+        low, high = kind.limits
+        return low < value < high
+    if kind.kind is Kind.DECIMAL:
+        most: int = 10 ** (kind.precision - kind.scale) - 1
+        return abs(value) < most
+    return kind.kind is Kind.DOUBLE
+
+
+def _before(value: Fraction, kind: Type) -> NumberCut:
+    """The cut before all values of a type that are at least this number."""
+    step = _step(kind)
+    return NumberCut(value, False) if step is None else NumberCut(math.ceil(value / step) * step, False)
+
+
+def _above(value: Fraction, kind: Type) -> NumberCut:
+    """The cut above all values of a type that are at most this number."""
+    step = _step(kind)
+    return NumberCut(value, True) if step is None else NumberCut((math.floor(value / step) + 1) * step, False)
+
+
+def _step(kind: Type) -> Fraction | None:
+    """The number of which every value of the type is a multiple."""
+    return None if kind.kind is Kind.DOUBLE else Fraction(1, 10 ** (kind.scale if kind.kind is Kind.DECIMAL else 0))
+
+
+def _scalar(value: Fraction, kind: Type) -> Scalar:
+    if kind.kind is Kind.INTEGER:
+        return int(value)
+    if kind.kind is Kind.DOUBLE:
+        return float(value)
+    units = int(value * 10**kind.scale)
+    return Decimal(units).scaleb(-kind.scale, Context(prec=60))
