@@ -2,7 +2,7 @@
 
 from rewriter.expressions.build import RISING, hull, is_literal, limits_of, literal, typed
 from rewriter.expressions.capture_patterns import check_capture
-from rewriter.expressions.casts import common_type, compared_as_doubles, widen
+from rewriter.expressions.casts import common_type, compared_as_doubles, hint_of_kinds, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
 from rewriter.expressions.compile import IsInterval, compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
@@ -88,6 +88,7 @@ __all__ = [
     "fixed_zone",
     "floor_to",
     "held",
+    "hint_of_kinds",
     "hull",
     "in_place_of",
     "is_literal",

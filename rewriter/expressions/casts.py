@@ -91,10 +91,10 @@ def common_type(values: Sequence[Value]) -> Type:
     if kinds <= {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}:
         return TIMESTAMPTZ if Kind.TIMESTAMPTZ in kinds else TIMESTAMP
     names = " and ".join(dict.fromkeys(str(value.type) for value in typed))
-    raise refuse(f"{names} do not go together", _hint(kinds), TYPE_MISMATCH)
+    raise refuse(f"{names} do not go together", hint_of_kinds(kinds), TYPE_MISMATCH)
 
 
-def _hint(kinds: AbstractSet[Kind]) -> str:
+def hint_of_kinds(kinds: AbstractSet[Kind]) -> str:
     """How values of these kinds can be compared after all."""
     numbers = kinds & {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
     if numbers and Kind.TEXT in kinds:
