@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.declared import DOUBLE, Kind, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
-from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.refused import NO_FUNCTION, Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, AggregateKind, Wording
 from rewriter.statement import only, written
@@ -64,7 +64,7 @@ class Call:
         value = self.value(node)
         if not value.type.numeric:
             hint = _NUMBERS.get(value.type.kind, "cast it, as in x::integer")
-            raise Refused(f"{word} needs a number, not {value.type.one}", hint=hint, sqlstate=TYPE_MISMATCH)
+            raise Refused(f"{word} needs a number, not {value.type.one}", hint=hint, sqlstate=NO_FUNCTION)
         return value
 
     def of_distinct(self, function: AggregateFunction) -> Aggregate:

@@ -7,6 +7,15 @@ from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
 from rewriter.expressions.compile import IsInterval, compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
+from rewriter.expressions.function_types import (
+    ANY_KIND,
+    FUNCTION_TYPES,
+    MOMENTS,
+    NUMBERS,
+    NUMERIC_OR_DOUBLE,
+    FunctionTypes,
+    Kinds,
+)
 from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.interval_length import whole as length_of
 from rewriter.expressions.literal_grain import moved_in
@@ -44,6 +53,7 @@ from rewriter.expressions.value_lattice import (
 )
 
 __all__ = [
+    "ANY_KIND",
     "ANY_NUMBER",
     "BINNED",
     "CLOCK_WORD",
@@ -52,10 +62,14 @@ __all__ = [
     "DAY",
     "DOMAIN",
     "FUNCTIONS",
+    "FUNCTION_TYPES",
     "LENGTHS",
     "LIMITS",
     "LINEAR",
     "LITERAL",
+    "MOMENTS",
+    "NUMBERS",
+    "NUMERIC_OR_DOUBLE",
     "PART",
     "REPORTED",
     "RISING",
@@ -67,8 +81,10 @@ __all__ = [
     "ZONE",
     "ClockWord",
     "Domain",
+    "FunctionTypes",
     "IntegerRange",
     "IsInterval",
+    "Kinds",
     "Scope",
     "Value",
     "Values",

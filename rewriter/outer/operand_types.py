@@ -4,7 +4,8 @@ Guarantee: a statement that PostgreSQL refuses for the types of its operands is 
 PostgreSQL's SQLSTATE; DuckDB would answer ``NOT 1`` and ``1 || 1`` by rules of its own. What is not known of a type
 refuses nothing: a value is refused where none of the types that it may have fits.
 
-The tables are extracts of PostgreSQL's ``pg_operator``, ``pg_proc`` and ``pg_cast``, by kinds of types.
+The tables are extracts of PostgreSQL's ``pg_operator`` and ``pg_cast``, by kinds of types; functions have theirs in
+:mod:`rewriter.expressions.function_types`.
 """
 
 from __future__ import annotations
@@ -17,23 +18,30 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.declared import Kind
-from rewriter.expressions import hint_of_kinds, position_of
+from rewriter.expressions import (
+    ANY_KIND,
+    FUNCTION_TYPES,
+    MOMENTS,
+    NUMBERS,
+    NUMERIC_OR_DOUBLE,
+    FunctionTypes,
+    Kinds,
+    hint_of_kinds,
+    position_of,
+)
 from rewriter.outer.construct import Columns
 from rewriter.refused import BAD_CAST, NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.release import RESERVED
 from rewriter.statement import folded, from_items
 
-Kinds = frozenset[Kind]
-"""The kinds that a value may have. NULL is that of a quoted literal, whose type is decided by its place."""
-ANY: Kinds = frozenset(Kind)
+ANY = ANY_KIND
 """Nothing is known of the type."""
 
 _INTEGER, _BOOLEAN, _TEXT, _LITERAL = (frozenset({kind}) for kind in (Kind.INTEGER, Kind.BOOLEAN, Kind.TEXT, Kind.NULL))
-_EXACT_OR_DOUBLE = frozenset({Kind.DECIMAL, Kind.DOUBLE})
-_NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE})
 _DAYS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
-_MOMENTS = _DAYS | {Kind.TIME, Kind.INTERVAL}
-_NUMERAL = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*|\s*[+-]?(?:inf|infinity|nan)\s*", re.ASCII | re.I)
+_NUMERAL = re.compile(
+    r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*|\s*[+-]?(?:inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE
+)
 
 _WORDS = {Kind.DOUBLE: "double precision", Kind.DECIMAL: "numeric", Kind.NULL: "unknown"}
 
@@ -47,7 +55,7 @@ def _numeric(left: Kind, right: Kind) -> Kind:
     return next(kind for kind in (Kind.DOUBLE, Kind.DECIMAL, Kind.INTEGER) if kind in (left, right))
 
 
-_OF_NUMBERS: _Signatures = {(left, right): _numeric(left, right) for left, right in product(_NUMBERS, repeat=2)}
+_OF_NUMBERS: _Signatures = {(left, right): _numeric(left, right) for left, right in product(NUMBERS, repeat=2)}
 _OF_INTEGERS: _Signatures = {(Kind.INTEGER, Kind.INTEGER): Kind.INTEGER}
 _LENGTHENED: _Signatures = {
     (Kind.DATE, Kind.INTERVAL): Kind.TIMESTAMP,
@@ -61,7 +69,7 @@ _SUBTRACTED: _Signatures = {
     (Kind.DATE, Kind.DATE): Kind.INTEGER,
     (Kind.TIME, Kind.TIME): Kind.INTERVAL,
 }
-_SCALED: _Signatures = {(Kind.INTERVAL, number): Kind.INTERVAL for number in _NUMBERS}
+_SCALED: _Signatures = {(Kind.INTERVAL, number): Kind.INTERVAL for number in NUMBERS}
 
 _OPERATORS: Mapping[type[exp.Expr], tuple[str, _Signatures]] = {
     exp.Add: ("+", {**_OF_NUMBERS, **_ADDED, **{(right, left): kind for (left, right), kind in _ADDED.items()}}),
@@ -82,100 +90,18 @@ _OPERATORS: Mapping[type[exp.Expr], tuple[str, _Signatures]] = {
         },
     ),
 }
+_ONE_SIDED: Mapping[type[exp.Expr], tuple[str, Kinds]] = {
+    exp.Neg: ("-", NUMBERS | {Kind.INTERVAL}),
+    exp.BitwiseNot: ("~", _INTEGER),
+}
 _COMPARISONS = {
     exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
 }  # fmt: skip
 _MATCHES = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 
-# Functions
-
-
-@dataclass(frozen=True, slots=True)
-class _Function:
-    """A function takes arguments of the given kinds in its parts; ``result`` is None where it is that of the first."""
-
-    parts: tuple[tuple[str, Kinds], ...]
-    result: Kinds | None = None
-
-
-def _of(first: Kinds, result: Kinds | None = None, **others: Kinds) -> _Function:
-    return _Function((("this", first), *others.items()), result)
-
-
-_REAL = _of(_NUMBERS, frozenset({Kind.DOUBLE}))
-_EXACT_REAL = _of(_NUMBERS, _EXACT_OR_DOUBLE)
-_OF_TEXT = _of(_TEXT, _TEXT)
-_SPREAD = _of(_NUMBERS, _EXACT_OR_DOUBLE)
-_PAIRS = _of(_NUMBERS, frozenset({Kind.DOUBLE}), expression=_NUMBERS)
-_SAME = _of(ANY)
-_TRUTH = _of(_BOOLEAN, _BOOLEAN)
-_COUNTED = _Function((), _INTEGER)
-
-_FUNCTIONS: Mapping[type[exp.Expr], _Function] = {
-    **dict.fromkeys((exp.Abs, exp.Neg), _of(_NUMBERS | {Kind.INTERVAL})),
-    exp.BitwiseNot: _of(_INTEGER),
-    **dict.fromkeys((exp.Sign, exp.Floor, exp.Ceil), _EXACT_REAL),
-    **dict.fromkeys((exp.Round, exp.Trunc), _of(_NUMBERS, _EXACT_OR_DOUBLE, decimals=_INTEGER)),
-    **dict.fromkeys((exp.Exp, exp.Ln, exp.Sqrt), _EXACT_REAL),
-    **dict.fromkeys((exp.Log, exp.Pow), _of(_NUMBERS, _EXACT_OR_DOUBLE, expression=_NUMBERS)),
-    **dict.fromkeys(
-        (
-            exp.Cbrt,
-            exp.Sin,
-            exp.Cos,
-            exp.Tan,
-            exp.Cot,
-            exp.Asin,
-            exp.Acos,
-            exp.Atan,
-            exp.Sinh,
-            exp.Cosh,
-            exp.Tanh,
-            exp.Asinh,
-            exp.Acosh,
-            exp.Atanh,
-            exp.Degrees,
-            exp.Radians,
-        ),
-        _REAL,
-    ),
-    exp.Atan2: _PAIRS,
-    **dict.fromkeys((exp.Upper, exp.Lower, exp.Reverse, exp.Initcap, exp.MD5), _OF_TEXT),
-    **dict.fromkeys((exp.Length, exp.Ascii, exp.BitLength), _of(_TEXT, _INTEGER)),
-    exp.Trim: _of(_TEXT, _TEXT, expression=_TEXT),
-    exp.Substring: _of(_TEXT, _TEXT, start=_INTEGER | _TEXT, length=_INTEGER | _TEXT),
-    **dict.fromkeys((exp.Left, exp.Right), _of(_TEXT, _TEXT, expression=_INTEGER)),
-    exp.Replace: _of(_TEXT, _TEXT, expression=_TEXT, replacement=_TEXT),
-    exp.RegexpReplace: _of(_TEXT, _TEXT, expression=_TEXT, replacement=_TEXT),
-    exp.Translate: _of(_TEXT, _TEXT, from_=_TEXT, to=_TEXT),
-    exp.StrPosition: _of(_TEXT, _INTEGER, substr=_TEXT),
-    exp.SplitPart: _of(_TEXT, _TEXT, delimiter=_TEXT, part_index=_INTEGER),
-    exp.StartsWith: _of(_TEXT, _BOOLEAN, expression=_TEXT),
-    exp.Pad: _of(_TEXT, _TEXT, expression=_INTEGER, fill_pattern=_TEXT),
-    exp.Repeat: _of(_TEXT, _TEXT, times=_INTEGER),
-    exp.Concat: _Function((), _TEXT),
-    exp.ConcatWs: _Function((), _TEXT),
-    exp.Extract: _Function((("expression", _MOMENTS),), frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.INTEGER})),
-    exp.TimestampTrunc: _of(_MOMENTS, frozenset({Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.INTERVAL})),
-    exp.ToChar: _of(_NUMBERS | _MOMENTS, _TEXT),
-    # aggregates and windows
-    exp.Count: _COUNTED,
-    exp.Sum: _of(_NUMBERS | {Kind.INTERVAL}, _NUMBERS | {Kind.INTERVAL}),
-    exp.Avg: _of(_NUMBERS | {Kind.INTERVAL}, _EXACT_OR_DOUBLE | {Kind.INTERVAL}),
-    **dict.fromkeys((exp.Min, exp.Max), _of(ANY - _BOOLEAN)),
-    **dict.fromkeys((exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop), _SPREAD),
-    **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _PAIRS),
-    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), _TRUTH),
-    **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of(_INTEGER)),
-    **dict.fromkeys((exp.AnyValue, exp.FirstValue, exp.LastValue, exp.NthValue), _SAME),
-    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile), _COUNTED),
-    **dict.fromkeys((exp.PercentRank, exp.CumeDist), _Function((), frozenset({Kind.DOUBLE}))),
-    exp.GroupConcat: _of(_TEXT, _TEXT, separator=_TEXT),
-}
 _KEPT = (exp.Paren, exp.Alias, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls, exp.Ordered, exp.Distinct)
 """What has the type of what it holds."""
-_CHOICES: Mapping[type[exp.Expr], str] = {exp.Coalesce: "COALESCE", exp.Greatest: "GREATEST", exp.Least: "LEAST"}
 _CONDITIONS: Mapping[type[exp.Expr], str] = {
     exp.Where: "WHERE", exp.Having: "HAVING", exp.Qualify: "QUALIFY", exp.And: "AND", exp.Or: "OR", exp.Not: "NOT",
 }  # fmt: skip
@@ -200,7 +126,7 @@ _CASTS = frozenset(
         *((kind, kind) for kind in Kind),
         *((kind, Kind.TEXT) for kind in Kind),
         *((text, kind) for text in (Kind.TEXT, Kind.NULL) for kind in Kind),
-        *product(_NUMBERS, repeat=2),
+        *product(NUMBERS, repeat=2),
         *product(_DAYS, repeat=2),
         (Kind.INTEGER, Kind.BOOLEAN),
         (Kind.BOOLEAN, Kind.INTEGER),
@@ -224,7 +150,7 @@ def check_types(tree: exp.Query, tables: Columns) -> None:
 
 def _of_column(table: str, kind: Kind) -> Kinds:
     """A released mean may be a NUMERIC or a double."""
-    return _EXACT_OR_DOUBLE if kind is Kind.DOUBLE and table.startswith(RESERVED) else frozenset({kind})
+    return NUMERIC_OR_DOUBLE if kind is Kind.DOUBLE and table.startswith(RESERVED) else frozenset({kind})
 
 
 _Row = tuple[tuple[str, Kinds], ...]
@@ -359,6 +285,10 @@ def _kinds_of(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
         return _BOOLEAN
     if kind in _OPERATORS:
         return _operation(node, of("this"), of("expression"))
+    if kind in _ONE_SIDED:
+        operand, found = of("this")
+        _check_argument(operand, found, _ONE_SIDED[kind][1], _ONE_SIDED[kind][0])
+        return found
     if kind in _COMPARISONS:
         _compare(of("this"), of("expression"), _COMPARISONS[kind], kinds)
         return _BOOLEAN
@@ -366,11 +296,8 @@ def _kinds_of(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
         for part in ("this", "expression"):
             _check_argument(*of(part), _TEXT, _MATCHES[kind])
         return _BOOLEAN
-    if kind in _CHOICES:
-        own = [node.this, *node.expressions]
-        return _together([(one, kinds.get(id(one), ANY)) for one in own], _CHOICES[kind])
-    if kind in _FUNCTIONS:
-        return _called(node, _FUNCTIONS[kind], kinds)
+    if kind in FUNCTION_TYPES:
+        return _called(node, FUNCTION_TYPES[kind], kinds)
     if kind in _KEPT:
         return _held(node, kinds)
     return _OTHERS[kind](node, kinds) if kind in _OTHERS else ANY
@@ -389,7 +316,7 @@ def _operation(node: exp.Expr, left: tuple[exp.Expr, Kinds], right: tuple[exp.Ex
         hint = "cast the operands to numbers, as in x::integer"
         if sign == "||":
             hint = "cast a side, as in x::text"
-        elif (left[1] | right[1]) & _MOMENTS:
+        elif (left[1] | right[1]) & MOMENTS:
             hint = "add an interval to a time, as in x + INTERVAL '1 day', and subtract times of one type"
         raise _no_operator(node, left[1], sign, right[1], hint)
     return results
@@ -413,9 +340,9 @@ def _go_together(left: Kinds, right: Kinds) -> bool:
 
 def _matched(kind: Kind) -> Kinds:
     """The kinds that have a common type with a kind."""
-    if kind is Kind.NULL or kind not in _NUMBERS | _MOMENTS | {Kind.TEXT, Kind.BOOLEAN}:
+    if kind is Kind.NULL or kind not in NUMBERS | MOMENTS | {Kind.TEXT, Kind.BOOLEAN}:
         return ANY
-    for family in (_NUMBERS, _DAYS, frozenset({Kind.TIME, Kind.INTERVAL})):
+    for family in (NUMBERS, _DAYS, frozenset({Kind.TIME, Kind.INTERVAL})):
         if kind in family:
             return family | _LITERAL
     return frozenset({kind, Kind.NULL})
@@ -433,7 +360,7 @@ def _together(values: Sequence[tuple[exp.Expr, Kinds]], word: str) -> Kinds:
                 position=position_of(node),
             )
         common = kinds if common == _LITERAL else common if kinds == _LITERAL else common | kinds
-    if common != ANY and common <= _NUMBERS:
+    if common != ANY and common <= NUMBERS:
         for node, kinds in values:
             _check_numeral(node, kinds, common)
     return common
@@ -451,15 +378,22 @@ def _check_numeral(node: exp.Expr, kinds: Kinds, common: Kinds) -> None:
         )
 
 
-def _called(node: exp.Expr, function: _Function, kinds: Mapping[int, Kinds]) -> Kinds:
-    for part, fitting in function.parts:
+def _called(node: exp.Expr, types: FunctionTypes, kinds: Mapping[int, Kinds]) -> Kinds:
+    for part, fitting in types.parts:
         operand = node.args.get(part)
         if isinstance(operand, exp.Expr) and not isinstance(operand, exp.Star):
             _check_argument(operand, kinds.get(id(operand), ANY), fitting, _word(node))
-    first = node.args.get("this")
-    if function.result is None:
-        return kinds.get(id(first), ANY)
-    return function.result
+    operands = [(one, kinds.get(id(one), ANY)) for part in types.alike for one in _listed(node.args.get(part))]
+    if types.compared:
+        _compare(*operands, "=", kinds)
+        return ANY if operands[0][1] == _LITERAL else operands[0][1]
+    if operands:
+        return _together(operands, _word(node))
+    return kinds.get(id(node.args.get("this")), ANY) if types.result is None else types.result
+
+
+def _listed(part: object) -> Sequence[exp.Expr]:
+    return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, exp.Expr)]
 
 
 def _held(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
@@ -489,7 +423,6 @@ def _cast(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
             sqlstate=BAD_CAST,
             position=position_of(node),
         )
-    # A cast that nobody wrote may stand for a NUMERIC.
     return frozenset({to})
 
 
@@ -529,27 +462,16 @@ def _is(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
     return _BOOLEAN
 
 
-def _nullif(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
-    sides = [(node.args[part], kinds.get(id(node.args[part]), ANY)) for part in ("this", "expression")]
-    _compare(sides[0], sides[1], "=", kinds)
-    return sides[0][1] if sides[0][1] != _LITERAL else ANY
-
-
-def _neighbour(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
-    """LAG and LEAD: another row's value, or the one that stands for no row."""
-    own = [node.this, *([] if node.args.get("default") is None else [node.args["default"]])]
-    return _together([(one, kinds.get(id(one), ANY)) for one in own], _word(node))
-
-
 def _ordered_set(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
     """``… WITHIN GROUP (ORDER BY x)``: a value of x, or one between two."""
     order = node.expression
     [by, *_] = order.expressions if isinstance(order, exp.Order) else [order]
     found = kinds.get(id(by), ANY)
-    if isinstance(node.this, exp.PercentileCont):
-        _check_argument(by, found, _NUMBERS | {Kind.INTERVAL}, "PERCENTILE_CONT")
-        return frozenset({Kind.DOUBLE, Kind.INTERVAL})
-    return found
+    types = FUNCTION_TYPES.get(type(node.this))
+    if types is None or types.ordered == ANY_KIND:
+        return found
+    _check_argument(by, found, types.ordered, _word(node.this))
+    return types.result or found
 
 
 _OTHERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Mapping[int, Kinds]], Kinds]] = {
@@ -557,15 +479,12 @@ _OTHERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Mapping[int, Kinds]], Kinds
     exp.Null: lambda node, kinds: _LITERAL,
     exp.Boolean: lambda node, kinds: _BOOLEAN,
     exp.Interval: lambda node, kinds: frozenset({Kind.INTERVAL}),
-    **{one: (lambda node, kinds: _BOOLEAN) for one in (exp.Exists, exp.Escape)},
+    **dict.fromkeys((exp.Exists, exp.Escape), lambda node, kinds: _BOOLEAN),
     exp.Cast: _cast,
     exp.Case: _case,
     exp.In: _in,
     exp.Between: _between,
     exp.Is: _is,
-    exp.Nullif: _nullif,
-    exp.Lag: _neighbour,
-    exp.Lead: _neighbour,
     exp.WithinGroup: _ordered_set,
 }
 
@@ -576,7 +495,7 @@ def _check_condition(node: exp.Expr, kinds: Kinds, word: str) -> None:
     if not kinds & (_BOOLEAN | _LITERAL):
         raise Refused(
             f"the argument of {word} must be boolean, not {_said(kinds)}",
-            hint="write a comparison, like x <> 0" if kinds <= _NUMBERS else "write a comparison, like x IS NOT NULL",
+            hint="write a comparison, like x <> 0" if kinds <= NUMBERS else "write a comparison, like x IS NOT NULL",
             sqlstate=TYPE_MISMATCH,
             position=position_of(node),
         )
@@ -585,9 +504,9 @@ def _check_condition(node: exp.Expr, kinds: Kinds, word: str) -> None:
 def _check_argument(node: exp.Expr, kinds: Kinds, fitting: Kinds, word: str) -> None:
     if not kinds & (fitting | _LITERAL):
         wanted = "a text" if fitting == _TEXT else "a condition" if fitting == _BOOLEAN else "another type"
-        if fitting & _NUMBERS:
+        if fitting & NUMBERS:
             wanted = "an integer" if fitting == _INTEGER else "a number"
-        elif fitting & _MOMENTS:
+        elif fitting & MOMENTS:
             wanted = "a date or timestamp"
         hint = _CASTS_TO.get(wanted, "write a comparison, or cast it, as in x::integer")
         raise Refused(
@@ -612,16 +531,14 @@ def _no_operator(node: exp.Expr, left: Kinds, sign: str, right: Kinds, hint: str
 
 def _said(kinds: Kinds) -> str:
     """The word for the kinds that a value may have."""
-    if len(kinds) > 1 and kinds <= _NUMBERS:
+    if len(kinds) > 1 and kinds <= NUMBERS:
         return "number"
     return " or ".join(sorted(_WORDS.get(kind, kind.value) for kind in kinds))
 
 
 def _word(node: exp.Expr) -> str:
-    if isinstance(node, exp.Neg):
-        return "-"
-    if isinstance(node, exp.GroupConcat):
-        return "STRING_AGG"
+    if type(node) in FUNCTION_TYPES and (known := FUNCTION_TYPES[type(node)].word):
+        return known
     return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
 
 
