@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.declared import DOUBLE, Kind, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
-from rewriter.refused import NO_FUNCTION, Refused
+from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, AggregateKind, Wording
 from rewriter.statement import only, written
@@ -75,8 +75,8 @@ class Call:
             raise Refused(f"{function.word}(DISTINCT) has one argument", hint=f"write {function.word}(DISTINCT x)")
         return Aggregate(function, self.number(argument, function.word), self.test, True, self.wording)
 
-    def condition(self, node: exp.Expr, what: str) -> Value:
-        return condition(node, self.scope, self.dialect, what)
+    def condition(self, node: exp.Expr, what: str, sqlstate: str = TYPE_MISMATCH) -> Value:
+        return condition(node, self.scope, self.dialect, what, sqlstate)
 
     def ordered_by(self, refusal: Refused) -> exp.Ordered:
         """The one order of WITHIN GROUP."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.declared import Kind
+from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH
 
 Kinds = frozenset[Kind]
 """The kinds that a value may have. NULL is that of a quoted literal, whose type is decided by its place."""
@@ -31,7 +32,7 @@ class FunctionTypes:
 
     The values in the parts that are ``alike`` have one type, which is that of the result; ``compared``: the first of
     them is compared with the second. ``ordered`` are the kinds of x in WITHIN GROUP (ORDER BY x). ``word`` is its name
-    where the parser has another one.
+    where the parser has another one, ``unlike`` the SQLSTATE where values that should be alike have no common type.
     """
 
     parts: tuple[tuple[str, Kinds], ...] = ()
@@ -40,6 +41,7 @@ class FunctionTypes:
     compared: bool = False
     ordered: Kinds = ANY_KIND
     word: str = ""
+    unlike: str = TYPE_MISMATCH
 
 
 def _of(first: Kinds, result: Kinds | None = None, **others: Kinds) -> FunctionTypes:
@@ -113,7 +115,7 @@ _OVER_ROWS: Mapping[type[exp.Expr], FunctionTypes] = {
     exp.GroupConcat: FunctionTypes((("this", _TEXT), ("separator", _TEXT)), _TEXT, word="STRING_AGG"),
     exp.PercentileCont: FunctionTypes(result=frozenset({Kind.DOUBLE, Kind.INTERVAL}), ordered=_LENGTHS),
     **dict.fromkeys((exp.AnyValue, exp.FirstValue, exp.LastValue, exp.NthValue), _of(ANY_KIND)),
-    **dict.fromkeys((exp.Lag, exp.Lead), FunctionTypes(alike=("this", "default"))),
+    **dict.fromkeys((exp.Lag, exp.Lead), FunctionTypes(alike=("this", "default"), unlike=NO_FUNCTION)),
     **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile), FunctionTypes(result=_INTEGER)),
     **dict.fromkeys((exp.PercentRank, exp.CumeDist), FunctionTypes(result=_DOUBLE)),
 }

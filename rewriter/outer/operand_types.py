@@ -348,7 +348,7 @@ def _matched(kind: Kind) -> Kinds:
     return frozenset({kind, Kind.NULL})
 
 
-def _together(values: Sequence[tuple[exp.Expr, Kinds]], word: str) -> Kinds:
+def _together(values: Sequence[tuple[exp.Expr, Kinds]], word: str, unlike: str = TYPE_MISMATCH) -> Kinds:
     """The kinds of what is one of some values. Raises where they have no common type."""
     common: Kinds = _LITERAL
     for node, kinds in values:
@@ -356,7 +356,7 @@ def _together(values: Sequence[tuple[exp.Expr, Kinds]], word: str) -> Kinds:
             raise Refused(
                 f"{word} types {_said(common)} and {_said(kinds)} cannot be matched",
                 hint="cast one side, as in x::text",
-                sqlstate=TYPE_MISMATCH,
+                sqlstate=unlike,
                 position=position_of(node),
             )
         common = kinds if common == _LITERAL else common if kinds == _LITERAL else common | kinds
@@ -388,7 +388,7 @@ def _called(node: exp.Expr, types: FunctionTypes, kinds: Mapping[int, Kinds]) ->
         _compare(*operands, "=", kinds)
         return ANY if operands[0][1] == _LITERAL else operands[0][1]
     if operands:
-        return _together(operands, _word(node))
+        return _together(operands, _word(node), types.unlike)
     return kinds.get(id(node.args.get("this")), ANY) if types.result is None else types.result
 
 
