@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.declared import DOUBLE, Kind, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
-from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, AggregateKind, Wording
 from rewriter.statement import only, written
@@ -64,7 +64,7 @@ class Call:
         value = self.value(node)
         if not value.type.numeric:
             hint = _NUMBERS.get(value.type.kind, "cast it, as in x::integer")
-            raise Refused(f"{word} needs a number, not {value.type.one}", hint=hint, sqlstate=TYPE_MISMATCH)
+            raise Refused(f"{word} needs a number, not {value.type.one}", hint=hint, sqlstate=NO_FUNCTION)
         return value
 
     def of_distinct(self, function: AggregateFunction) -> Aggregate:
@@ -75,8 +75,8 @@ class Call:
             raise Refused(f"{function.word}(DISTINCT) has one argument", hint=f"write {function.word}(DISTINCT x)")
         return Aggregate(function, self.number(argument, function.word), self.test, True, self.wording)
 
-    def condition(self, node: exp.Expr, what: str) -> Value:
-        return condition(node, self.scope, self.dialect, what)
+    def condition(self, node: exp.Expr, what: str, sqlstate: str = TYPE_MISMATCH) -> Value:
+        return condition(node, self.scope, self.dialect, what, sqlstate)
 
     def ordered_by(self, refusal: Refused) -> exp.Ordered:
         """The one order of WITHIN GROUP."""

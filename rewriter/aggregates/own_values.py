@@ -11,7 +11,7 @@ from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.declared import ContributionBound, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, Values
-from rewriter.refused import Refused
+from rewriter.refused import NO_FUNCTION, Refused
 from rewriter.release import Aggregate, MeasuredBy
 
 
@@ -58,7 +58,7 @@ class Logical(OwnValue):
     telling: bool = True
 
     def asked(self, call: Call) -> Aggregate:
-        return Aggregate(self, call.condition(call.argument, self.word), call.test, False, call.wording)
+        return Aggregate(self, call.condition(call.argument, self.word, NO_FUNCTION), call.test, False, call.wording)
 
 
 MIN = Extreme("MIN", exp.Min, MeasuredBy.PICK, in_windows=True, same_of_one=True, repeatable=True)

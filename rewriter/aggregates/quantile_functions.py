@@ -19,7 +19,7 @@ from rewriter.declared import DOUBLE, ContributionBound, Kind, Type
 from rewriter.dialects import Dialect, double
 from rewriter.expressions import Value, text_size
 from rewriter.keys import mode_of
-from rewriter.refused import TYPE_MISMATCH, Refused, Unbounded
+from rewriter.refused import NO_FUNCTION, Refused, Unbounded
 from rewriter.relations import missing_ranges
 from rewriter.release import Aggregate, MeasuredBy
 from rewriter.statement import only
@@ -178,7 +178,7 @@ def numbers_of_one(aggregate: Aggregate) -> Value:
         raise Refused(
             f"{aggregate.text} of one person's rows needs a number, not {argument.type.one}",
             hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
-            sqlstate=TYPE_MISMATCH,
+            sqlstate=NO_FUNCTION,
         )
     return argument
 
@@ -190,7 +190,7 @@ def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
         raise Refused(
             f"{aggregate.text} of one person's rows needs a number, a time or a text, not {argument.type.one}",
             hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
-            sqlstate=TYPE_MISMATCH,
+            sqlstate=NO_FUNCTION,
         )
     sql = _picked(aggregate, argument.sql, _asked_fraction(aggregate), dialect, down=aggregate.descending)
     size = text_size(argument.type, argument)

@@ -43,7 +43,7 @@ from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.measure import Vector
 from rewriter.plan import Choice, Chosen, Output
-from rewriter.refused import TYPE_MISMATCH, Refused, Unbounded
+from rewriter.refused import NO_FUNCTION, Refused, Unbounded
 from rewriter.relations import learned_ranges, missing_ranges, unbounded_rows
 from rewriter.release import Aggregate, Query, aggregate_name, key_name
 
@@ -318,7 +318,7 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
         raise Refused(
             f"{aggregate.text} needs a number, a date or a timestamp, not {argument.type.one}",
             hint="GROUP BY it with COUNT(*)",
-            sqlstate=TYPE_MISMATCH,
+            sqlstate=NO_FUNCTION,
         )
     declared = narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
     if declared is None:

@@ -2,11 +2,20 @@
 
 from rewriter.expressions.build import RISING, hull, is_literal, limits_of, literal, typed
 from rewriter.expressions.capture_patterns import check_capture
-from rewriter.expressions.casts import common_type, compared_as_doubles, widen
+from rewriter.expressions.casts import common_type, compared_as_doubles, hint_of_kinds, widen
 from rewriter.expressions.clock_word import CLOCK_WORD, ClockWord
 from rewriter.expressions.compile import IsInterval, compile_expression, compile_list, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.constants import constant_point, constant_span
+from rewriter.expressions.function_types import (
+    ANY_KIND,
+    FUNCTION_TYPES,
+    MOMENTS,
+    NUMBERS,
+    NUMERIC_OR_DOUBLE,
+    FunctionTypes,
+    Kinds,
+)
 from rewriter.expressions.interval_length import DAY
 from rewriter.expressions.interval_length import whole as length_of
 from rewriter.expressions.literal_grain import moved_in
@@ -45,6 +54,7 @@ from rewriter.expressions.value_lattice import (
 )
 
 __all__ = [
+    "ANY_KIND",
     "ANY_NUMBER",
     "BINNED",
     "CLOCK_WORD",
@@ -53,10 +63,14 @@ __all__ = [
     "DAY",
     "DOMAIN",
     "FUNCTIONS",
+    "FUNCTION_TYPES",
     "LENGTHS",
     "LIMITS",
     "LINEAR",
     "LITERAL",
+    "MOMENTS",
+    "NUMBERS",
+    "NUMERIC_OR_DOUBLE",
     "PART",
     "REPORTED",
     "RISING",
@@ -69,8 +83,10 @@ __all__ = [
     "ClockWord",
     "Constant",
     "Domain",
+    "FunctionTypes",
     "IntegerRange",
     "IsInterval",
+    "Kinds",
     "Scope",
     "Value",
     "Values",
@@ -90,6 +106,7 @@ __all__ = [
     "fixed_zone",
     "floor_to",
     "held",
+    "hint_of_kinds",
     "hull",
     "in_place_of",
     "is_literal",

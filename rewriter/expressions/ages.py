@@ -95,7 +95,7 @@ def _local(node: exp.Expr, context: Context) -> Value:
     if is_unknown(value) or is_null(value):
         value = widen(value, TIMESTAMP, context.dialect)
     if not value.type.temporal:
-        raise refuse(f"AGE needs a date or timestamp, not {value.type}", "cast it, as in x::date", "42804")
+        raise refuse(f"AGE needs a date or timestamp, not {value.type}", "cast it, as in x::date", "42883")
     if value.type.kind is Kind.TIMESTAMPTZ:
         return to_local(widen(value, TIMESTAMPTZ, context.dialect), context.dialect.zone, context.dialect)
     return value

@@ -38,7 +38,7 @@ from rewriter.expressions.doubles import magnitude_of, operand
 from rewriter.expressions.interval_length import microseconds
 from rewriter.expressions.literals import interval_of, whole_literal
 from rewriter.expressions.value import Limits, Value
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import NO_FUNCTION
 
 _EXACT = 1 << 53
 """Whole numbers up to this one are exact doubles, and so a quotient of two is the double next to it."""
@@ -349,7 +349,7 @@ def numeric(node: object, context: Context, what: str) -> Value:
     if is_unknown(value) or is_null(value):
         value = widen(value, DOUBLE, context.dialect)
     if not value.type.numeric:
-        raise refuse(f"{what} needs a number, not {value.type}", "cast it, as in x::double precision", TYPE_MISMATCH)
+        raise refuse(f"{what} needs a number, not {value.type}", "cast it, as in x::double precision", NO_FUNCTION)
     return value
 
 

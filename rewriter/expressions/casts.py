@@ -66,7 +66,7 @@ from rewriter.expressions.local_time import as_local_literal, offset_text, to_in
 from rewriter.expressions.shown_times import BEGUN, SHOWN, ShownTime, day_of, still_shown_in
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
 from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import BAD_CAST, TYPE_MISMATCH
 
 # -- common types ------------------------------------------------------------------------------------------------
 
@@ -76,8 +76,9 @@ def compared_as_doubles(one: Value, other: Value) -> bool:
     return {one.type.kind, other.type.kind} <= {Kind.INTEGER, Kind.DECIMAL} and common_type([one, other]) == DOUBLE
 
 
-def common_type(values: Sequence[Value]) -> Type:
-    """The type that all values widen to without error. Quoted literals follow the others, as in PostgreSQL."""
+def common_type(values: Sequence[Value], unlike: str = TYPE_MISMATCH) -> Type:
+    """The type that all values widen to without error. Quoted literals follow the others, as in PostgreSQL.
+    ``unlike`` is the SQLSTATE where there is none: values that are compared lack an operator (42883)."""
     typed = [value for value in values if not is_unknown(value) and not is_null(value)]
     if not typed:
         return TEXT
@@ -91,10 +92,10 @@ def common_type(values: Sequence[Value]) -> Type:
     if kinds <= {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}:
         return TIMESTAMPTZ if Kind.TIMESTAMPTZ in kinds else TIMESTAMP
     names = " and ".join(dict.fromkeys(str(value.type) for value in typed))
-    raise refuse(f"{names} do not go together", _hint(kinds), TYPE_MISMATCH)
+    raise refuse(f"{names} do not go together", hint_of_kinds(kinds), unlike)
 
 
-def _hint(kinds: AbstractSet[Kind]) -> str:
+def hint_of_kinds(kinds: AbstractSet[Kind]) -> str:
     """How values of these kinds can be compared after all."""
     numbers = kinds & {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
     if numbers and Kind.TEXT in kinds:
@@ -202,9 +203,9 @@ def as_length(chosen: Value, times: str | None, is_interval: bool) -> Value:
     return replace(chosen, type=INTERVAL, unit=False, literal=None, times=times) if is_interval else chosen
 
 
-def unify(values: Sequence[Value], context: Context) -> tuple[Type, list[Value]]:
+def unify(values: Sequence[Value], context: Context, unlike: str = TYPE_MISMATCH) -> tuple[Type, list[Value]]:
     """All values in their common type."""
-    type_ = common_type(values)
+    type_ = common_type(values, unlike)
     plain = type_ == TEXT  # a quoted literal is already spelt as a text
     return type_, [value if plain and is_unknown(value) else widen(value, type_, context.dialect) for value in values]
 
@@ -328,7 +329,7 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
         return widen(value, type_, dialect)
     conversion = _CONVERSIONS.get((source.kind, type_.kind))
     if conversion is None:
-        raise refuse(f"cannot cast {source} to {type_}", _castable(source.kind), TYPE_MISMATCH)
+        raise refuse(f"cannot cast {source} to {type_}", _castable(source.kind), BAD_CAST)
     return _still_shown(value, conversion(value, type_, dialect))
 
 

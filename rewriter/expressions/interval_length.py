@@ -31,7 +31,7 @@ def microseconds(value: Value, dialect: Dialect) -> Value:
     if is_unknown(value):
         value = interval_value(str(scalar_of(value)), dialect)
     if value.type.kind is not Kind.INTERVAL:
-        raise refuse(f"interval and {value.type} do not go together", "write EXTRACT(EPOCH FROM a - b)", "42804")
+        raise refuse(f"interval and {value.type} do not go together", "write EXTRACT(EPOCH FROM a - b)", "42883")
     if value.span is not None:
         return literal(whole(value.span), BIGINT, dialect)
     return replace(value, type=BIGINT, times=None)

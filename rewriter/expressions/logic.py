@@ -32,7 +32,7 @@ from rewriter.expressions.literal_grain import compared, outward
 from rewriter.expressions.text_length import readable
 from rewriter.expressions.time_ranges import begins_in_range, compared_in_range, listed_in_range
 from rewriter.expressions.value import Value
-from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH, Refused
 
 
 def condition(node: object, context: Context, what: str = "the condition") -> Value:
@@ -73,7 +73,7 @@ def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -
     here, there = comparable((left, right), context)
     if (found := compared_in_range(kind, here, there, context)) is not None:
         return found
-    _, (one, other) = unify((here, there), context)
+    _, (one, other) = unify((here, there), context, NO_FUNCTION)
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
     return boolean(sql, left, right, nullable=False if null_safe else None)
@@ -102,7 +102,7 @@ def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context
         raise refuse("the IN list is too long", "list at most 10,000 values", "54001")
     values = comparable([value, *(context.finite(item) for item in items)], context)
     span, is_all = listed_in_range(values[0], values[1:], context)
-    _, (needle, *rest) = unify(values, context)
+    _, (needle, *rest) = unify(values, context, NO_FUNCTION)
     sql: exp.Expr = exp.In(this=wrap(needle.sql), expressions=[item.sql for item in rest])
     if span is not None:
         sql = span if is_all else exp.And(this=span, expression=wrap(sql))
@@ -152,7 +152,7 @@ def between(node: exp.Expr, context: Context) -> Value:
     )
     if above is not None and below is not None:
         return boolean(exp.And(this=above.sql, expression=below.sql), value, low, high)
-    _, (middle, one, other) = unify((value, low, high), context)
+    _, (middle, one, other) = unify((value, low, high), context, NO_FUNCTION)
     if node.args.get("symmetric"):
         pairs = [
             exp.Between(this=wrap(duplicate(middle.sql)), low=wrap(duplicate(a.sql)), high=wrap(duplicate(b.sql)))
@@ -172,7 +172,7 @@ def text_of(node: object, context: Context, what: str) -> Value:
     if is_null(value):
         return literal(None, TEXT, context.dialect)
     if value.type != TEXT:
-        raise refuse(f"{what} needs a text, not {value.type}", "cast it, as in x::text", TYPE_MISMATCH)
+        raise refuse(f"{what} needs a text, not {value.type}", "cast it, as in x::text", NO_FUNCTION)
     return value
 
 
@@ -331,7 +331,7 @@ def _owned_by(value: Value, chosen: Sequence[Value]) -> Value:
 
 def nullif(node: exp.Expr, context: Context) -> Value:
     left, right = context.finite(node.this), context.finite(node.args["expression"])
-    _, (one, other) = unify((left, right), context)
+    _, (one, other) = unify((left, right), context, NO_FUNCTION)
     kept = one if is_unknown(left) or is_null(left) else left
     equal = exp.EQ(this=wrap(duplicate(one.sql)), expression=wrap(other.sql))
     sql = when(equal, literal(None, kept.type, context.dialect).sql, kept.sql if kept is not one else one.sql)

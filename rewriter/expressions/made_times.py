@@ -12,7 +12,7 @@ from rewriter.dialects import duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import Context, derive, finite, is_null
 from rewriter.expressions.casts import convert_to, widen
 from rewriter.expressions.value import Value
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import NO_FUNCTION
 
 _PARTS = ("year", "month", "day", "hour", "min", "sec")
 
@@ -27,9 +27,9 @@ def make_timestamp(node: exp.Expr, context: Context) -> Value:
     *whole, second = (context.finite(node.args[part]) for part in _PARTS)
     for value in whole:
         if value.type.kind is not Kind.INTEGER and not is_null(value):
-            raise refuse("MAKE_TIMESTAMP takes integers, and seconds", "cast them, as in x::integer", TYPE_MISMATCH)
+            raise refuse("MAKE_TIMESTAMP takes integers, and seconds", "cast them, as in x::integer", NO_FUNCTION)
     if not second.type.numeric and not is_null(second):
-        raise refuse("MAKE_TIMESTAMP takes integers, and seconds", "cast them, as in x::integer", TYPE_MISMATCH)
+        raise refuse("MAKE_TIMESTAMP takes integers, and seconds", "cast them, as in x::integer", NO_FUNCTION)
     year, month, day, hour, minute = (widen(v, INTEGER, context.dialect) if is_null(v) else v for v in whole)
     seconds = _seconds(second, context)
     inside = exp.and_(_between(year, 1, 9999), _between(minute, 0, 59), copy=False)

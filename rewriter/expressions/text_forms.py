@@ -13,7 +13,7 @@ from rewriter.expressions.casts import widen
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.text_length import as_long_as, readable
 from rewriter.expressions.value import Length, TextSize, Value
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import NO_FUNCTION
 
 _LONGEST = 1 << 31
 _DIGEST = TextSize(length=Length(plus=32, checked=True))
@@ -66,7 +66,7 @@ def character(node: exp.Expr, context: Context) -> Value:
     if is_null(value):
         value = widen(value, INTEGER, context.dialect)
     if value.type.kind is not Kind.INTEGER:
-        raise refuse(f"CHR needs an integer, not {value.type}", "cast it, as in x::integer", TYPE_MISMATCH)
+        raise refuse(f"CHR needs an integer, not {value.type}", "cast it, as in x::integer", NO_FUNCTION)
 
     def within(low: int, high: int) -> exp.Expr:
         return exp.Between(this=wrap(duplicate(value.sql)), low=number(low), high=number(high))

@@ -79,7 +79,7 @@ from rewriter.expressions.shown_times import (
     printed,
 )
 from rewriter.expressions.value import EPOCH, LINEAR, NUMERAL, Length, LinearTime, Span, TextSize, Value
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import NO_FUNCTION
 
 CALENDAR_DAYS = 3_652_058
 """From 0001-01-01 to 9999-12-31."""
@@ -94,7 +94,7 @@ def _temporal(value: Value, context: Context, what: str) -> Value:
     if is_unknown(value) or is_null(value):
         return widen(value, TIMESTAMP, context.dialect)
     if not value.type.temporal:
-        raise refuse(f"{what} needs a date or timestamp, not {value.type}", "cast it, as in x::date", TYPE_MISMATCH)
+        raise refuse(f"{what} needs a date or timestamp, not {value.type}", "cast it, as in x::date", NO_FUNCTION)
     return value
 
 
@@ -413,7 +413,7 @@ def _at_zone(value: Value, zone: str, context: Context) -> Value:
     if is_unknown(value) or is_null(value) or value.type == DATE:
         value = widen(value, TIMESTAMPTZ, context.dialect)
     if not value.type.temporal:
-        raise refuse(f"AT TIME ZONE needs a timestamp, not {value.type}", "cast it, as in x::timestamp", TYPE_MISMATCH)
+        raise refuse(f"AT TIME ZONE needs a timestamp, not {value.type}", "cast it, as in x::timestamp", NO_FUNCTION)
     convert = to_local if value.type.kind is Kind.TIMESTAMPTZ else to_instant
     return convert(value, zone, context.dialect)
 
@@ -534,7 +534,7 @@ def make_date(node: exp.Expr, context: Context) -> Value:
     values = [context.finite(argument) for argument in arguments]
     for value in values:
         if value.type.kind is not Kind.INTEGER and not is_null(value):
-            raise refuse("MAKE_DATE takes three integers", "cast them, as in x::integer", TYPE_MISMATCH)
+            raise refuse("MAKE_DATE takes three integers", "cast them, as in x::integer", NO_FUNCTION)
     if all(map(is_literal, values)):
         return literal(_date(*map(scalar_of, values)), DATE, context.dialect)
     year, month, day = (coerce_integer(value, context) for value in values)

@@ -50,7 +50,7 @@ def date_bin(node: exp.Expr, context: Context) -> Value:
     if is_unknown(value) or is_null(value) or value.type.kind is Kind.DATE:
         value = widen(value, TIMESTAMP, context.dialect)
     if not value.type.temporal:
-        raise refuse(f"DATE_BIN needs a timestamp, not {value.type}", "cast it, as in x::timestamp", "42804")
+        raise refuse(f"DATE_BIN needs a timestamp, not {value.type}", "cast it, as in x::timestamp", "42883")
     zoned, spelt = value.type.kind is Kind.TIMESTAMPTZ, node.args.get("zone")
     width = _stride(node.this, context)
     if spelt is not None and zoned and not _is_even(value, width, context.dialect.zone):
@@ -130,7 +130,7 @@ def to_timestamp(node: exp.Expr, context: Context) -> Value:
     if is_null(value):
         return widen(value, TIMESTAMPTZ, context.dialect)
     if not value.type.numeric:
-        raise refuse(f"TO_TIMESTAMP needs a number of seconds, not {value.type}", "cast it, as in x::bigint", "42804")
+        raise refuse(f"TO_TIMESTAMP needs a number of seconds, not {value.type}", "cast it, as in x::bigint", "42883")
     seconds = widen(value, DOUBLE, context.dialect) if value.type.kind is not Kind.INTEGER else value
     million = literal(1_000_000, BIGINT, context.dialect)
     amount = arithmetic.multiply(*arithmetic.numbers(seconds, million, context, "*"), context)

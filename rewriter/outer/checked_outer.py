@@ -14,10 +14,11 @@ from rewriter.dialects import plain_text
 from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.outer.construct import Columns
 from rewriter.outer.independence import independent
+from rewriter.outer.operand_types import check_types
 from rewriter.outer.over_replicates import replicated_sql
 from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
 from rewriter.outer.question import Question
-from rewriter.outer.to_duckdb import check_sides, spelled
+from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
 from rewriter.release import RESERVED, OverGroups, RunningSums, added_name
@@ -150,7 +151,7 @@ def outer_select(
     Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
     """
     check_outer(tree, tables)
-    check_sides(tree, tables)
+    check_types(tree, tables)
     spelt = spelled(tree, tables)
     traced = trace(tree, running, outputs, tables)
     if traced is not None:

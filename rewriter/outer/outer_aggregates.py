@@ -13,7 +13,7 @@ from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spellin
 from rewriter.outer.json_values import COPIES, json_key, json_value
 from rewriter.outer.numbers import put_under
 from rewriter.outer.printed_texts import check_list
-from rewriter.refused import Refused
+from rewriter.refused import NO_FUNCTION, Refused
 from rewriter.statement import function_name
 
 # Checks
@@ -32,6 +32,11 @@ def _check_percentile(node: exp.Expr) -> None:
 def _check_mode(node: exp.Expr) -> None:
     if not isinstance(node.parent, exp.WithinGroup):
         raise Refused("MODE needs an order", hint="write MODE() WITHIN GROUP (ORDER BY x)", sqlstate="42883")
+
+
+def _check_delimiter(node: exp.Expr) -> None:
+    if node.args.get("separator") is None:
+        raise Refused("STRING_AGG needs a delimiter", hint="write STRING_AGG(x, ', ')", sqlstate=NO_FUNCTION)
 
 
 def _check_within(node: exp.Expr) -> None:
@@ -139,7 +144,7 @@ AGGREGATES: Sequence[OuterFunction] = (
     _of_two(exp.RegrSxx),
     _of_two(exp.RegrSxy),
     _of_two(exp.RegrSyy),
-    _aggregate(exp.GroupConcat, "STRING_AGG(t, ',')"),
+    _aggregate(exp.GroupConcat, "STRING_AGG(t, ',')", Construct(check=_check_delimiter)),
     _aggregate(
         exp.ArrayAgg,
         "ARRAY_AGG(i ORDER BY t); ARRAY_AGG(i) FILTER (WHERE i > 0)",

@@ -9,7 +9,6 @@ Types within an outer SELECT, as far as they are needed: what a SUM adds up deci
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
@@ -22,7 +21,6 @@ from rewriter.dialects import Fact
 from rewriter.expressions import CLOCK_WORD
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Columns, Spelling, Trait
-from rewriter.refused import TYPE_MISMATCH, Refused
 
 
 def spelled(tree: exp.Query, columns: Columns) -> exp.Query:
@@ -77,33 +75,6 @@ def read_clock_words(tree: exp.Expr, schema: Columns) -> None:
             utc = "+00" if type_.kind is Kind.TIMESTAMPTZ else ""
             spelt = moment.isoformat(" ") if isinstance(moment, datetime.datetime) else moment.isoformat()
             node.replace(exp.cast(exp.Literal.string(spelt + utc), str(type_)))
-
-
-def check_sides(tree: exp.Expr, schema: Columns) -> None:
-    """Refuse UNION, EXCEPT and INTERSECT of a number with a text (42804). A quoted literal takes the other side's type
-    in PostgreSQL, and is left out where it can. Types that are not known are none of these."""
-    pairs = [
-        (type(node).__name__.upper(), *(one.unalias() for one in pair))
-        for node in tree.find_all(exp.SetOperation)
-        for pair in zip(node.this.selects, node.expression.selects, strict=False)
-    ]
-    sides = dict(enumerate(side for _, *pair in pairs for side in pair))
-    kinds = _kinds(sides, tree, schema)
-    for place, (word, *pair) in enumerate(pairs):
-        found = {
-            "number" if kind in exp.DataType.NUMERIC_TYPES else "text" if kind in exp.DataType.TEXT_TYPES else ""
-            for kind in (kinds.get(2 * place), kinds.get(2 * place + 1))
-        }
-        fits = any(isinstance(one, exp.Literal) and one.is_string and _NUMERAL.fullmatch(one.this) for one in pair)
-        if found == {"number", "text"} and not fits:
-            raise Refused(
-                f"{word} types number and text cannot be matched",
-                hint="cast one side, as in x::text",
-                sqlstate=TYPE_MISMATCH,
-            )
-
-
-_NUMERAL = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)\s*", re.ASCII)
 
 
 def _beside(word: exp.Expr) -> exp.Expr:

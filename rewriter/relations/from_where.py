@@ -410,14 +410,14 @@ def _is_unit(value: Value) -> bool:
     return value.unit and not value.nullable
 
 
-def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Value:
+def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str, sqlstate: str = TYPE_MISMATCH) -> Value:
     """A boolean expression, as PostgreSQL asks of WHERE, ON, FILTER and HAVING."""
     value = compile_expression(node, scope, dialect)
     if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
         raise Refused(
             f"{where} needs a condition, not {value.type.one}",
             hint="compare it with something",
-            sqlstate=TYPE_MISMATCH,
+            sqlstate=sqlstate,
             position=position_of(node),
         )
     return value

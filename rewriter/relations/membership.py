@@ -19,7 +19,7 @@ from rewriter.columns import LISTED_COLUMN, Source, variable_behind
 from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
-from rewriter.refused import NOT_ALLOWED, TYPE_MISMATCH, Refused
+from rewriter.refused import NO_FUNCTION, NOT_ALLOWED, Refused
 from rewriter.relations.from_where import condition
 from rewriter.relations.relation import Relation
 from rewriter.statement import conjuncts, from_items, is_grouped, unaliased, unparenthesised, values_of_row, walk
@@ -188,11 +188,11 @@ class Subqueries:
             )
         comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
         if not comparable:
-            raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
+            raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=NO_FUNCTION)
         if compared_as_doubles(left, right):
             # No decimal has digits enough for both, and the engine would raise where one does not fit the other's.
             if relation.unit is not None:
-                raise Refused(f"{left.type} IN {right.type}", hint="give both one type", sqlstate=TYPE_MISMATCH)
+                raise Refused(f"{left.type} IN {right.type}", hint="give both one type", sqlstate=NO_FUNCTION)
             left, right = (widen(value, DOUBLE, self.dialect) for value in (left, right))
         query = relation.rows.copy()
         query.set("expressions", [right.sql.copy()])

@@ -77,6 +77,13 @@ def check_words(tokens: Sequence[Token]) -> None:
                 sqlstate=SYNTAX,
                 position=at.start + 1,
             )
+        if word == "FILTER" and before == ")" and behind == "(" and [*words, ""][place + 2] not in ("WHERE", ")"):
+            raise Refused(
+                "FILTER needs the word WHERE",
+                hint="write COUNT(*) FILTER (WHERE x > 0)",
+                sqlstate=SYNTAX,
+                position=tokens[place + 2].start + 1,
+            )
     _check_joins(tokens, words)
     _check_order(tokens, words)
 
