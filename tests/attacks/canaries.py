@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 WORDS = ("Qj7vXwRp", "kZ9pLmTs", "Hb3tRyNd")
 CARD = "-".join(WORDS)
 CODE = 7368142905186
@@ -49,15 +51,37 @@ def _numbers() -> Iterator[bytes]:
 GUISES = frozenset([form for text in _texts() for form in _encoded(text)] + list(_numbers()))
 
 
+_STARTS: dict[bytes, list[bytes]] = {}
+for _form in GUISES:
+    _STARTS.setdefault(_form[:4], []).append(_form)
+
+
+def _pairs_at(place: int) -> np.ndarray:
+    """Of each two bytes, as a number, whether some guise has them at a place."""
+    found = np.zeros(1 << 16, dtype=bool)
+    found[[int.from_bytes(start[place : place + 2], "little") for start in _STARTS]] = True
+    return found
+
+
+_FIRST, _SECOND = _pairs_at(0), _pairs_at(2)
+
+
 def canary_in(data: bytes) -> bytes | None:
-    """The first guise of a canary that the bytes hold, None where they hold none.
+    """A guise of a canary that the bytes hold, None where they hold none.
 
     >>> canary_in(b"xx" + base64.b64encode(b"card=Qj7vXwRp!")) is None
     False
     >>> canary_in(b"nothing of the kind") is None
     True
+    >>> all(canary_in(form) == form and canary_in(b"Qj7 " + form + b"v") for form in GUISES)
+    True
     """
-    return next((form for form in GUISES if form in data), None)
+    values = np.frombuffer(data, dtype=np.uint8).astype(np.uint16)
+    pairs = values[:-1] | values[1:] << 8
+    starts = np.flatnonzero(_FIRST[pairs[:-2]] & _SECOND[pairs[2:]]).tolist()
+    return next(
+        (form for at in starts for form in _STARTS.get(data[at : at + 4], ()) if data.startswith(form, at)), None
+    )
 
 
 def canary_in_files(folder: Path, but: str) -> list[tuple[str, bytes]]:
