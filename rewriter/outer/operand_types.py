@@ -65,7 +65,7 @@ _LENGTHENED: _Signatures = {
 _ADDED: _Signatures = {**_LENGTHENED, (Kind.DATE, Kind.TIME): Kind.TIMESTAMP}
 _SUBTRACTED: _Signatures = {
     **_LENGTHENED,
-    **dict.fromkeys(product(_DAYS, repeat=2), Kind.INTERVAL),
+    **{(day, other): Kind.INTERVAL for day in _DAYS for other in _DAYS},
     (Kind.DATE, Kind.DATE): Kind.INTEGER,
     (Kind.TIME, Kind.TIME): Kind.INTERVAL,
 }
@@ -385,8 +385,9 @@ def _called(node: exp.Expr, types: FunctionTypes, kinds: Mapping[int, Kinds]) ->
             _check_argument(operand, kinds.get(id(operand), ANY), fitting, _word(node))
     operands = [(one, kinds.get(id(one), ANY)) for part in types.alike for one in _listed(node.args.get(part))]
     if types.compared:
-        _compare(*operands, "=", kinds)
-        return ANY if operands[0][1] == _LITERAL else operands[0][1]
+        first, second = operands
+        _compare(first, second, "=", kinds)
+        return ANY if first[1] == _LITERAL else first[1]
     if operands:
         return _together(operands, _word(node), types.unlike)
     return kinds.get(id(node.args.get("this")), ANY) if types.result is None else types.result

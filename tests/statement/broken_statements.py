@@ -341,27 +341,27 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT SUM(sex) FROM patient",
         8,
-        "42804: SUM needs a number, not a text | COUNT(*) with GROUP BY counts each of them; or cast them, as"
+        "42883: SUM needs a number, not a text | COUNT(*) with GROUP BY counts each of them; or cast them, as"
         " in x::integer",
         "SELECT sex, COUNT(*) FROM patient GROUP BY sex",
     ),
     (
         "SELECT AVG(smoker) FROM patient",
         8,
-        "42804: AVG needs a number, not a boolean | cast it, as in x::integer; or ask for COUNT(*) FILTER (WHERE x)",
+        "42883: AVG needs a number, not a boolean | cast it, as in x::integer; or ask for COUNT(*) FILTER (WHERE x)",
         "SELECT AVG(smoker::integer) FROM patient",
     ),
     (
         "SELECT AVG(day) FROM visit",
         8,
-        "42804: AVG needs a number, not a date | a number of it is x - DATE '2024-01-01', in days, or "
+        "42883: AVG needs a number, not a date | a number of it is x - DATE '2024-01-01', in days, or "
         "EXTRACT(YEAR FROM x)",
         "SELECT AVG(day - DATE '2024-01-01') FROM visit",
     ),
     (
         "SELECT MEDIAN(sex) FROM patient",
         None,
-        "42804: MEDIAN(sex) needs a number, a date or a timestamp, not a text | GROUP BY it with COUNT(*)",
+        "42883: MEDIAN(sex) needs a number, a date or a timestamp, not a text | GROUP BY it with COUNT(*)",
         "SELECT sex, COUNT(*) FROM patient GROUP BY sex",
     ),
     (
@@ -404,14 +404,14 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(*) FROM patient WHERE sex = 1",
         42,
-        "42804: text and integer do not go together | write the number in quotes, as '1', or cast the text, "
+        "42883: text and integer do not go together | write the number in quotes, as '1', or cast the text, "
         "as in x::integer",
         "SELECT COUNT(*) FROM patient WHERE sex = '1'",
     ),
     (
         "SELECT COUNT(*) FROM patient WHERE smoker = 1",
         45,
-        "42804: boolean and integer do not go together | write TRUE or FALSE, or a comparison, like x <> 0",
+        "42883: boolean and integer do not go together | write TRUE or FALSE, or a comparison, like x <> 0",
         "SELECT COUNT(*) FROM patient WHERE smoker = TRUE",
     ),
     (
@@ -429,7 +429,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(*) FROM visit WHERE day > 20250101",
         40,
-        "42804: date and integer do not go together | write a date, as in DATE '2024-12-31', or compare a "
+        "42883: date and integer do not go together | write a date, as in DATE '2024-12-31', or compare a "
         "number of it, as in EXTRACT(YEAR FROM x)",
         "SELECT COUNT(*) FROM visit WHERE day > DATE '2024-12-31'",
     ),
@@ -454,7 +454,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(*) FROM patient WHERE birth_year LIKE '19%'",
         52,
-        "42804: LIKE needs a text, not smallint | cast it, as in x::text",
+        "42883: LIKE needs a text, not smallint | cast it, as in x::text",
         "SELECT COUNT(*) FROM patient WHERE birth_year::text LIKE '19%'",
     ),
     (
@@ -467,7 +467,7 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
     (
         "SELECT COUNT(*) FROM patient WHERE CAST(sex AS time) > '10:00'",
         41,
-        "42804: cannot cast text to time | text can be cast to integer, decimal, double, boolean, date, timestamp",
+        "42846: cannot cast text to time | text can be cast to integer, decimal, double, boolean, date, timestamp",
         "SELECT COUNT(*) FROM patient WHERE CAST(CAST(sex AS timestamp) AS time) > '10:00'",
     ),
     (

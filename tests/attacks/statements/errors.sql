@@ -138,5 +138,5 @@ SELECT COUNT(*), SUM(wealth) FROM member WHERE 1 / NULLIF(score, 0) >= 0 OR CAST
 SELECT COUNT(*) FROM member WHERE pin = '0000'
 --- refused 42703: the hint for a name names declared ones
 SELECT COUNT(*) FROM member WHERE crad = 'x'
---- refused 42804: a comparison of types
+--- refused 42883: a comparison of types
 SELECT COUNT(*) FROM member WHERE card > 5
