@@ -437,18 +437,33 @@ def test_a_backend_that_was_lost_is_not_used_again(shadow: Shadow) -> None:
 
 @pytest.mark.parametrize(
     "view", ["pg_stat_activity", "pg_locks", "pg_prepared_xacts", "pg_stat_gssapi", "pg_stat_ssl", "pg_stat_replication",
-             "pg_stat_wal_receiver", "pg_stat_progress_vacuum"]
+             "pg_stat_wal_receiver", "pg_stat_progress_vacuum", "pg_stat_archiver", "pg_stat_bgwriter", "pg_stat_slru",
+             "pg_stat_wal", "pg_stat_database_conflicts"]
 )  # fmt: skip
 def test_views_of_other_sessions_have_postgres_columns_and_no_row(
     shadow: Shadow, plain: PostgresProcess, view: str
 ) -> None:
+    found = ask(shadow, f"SELECT * FROM pg_catalog.{view}")
+    assert [(column.name.encode(), column.oid) for column in found.columns] == usual_columns(plain, view)
+    assert found.rows == []
+
+
+def usual_columns(plain: PostgresProcess, view: str) -> list[tuple[bytes | None, int]]:
     connection = pq.PGconn.connect(plain.dsn(DATABASE).encode())
     usual = connection.exec_params(f"SELECT * FROM {view} LIMIT 0".encode(), [])
-    expected = [(usual.fname(at), usual.ftype(at)) for at in range(usual.nfields)]
     connection.finish()
-    found = ask(shadow, f"SELECT * FROM pg_catalog.{view}")
-    assert [(column.name.encode(), column.oid) for column in found.columns] == expected
-    assert found.rows == []
+    return [(usual.fname(at), usual.ftype(at)) for at in range(usual.nfields)]
+
+
+def test_no_counter_tells_what_other_sessions_do(shadow: Shadow, plain: PostgresProcess) -> None:
+    """Each database has its row, as of one in which nothing has happened: dashboards draw zeros."""
+    found = ask(shadow, "SELECT * FROM pg_stat_database")
+    assert [(column.name.encode(), column.oid) for column in found.columns] == usual_columns(plain, "pg_stat_database")
+    assert DATABASE.encode() in {row[1] for row in found.rows}
+    assert {value for row in found.rows for value in row[2:]} == {b"0", None}
+    for function in ("pg_stat_get_db_xact_commit(1)", "pg_stat_get_db_numbackends(1)", "pg_stat_get_wal()"):
+        with pytest.raises(Error, match="permission denied"):
+            ask(shadow, f"SELECT {function}")
 
 
 def test_the_database_is_one_that_clients_show(shadow: Shadow) -> None:

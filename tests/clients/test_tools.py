@@ -292,6 +292,15 @@ def test_pgadmin_is_told_that_no_session_is_shown(connection: psycopg.Connection
     assert asked(connection, "SELECT gid, database, owner, transaction, prepared FROM pg_prepared_xacts") == []
 
 
+def test_pgadmin_is_told_that_nothing_is_counted(connection: psycopg.Connection) -> None:
+    told: list[str] = []
+    connection.add_notice_handler(lambda one: told.append(str(one.message_primary)))
+    sql = """/*pga4dash*/ SELECT 'tps_stats' AS chart_name, pg_catalog.row_to_json(t) AS chart_data FROM (SELECT
+    (SELECT sum(xact_commit) + sum(xact_rollback) FROM pg_catalog.pg_stat_database) AS "Transactions") t"""
+    assert asked(connection, sql) == [("tps_stats", {"Transactions": 0})]
+    assert told == ["pg_stat_database counts nothing here: nothing is told of what all sessions do"]
+
+
 def test_a_session_cancels_its_own_statements_alone(connection: psycopg.Connection) -> None:
     with pytest.raises(errors.QueryCanceled):
         asked(connection, "SELECT pg_cancel_backend(pg_backend_pid())")

@@ -7,6 +7,7 @@ Describing reads no data and costs nothing.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,8 +41,15 @@ from rewriter.refused import NOT_ALLOWED
 TOLD_AFTER = 2.0
 """Seconds after which a client is told which step of a statement begins."""
 
-_OF_SESSIONS = ("pg_stat_activity", "pg_locks")
-"""Views that show PostgreSQL's users their own sessions at least."""
+_NO_SESSION = "is empty here: no session is shown, not even this one"
+_NO_COUNTER = "is empty here: nothing is told of what all sessions do"
+_OF_SESSIONS = {
+    "pg_stat_activity": _NO_SESSION,
+    "pg_locks": _NO_SESSION,
+    "pg_stat_database": "counts nothing here: nothing is told of what all sessions do",
+    **dict.fromkeys(("pg_stat_archiver", "pg_stat_bgwriter", "pg_stat_slru", "pg_stat_wal"), _NO_COUNTER),
+}
+"""Views that show more to PostgreSQL's users, and the end of the notice that says so."""
 
 
 class WireSession:
@@ -370,8 +378,8 @@ class WireSession:
         fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in first.columns)
         rows = ShadowRows(fields, lambda formats: ask(formats).rows)
         rows.known[spread(bound.result_formats, len(fields))] = first.rows
-        hidden = [view for view in _OF_SESSIONS if view in text.lower()] if self.settings.notices else []
-        told = tuple(Notice(f"{view} is empty here: no session is shown, not even this one") for view in hidden)
+        names = set(re.findall(r"\w+", text.lower())) if self.settings.notices else set()
+        told = tuple(Notice(f"{view} {said}") for view, said in _OF_SESSIONS.items() if view in names)
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count), told)
 
     def _read(self, oid: int, value: bytes) -> bytes | None:

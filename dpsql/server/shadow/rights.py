@@ -1,8 +1,8 @@
 """What an analyst's role may do on the shadow: read, and nothing that another session could notice.
 
 Guarantee of ``harden``: after it, no role but the owner's can create or write anything, wait, lock, notify, end or
-watch another backend, change a setting by a function, or run a text as SQL. ``verify`` looks whether this is so, and
-whether every table is empty; the shadow does not serve otherwise.
+watch another backend, read a counter of what all backends do, change a setting by a function, or run a text as SQL.
+``verify`` looks whether this is so, and whether every table is empty; the shadow does not serve otherwise.
 """
 
 from __future__ import annotations
@@ -46,11 +46,15 @@ WATCHING = (
 )  # fmt: skip
 """Functions that are not volatile and show other sessions."""
 
+COUNTING = "^pg_stat_get_(db_|wal$|slru$|archiver$|bgwriter_|checkpoint|buf_)"
+"""Names of functions that count what all sessions do. A table's counters stay: ``track_counts`` is off."""
+
 _CLOSED = f"""
 SELECT p.oid::pg_catalog.regprocedure::text FROM pg_catalog.pg_proc p
 WHERE p.prokind = 'f' AND p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
 AND (p.provolatile = 'v' AND p.proname <> ALL (ARRAY[{", ".join(map(literal, HARMLESS))}])
      OR p.proname = ANY (ARRAY[{", ".join(map(literal, WATCHING))}])
+     OR p.proname ~ {literal(COUNTING)}
      OR p.proname LIKE 'pg\\_stat\\_get\\_backend\\_%' OR p.proname LIKE '%\\_to\\_xml%')
 """
 
@@ -72,6 +76,20 @@ LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
 GROUP BY c.oid, c.relname ORDER BY c.relname
 """
 """DDL of the system's views over functions that are closed: the same columns, and no row of any other session."""
+
+_WITHOUT_COUNTS = """
+SELECT pg_catalog.format(
+    'CREATE OR REPLACE VIEW pg_catalog.pg_stat_database AS '
+    'SELECT %s FROM (SELECT 0::oid AS datid, NULL::name AS datname'
+    ' UNION ALL SELECT oid, datname FROM pg_catalog.pg_database) d',
+    pg_catalog.string_agg(CASE
+        WHEN a.attname IN ('datid', 'datname') THEN 'd.' || a.attname
+        ELSE CASE WHEN a.attname LIKE 'checksum%' OR a.atttypid = 'timestamptz'::regtype THEN 'NULL' ELSE '0' END
+            || pg_catalog.format('::%s AS %I', pg_catalog.format_type(a.atttypid, a.atttypmod), a.attname)
+        END, ', ' ORDER BY a.attnum))
+FROM pg_catalog.pg_attribute a WHERE a.attrelid = 'pg_catalog.pg_stat_database'::regclass AND a.attnum > 0
+"""
+"""DDL of the view that dashboards draw: a row of each database, as of one in which nothing has happened yet."""
 
 _TOO_MUCH = """
 SELECT 'relation ' || c.oid::pg_catalog.regclass FROM pg_catalog.pg_class c
@@ -110,6 +128,7 @@ def harden(connection: psycopg.Connection, database: str, analysts: Sequence[str
     ]
     commands.append("SET LOCAL allow_system_table_mods = on")
     commands += [row[0] for row in connection.execute(_WITHOUT_ROWS, {"closed": closed}).fetchall()]
+    commands += [row[0] for row in connection.execute(_WITHOUT_COUNTS.encode()).fetchall()]
     commands.append("SET LOCAL allow_system_table_mods = off")
     commands += [f"CREATE ROLE {quoted(name)} LOGIN" for name in analysts]
     for command in commands:
