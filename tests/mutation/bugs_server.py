@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.bug import Bug, bug
 
 SERVE = "tests/clients/test_serve.py"
+SHADOW = "tests/clients/test_shadow.py"
 PROTOCOL = "tests/clients/test_protocol.py"
 SCRAM = "tests/server/test_scram.py"
 ROUTE = "tests/server/test_route.py"
@@ -187,6 +188,13 @@ BUGS: tuple[Bug, ...] = (
         "if table.db or source is NamedRelation.POLICY or table.name.lower() not in hidden:",
         "if table.db or table.name.lower() not in hidden:",
         f"{ROUTE}::test_tables_of_the_policy_and_what_does_not_exist_are_ours",
+    ),
+    bug(
+        "analysts count what others ask of the catalog",
+        "dpsql.server.shadow.rights:",
+        "     OR p.proname ~ {literal(COUNTING)}\n",
+        "",
+        f"{SHADOW}::test_no_counter_tells_what_other_sessions_do",
     ),
     bug(
         "catalogs and people in one query go to the shadow",
