@@ -224,7 +224,8 @@ def _program(
     bought = () if beside is None else beside.options
     options = _without_partials((*options, *bought))
     read = () if beside is None else beside.read
-    shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer), marginals=read)
+    numbers = {} if beside is None else beside.numbers
+    shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer), marginals=read, numbers=numbers)
     outer = outer_select(
         parted.outer,
         parted.running,

@@ -20,6 +20,9 @@ for all of them."""
 
 _MARGINALS = Fraction(3, 10)
 
+_NUMBER = Fraction(1, 3)
+"""The part for a number of groups, where variances go with the square of ε; a tenth where they go with ρ."""
+
 _PRECISION = 1 << 10
 
 _TOKEN = _PRECISION >> 8
@@ -31,10 +34,10 @@ def shares(
     """Each measurement's share of the price; they add up to it exactly, what is measured twice being paid once.
 
     Families share equally; of what a family pays for its numbers of rows, a tenth is the share of each marginal beside
-    it, and no more than three tenths that of all of them. Within one, the weights minimise the sum of all cells'
-    variances: ρ goes with √cells, ε with the cube root of cells, before least squares makes the answer better still.
-    Under pure ε, where the noise of many shares grows with their square, all but a token goes to the finest groups if
-    adding them up is more accurate.
+    it, and no more than three tenths that of all of them; a number of groups may have a third. Within one, the weights
+    minimise the sum of all cells' variances: ρ goes with √cells, ε with the cube root of cells, before least squares
+    makes the answer better still. Under pure ε, where the noise of many shares grows with their square, all but a token
+    goes to the finest groups if adding them up is more accurate.
 
     >>> from dpsql.accounting import ZCDP
     >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
@@ -43,7 +46,7 @@ def shares(
     [1, 10]
     """
     result = [PrivacyLoss()] * len(plans)
-    parts = _parts(families, plans)
+    parts = _parts(families, plans, accounting)
     for family, part in zip(families, parts, strict=True):
         own = price * part
         weights = {plans[place].identity: _weight(plans[place].cells, accounting) for place in family.measurements}
@@ -69,7 +72,7 @@ def marginals_above(accounting: Accounting) -> int:
     return int(times if accounting.concentrated else times**2)
 
 
-def _parts(families: Sequence[Family], plans: Sequence[Plan]) -> list[Fraction]:
+def _parts(families: Sequence[Family], plans: Sequence[Plan], accounting: Accounting) -> list[Fraction]:
     """The part of the price of each family; they add up to 1."""
     asked = sum(family.beside is None for family in families)
     beside = Counter(family.beside for family in families if family.beside is not None)
@@ -77,6 +80,8 @@ def _parts(families: Sequence[Family], plans: Sequence[Plan]) -> list[Fraction]:
     for number, family in enumerate(families):
         if family.beside is not None:
             part = min(MARGINAL, _MARGINALS / beside[family.beside])
+            if not family.keys[0] and not accounting.concentrated:
+                part = _NUMBER
             found[number] = part * _of_rows(plans[families[family.beside].measurements[0]], family.counted) / asked
             found[family.beside] -= found[number]
     return found

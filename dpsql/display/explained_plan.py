@@ -176,7 +176,7 @@ def _grouped(release: ReleaseExplanation) -> str:
     if release.beside:
         return ", the total, for the row of the groups that are not shown"
     if not plan.keys:
-        return ""
+        return ", to know how many groups have rows" if release.marginal else ""
     keys = ", ".join(key.text for key in plan.keys)
     if release.marginal:
         return f", by {keys} alone, to know where its ends are"

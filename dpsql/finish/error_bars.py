@@ -20,7 +20,7 @@ from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
 from dpsql.finish.other_notes import less_shown
-from dpsql.finish.present_groups import read_marginals, shown_groups
+from dpsql.finish.present_groups import read_marginals, read_number, shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all, shown_tables
@@ -66,7 +66,8 @@ def pieced(
         table = released[shape.name]
         own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
         marginals = read_marginals(shape, tables, plans)
-        groups = shown_groups(shape, own[0], own[1], table, marginals, rows=rows, silent=silent)
+        number = read_number(shape, tables, plans)
+        groups = shown_groups(shape, own[0], own[1], table, marginals, number, rows=rows, silent=silent)
         notes += groups.notes
         numbers: list[IntArray] = []
         first = 0

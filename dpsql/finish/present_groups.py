@@ -36,6 +36,7 @@ from dpsql.inference.shown_groups import (
     BlockNoise,
     EstimatedGroups,
     Independent,
+    MeasuredNumber,
     TrimmedEnds,
     chance_of_each,
     counted_groups,
@@ -105,19 +106,30 @@ def read_marginals(
     ]
 
 
+def read_number(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> MeasuredNumber | None:
+    """The number of groups of a shape as it was measured apart; None where it was not, or not bought."""
+    if shape.number is None or shape.number >= len(tables):
+        return None
+    estimator, table = _rows_of(plans[shape.number], 0), tables[shape.number]
+    numerators, denominator = measured(table, estimator, Fraction(1))
+    return MeasuredNumber(float(numerators.floats[0]) / denominator, terms_of(estimator, table.noise))
+
+
 def shown_groups(
     shape: Shape,
     tables: Sequence[NoisyTable],
     plans: Sequence[Plan],
     released: ReleasedTable,
     marginals: Sequence[Mapping[int, _Groups]],
+    number: MeasuredNumber | None = None,
     *,
     rows: int,
     silent: bool = False,
 ) -> ShownGroups:
     """Of the groups of a shape's measurements, which are one below the other in ``released``: those that are kept.
 
-    ``tables``, ``plans`` and ``marginals`` are those of the measurements. Of more than ``rows`` groups without an
+    ``tables``, ``plans`` and ``marginals`` are those of the measurements; the ``number`` of groups was measured apart.
+    Of more than ``rows`` groups without an
     order, not all are shown. ``silent``: no noise was added, whatever the tables say of it.
     """
     if not shape.presences:
@@ -152,7 +164,8 @@ def shown_groups(
         columns.append(ReleasedColumn(presence.column, BOOLEAN, flags))
         if presence.kept is KeptGroups.COUNTED:
             # Groups that are counted are those of one measurement.
-            over = _over_groups(every[0], tables[0], values, exact=shown[0].exact or not every[0].declared)
+            exact = shown[0].exact or not every[0].declared
+            over = _over_groups(every[0], tables[0], values, number, exact=exact)
             columns += over.columns
             notes |= {note: note for note in over.notes}
     return ShownGroups(tuple(columns), _carried(every, distances), tuple(notes.values()))
@@ -173,12 +186,14 @@ def _carried(every: Sequence[_Groups], distances: FloatArray) -> Mapping[str, Fl
     return {name: np.concatenate(some) for name, some in found.items()}
 
 
-def _over_groups(groups: _Groups, table: NoisyTable, kept: BoolArray, *, exact: bool) -> ShownGroups:
+def _over_groups(
+    groups: _Groups, table: NoisyTable, kept: BoolArray, number_alone: MeasuredNumber | None, *, exact: bool
+) -> ShownGroups:
     """The number of groups with rows, and the mean of each output over them, in every row; with their ends."""
     size, number = groups.size, int(kept.sum())
     found = EstimatedGroups(number, number, number, number)
     if not exact:
-        found = counted_groups(groups.counts, kept, groups.terms)
+        found = counted_groups(groups.counts, kept, groups.terms, number_alone)
     columns = _in_every_row(COUNTED_GROUPS, BIGINT, (found.number, found.least, found.most), size)
     for output in groups.plan.outputs:
         estimator = output.estimator.as_sum
@@ -557,6 +572,10 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
                 f"the number of rows of each value of {one.plan.keys[0].text} is measured too, to know where its ends"
                 f" are: {100 * float(one.loss.of_noise.part_of(whole)):.0f} % of the price"
             )
+        if shape.number is not None and shape.number < len(calibrations):
+            text = ", ".join(key.text for key in shape.keys)
+            part = 100 * float(calibrations[shape.number].loss.of_noise.part_of(whole))
+            yield f"how many groups of {text} have rows is measured too: {part:.0f} % of the price"
 
 
 def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator[str]:

@@ -6,8 +6,9 @@ parts in two branches of a UNION. What it is follows from the text and the polic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rewriter.plan import KeyColumn, Options
 from rewriter.planner.lineage import measured_by
@@ -47,7 +48,8 @@ class Shape:
     ``others``: the second measurement is the total, from which the row of other groups is computed. ``presences`` say
     which of its groups are read, by the output at the place ``counted``, which is ``bought`` where nobody asked for it.
     ``added`` are the outputs that windows of the outer SELECT add up over neighbouring groups. ``marginals`` say for
-    each measurement by which others the ends of its ordered keys are chosen.
+    each measurement by which others the ends of its ordered keys are chosen. The measurement at the place ``number``
+    has the number of its groups.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Shape:
     bought: bool = False
     added: tuple[str, ...] = ()
     marginals: tuple[tuple[KeyMarginal, ...], ...] = ()
+    number: int | None = None
 
     @property
     def marked(self) -> bool:
@@ -74,9 +77,10 @@ def shapes(
     *,
     summed: bool,
     marginals: Sequence[tuple[KeyMarginal, ...]] = (),
+    numbers: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[Shape, ...]:
     """The outer SELECT's tables. ``options`` has one entry for each grouping of each release, in order, and
-    ``marginals`` has the marginals that it reads."""
+    ``marginals`` has the marginals that it reads, ``numbers`` the place of its number of groups."""
     found: list[Shape] = []
     next_ = 0
     for number, query in enumerate(releases):
@@ -90,7 +94,10 @@ def shapes(
         read = (query.presences, query.counted, query.bought, running)
         added_up = summed and not any(len(one.places) == len(keys) for one in query.presences)
         own = tuple(marginals[place] for place in places) if marginals else ()
-        found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read, own))
+        alone = numbers.get(places[0])
+        found.append(
+            Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read, own, alone)
+        )
     return tuple(found)
 
 

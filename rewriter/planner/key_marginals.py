@@ -15,26 +15,32 @@ that is kept knows its own groups alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewriter.declared import Norm
 from rewriter.dialects import Dialect
 from rewriter.plan import Options, Plan
 from rewriter.planner.family import Family, KeyMarginal
+from rewriter.planner.number_of_groups import number_of_groups
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.release import KeptGroups, Query
+
+_MANY = 100
+"""Groups whose number is measured: of fewer, it would not be known to a tenth of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyMarginals:
     """The ``options`` of marginals that are measured beside those of a statement, a family for each, and the marginals
-    that each measurement of the statement reads, by its place."""
+    that each measurement of the statement reads, by its place. ``numbers`` has the places of the numbers of groups, by
+    those of the groups."""
 
     options: tuple[Options, ...]
     families: tuple[Family, ...]
     read: tuple[tuple[KeyMarginal, ...], ...]
+    numbers: Mapping[int, int]
 
 
 def marginals(
@@ -45,9 +51,11 @@ def marginals(
     dialect: Dialect,
     above: int,
 ) -> KeyMarginals:
-    """The marginals of ordered keys beside which the other keys have more than ``above`` groups."""
+    """The marginals of ordered keys beside which the other keys have more than ``above`` groups, and the numbers of
+    groups where there are many."""
     bought: list[Options] = []
     families: list[Family] = []
+    numbers: dict[int, int] = {}
     read: dict[int, list[KeyMarginal]] = {place: [] for place in range(len(options))}
     places = {one.first.identity: place for place, one in enumerate(options)}
     for number, family in enumerate(related):
@@ -67,7 +75,12 @@ def marginals(
                     bought.append(found)
                     families.append(Family((own,), ((0,),), number, query.counted))
                 read[place].append(KeyMarginal(at, own, 0))
-    return KeyMarginals(tuple(bought), tuple(families), tuple(map(tuple, read.values())))
+            number_alone = number_of_groups(query, options[place], norms, dialect, _MANY)
+            if number_alone is not None:
+                numbers[place] = len(options) + len(bought)
+                bought.append(number_alone)
+                families.append(Family((numbers[place],), ((),), number, query.counted))
+    return KeyMarginals(tuple(bought), tuple(families), tuple(map(tuple, read.values())), numbers)
 
 
 def _axes(query: Query, options: Options, above: int) -> Iterator[int]:

@@ -20,6 +20,27 @@ MARGINALS = "tests/finish/test_key_marginals.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "groups that nobody declared are counted with the others",
+        "rewriter.planner.number_of_groups:number_of_groups",
+        "test = both(test, one)",
+        "test = None",
+        "tests/finish/test_number_of_groups.py::test_only_declared_days_are_counted",
+    ),
+    bug(
+        "the number of groups that was measured is not read",
+        "dpsql.inference.shown_groups.counted:counted_groups",
+        "number = number if is_clear else round(measured.value)",
+        "number = number",
+        "tests/finish/test_number_of_groups.py::test_the_mean_of_small_groups_is_right_and_its_bars_hold",
+    ),
+    bug(
+        "the number of groups is paid by nobody",
+        "dpsql.calibrate.price_shares:_parts",
+        "found[family.beside] -= found[number]",
+        "pass",
+        "tests/finish/test_number_of_groups.py::test_it_is_charged_with_the_groups",
+    ),
+    bug(
         "a marginal is not charged",
         "dpsql.price.pricing:Priced.dues",
         "        for one in self.releases:\n",
@@ -317,9 +338,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the cell of undeclared values is left out of the norm",
-        "rewriter.planner.undeclared_cells:_celled",
-        "domain=Values(domain)",
-        "domain=Values(domain[:1])",
+        "rewriter.planner.plan_release:plan",
+        "groups_of_one(query.keys, query.filters, cells)",
+        "groups_of_one([one.declared or one for one in query.keys], query.filters, min(cells or 2, 2))",
         f"{CELLS}::test_one_person_moves_each_measurement_by_no_more_than_its_sensitivity",
     ),
     bug(

@@ -1,6 +1,6 @@
 """Which declared groups are shown, by evidence of many groups together: never by a group's own noise."""
 
-from dpsql.inference.shown_groups.counted import EstimatedGroups, counted_groups, ends_of_mean
+from dpsql.inference.shown_groups.counted import EstimatedGroups, MeasuredNumber, counted_groups, ends_of_mean
 from dpsql.inference.shown_groups.discoveries import FALSE, discovered
 from dpsql.inference.shown_groups.ends import (
     BlockNoise,
@@ -22,6 +22,7 @@ __all__ = [
     "DecidingBlock",
     "EstimatedGroups",
     "Independent",
+    "MeasuredNumber",
     "TrimmedEnds",
     "blocks_of",
     "chance_of_each",

@@ -11,6 +11,7 @@ groups lie beyond points of the noise's tail (Meinshausen, Rice 2006).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +27,13 @@ _CLEAR = 3.0
 _FULL = 0.6
 """From this part of all groups on, the tail's bound leaves all of them possible."""
 
+_KNOWN = 0.15
+"""The part of all groups that a measured number may be off by, to stand for an estimate."""
+
 
 @dataclass(frozen=True, slots=True)
 class EstimatedGroups:
-    """``number`` groups have rows, at least ``least``. ``kept`` groups were told apart, of which no more have rows;
+    """``number`` groups have rows, at least ``least``. Of the groups that are kept, at most ``kept`` have rows;
     with those that were left out before, at most ``most``."""
 
     number: int
@@ -38,10 +42,21 @@ class EstimatedGroups:
     most: int
 
 
-def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> EstimatedGroups:
+@dataclass(frozen=True, slots=True)
+class MeasuredNumber:
+    """The number of groups that have rows as it was measured, off by a draw of Σ weight · noise."""
+
+    value: float
+    terms: Terms
+
+
+def counted_groups(
+    counts: FloatArray, kept: BoolArray, terms: Terms, measured: MeasuredNumber | None = None
+) -> EstimatedGroups:
     """How many of the groups have rows, of those that are ``kept``. ``counts`` are noisy and not moved to 0; each is
     off by a draw of Σ weight · noise. Of the groups left out, as many may have rows as their sum may hold, if these are
-    as large as the others in the mean.
+    as large as the others in the mean. What was ``measured`` of the number stands where groups are not clear of the
+    noise, if it is known to a part of them, and narrows its ends.
 
     >>> from fractions import Fraction
     >>> from dpsql.mechanisms import Gaussian
@@ -62,12 +77,19 @@ def counted_groups(counts: FloatArray, kept: BoolArray, terms: Terms) -> Estimat
     bounds = (beyond - size * chances - np.sqrt(size * chances * (1 - chances))) / (1 - chances)
     bound = float(np.clip(bounds.max(), max(least, 1), size))
     total = float(inside.sum())
-    number = size if total / bound < _CLEAR * deviation and bound >= _FULL * size else round(bound)
+    is_clear = total / bound >= _CLEAR * deviation
+    number = size if not is_clear and bound >= _FULL * size else round(bound)
+    most_kept = size
+    if measured is not None and (width := half_width(measured.terms)) <= _KNOWN * size:
+        low, high = math.floor(measured.value - width), math.ceil(measured.value + width)
+        number = number if is_clear else round(measured.value)
+        least, most_kept = min(max(least, low), size), max(min(size, high), least, 1)
+        number = min(number, most_kept)
     number, more = max(number, least), 0
     if len(outside):
         most = max(float(outside.sum()), 0.0) + half_width(terms, times=len(outside))
         more = len(outside) if most * number >= total * len(outside) else int(most * number / total)
-    return EstimatedGroups(number, max(least, 1), size, size + more)
+    return EstimatedGroups(number, max(least, 1), most_kept, most_kept + more)
 
 
 def ends_of_mean(total: float, width: float, groups: EstimatedGroups) -> tuple[float, float]:
