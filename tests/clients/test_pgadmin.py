@@ -382,6 +382,23 @@ def test_public_rows_are_shown_filtered_and_ordered(page: Page) -> None:
         page.admin.call("PUT", validate, {"filter_sql": "nome = 'Tyrol'"})
 
 
+@pytest.mark.parametrize(
+    ("table", "column"), [("budget", "left_epsilon"), ("charges", "statement"), ("columns", "low")]
+)
+def test_the_budget_and_what_is_declared_are_tables_to_open(page: Page, table: str, column: str) -> None:
+    assert page.admin.run(page.query_tool(), "SELECT COUNT(*) FROM patient").rows
+    before = page.spent()
+    schema = f"{page.database}/{page.schemas['dpsql']}"
+    oid = named(page.admin.call("GET", f"/browser/table/nodes/{schema}/"))[table]
+    transaction = next(page.transactions)
+    path = f"{transaction}/1/table/{page.database}/{oid}"
+    page.admin.call("POST", f"/sqleditor/initialize/viewdata/{path}", {"dbname": "clinic"})
+    answer = page.shown(transaction)
+    assert column in answer.columns
+    assert answer.rows
+    assert page.spent() == before
+
+
 def test_an_edited_cell_is_not_saved(page: Page) -> None:
     tool = page.view_data(1, "region")
     page.shown(tool)
