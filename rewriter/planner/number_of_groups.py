@@ -62,7 +62,7 @@ def _is_declared(key: Key, dialect: Dialect) -> Value | None:
     if not tests or None in tests:
         return None
     sql = exp.and_(*[test for test in tests if test is not None], copy=False)
-    return Value(sql, BOOLEAN, None, nullable=True, constant=key.value.constant, domain=None)
+    return Value(sql, BOOLEAN, None, nullable=True, constant=False, domain=None)
 
 
 def _in_range(node: exp.Expr, dialect: Dialect) -> Iterator[exp.Expr | None]:
