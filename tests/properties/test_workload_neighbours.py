@@ -310,6 +310,40 @@ def charged_for_all_rows(folder: Path, accounting: str, measures: Sequence[str],
     assert max(moved) <= charged
 
 
+VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
+PEOPLE_AND_ROWS = {
+    "in all": ("visit AS v", ("",), ("",)),
+    "with a condition that varies": ("visit AS v", ("",), (" WHERE v.ward = 'a'",)),
+    "by what is constant": (VISITS_OF, ("", "p.segment", "p.segment, p.region"), ("",)),
+    "with a condition on the person": (VISITS_OF, ("", "p.region"), ("", " WHERE p.segment = 'std'")),
+}
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize(("rows", "keys", "tests"), PEOPLE_AND_ROWS.values(), ids=PEOPLE_AND_ROWS)
+@pytest.mark.parametrize("accounting", [*ACCOUNTINGS, "delta: 1e-6, accounting: approx"])
+def test_people_and_their_rows_in_one_vector_are_charged(
+    folder: Path, accounting: str, rows: str, keys: Sequence[str], tests: Sequence[str]
+) -> None:
+    """Who has one row, as many as count, or far more: one person in one group of each table."""
+    with opened(folder, accounting) as proxy:
+        asked = [
+            f"SELECT {k}{', ' if k else ''}{one} FROM {rows}{test}" + (f" GROUP BY {k}" if k else "")
+            for one in ("COUNT(*)", "COUNT(DISTINCT v.person_id)")
+            for k in keys
+            for test in tests
+        ]
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined and one.far <= 1.01 for one in plan.statements)
+        texts = [{statistic.text for statistic in one.plan.statistics} for one in plan.priced.calibrations]
+        assert all(one == {"people", "rows"} for one in texts)
+        charged = plan.loss.rho or plan.loss.epsilon
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
+    assert 0.97 * charged < moved[BEYOND] <= charged
+    assert max(moved) <= charged
+
+
 OF_A_PERSON = (" WHERE amount >= 51", " WHERE amount < 51", " WHERE amount BETWEEN 1 AND 50")
 
 
