@@ -60,6 +60,7 @@ FILTERS = {
     "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25"),
 }  # fmt: skip
 VALUES = {"person": ("amount", "height", "height"), "visit": ("cost",)}
+VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
 MEASURES = (
     "COUNT(*)", "COUNT(*)", "SUM({0})", "AVG({0})", "COUNT(*), SUM({0})", "COUNT({0}), AVG({0})", "STDDEV({0})",
     "AVG({0}), AVG({1}), COUNT(*)",
@@ -110,8 +111,23 @@ def workload(random: Random) -> list[str]:
     """Statements of people, of their rows, or of both: counts, sums and means, of which most are joined."""
     tables = random.choice([["person"], ["person"], ["person"], ["visit"], ["person", "visit"]])
     measures = random.choice([MEASURES[:1], MEASURES, *(random.sample(MEASURES[1:], 2) for _ in range(3))])
-    asked = (statement(random, random.choice(tables), measures) for _ in range(random.randint(4, 11)))
+    asked = [statement(random, random.choice(tables), measures) for _ in range(random.randint(4, 11))]
+    if random.random() < 0.4:
+        table = random.choice(["visit", VISITS_OF])
+        asked += [of_visits(random, table) for _ in range(random.randint(2, 5))]
     return list(dict.fromkeys(asked))
+
+
+def of_visits(random: Random, table: str) -> str:
+    """People with visits, or these visits, by what is constant for each person or varies."""
+    of_person, of_row = (["p.region", "p.segment"] if table == VISITS_OF else []), ["ward", "kind"]
+    keys = ", ".join(
+        random.sample(random.choice([of_person, of_person, of_row]), random.choice([0, 0, 1, 1]) if of_person else 0)
+    )
+    where = random.choice(["", "", "", *FILTERS["visit"], *([" p.segment = 'vip'"] if of_person else [])])
+    what = random.choice(["COUNT(*)", "COUNT(DISTINCT person_id)", "COUNT(DISTINCT person_id), COUNT(*)"])
+    shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    return f"SELECT {shown}{what} FROM {table}{' WHERE ' if where else ''}{where}{grouped}"
 
 
 @contextmanager
@@ -310,7 +326,6 @@ def charged_for_all_rows(folder: Path, accounting: str, measures: Sequence[str],
     assert max(moved) <= charged
 
 
-VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
 PEOPLE_AND_ROWS = {
     "in all": ("visit AS v", ("",), ("",)),
     "with a condition that varies": ("visit AS v", ("",), (" WHERE v.ward = 'a'",)),
