@@ -14,10 +14,10 @@ both are clipped, so their weighted sums are taken of the clipped numbers, withi
 - Under L1, rows and N·people - rows. Both are at least 0 and add up to N, so the norm is N, as that of rows alone. The
   sum of variances is 3, and 8 apart.
 
-Why no such vector where a person is in several groups: rows in one group and rows in many are far apart there, so a
-vector would gain as well for people who keep the bound. But people with more rows than count are scaled down in rows
-and not in people. They can have N rows in one group and one row in each of many others, so their norm is that of both
-vectors apart, and nothing is gained.
+Why no such vector where a person is in several groups: who has more rows than count is scaled down in rows and not in
+people, so a person can have N rows in one group and next to none in each of the others. With that person in the ball,
+the error is 7.6 % less than apart in two groups, 3.4 % in four and 0.6 % in twenty; and people of finer groups do not
+add up to those of coarser ones.
 """
 
 from __future__ import annotations
