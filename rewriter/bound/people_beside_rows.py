@@ -97,7 +97,7 @@ def weights(most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1
     return Weights((large, -middle), (0, 2), Sensitivity(large + reach, large**2 + reach**2))
 
 
-def people_beside_rows(work: Workload, bounded: Bounded, most: int, norm: Norm) -> PeopleAndRows | None:
+def people_and_rows(work: Workload, bounded: Bounded, most: int, norm: Norm) -> PeopleAndRows | None:
     """People and rows, ``most`` of which count for each person, as one vector; None where anything else is measured, or
     with a condition of its own. No person is in two groups."""
     people = [one for one in work.vectors if one.distinct and _counts_all(one)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import AVG
-from rewriter.bound import bound, check_expanded, credit_notes, people_beside_rows, quantiles, with_prefixes
+from rewriter.bound import bound, check_expanded, credit_notes, people_and_rows, quantiles, with_prefixes
 from rewriter.columns import BEHIND, Computed, nodes_behind, tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
@@ -159,7 +159,7 @@ def plan(
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     in_one = None
     if query.joined and constant and contribution.rows is not None and not contribution.unique:
-        in_one = people_beside_rows(work, bounded, contribution.rows, norm)
+        in_one = people_and_rows(work, bounded, contribution.rows, norm)
     if in_one is not None:
         work, bounded = in_one.work, in_one.bounded
     tree = dialect.spelt(bounded.tree)
