@@ -451,9 +451,9 @@ class Workloads:
 
     def _joint(self, releases: Sequence[_Release]) -> _Joint | None:
         """The releases as marginals; None where they are as good apart, or are no marginals of one table."""
-        if len({frozenset(one.keys) for one in releases}) < 2:
-            return None
         plans = {frozenset(one.keys): one.measured for one in releases}
+        if len(plans) < 2 and len({one.wanted.identity for one in releases}) < 2:
+            return None
         norm = self._norm
         try:
             lattice = self._lattice([self._silent(plan) for plan in plans.values()], _readings(releases))

@@ -262,14 +262,15 @@ def balls_of(
     alike: bool = False,
 ) -> list[Ball]:
     """How far one unit's vectors may reach. ``alike``: a vector with negative cells is scaled by the number of rows,
-    and not clipped cell by cell. In a query that is ``joined`` with others every vector is scaled, on the same lattice,
-    so that it has the steps of the others."""
+    and not clipped cell by cell. In a query that is ``joined`` with others every vector of rows is scaled, on the same
+    lattice, so that it has the steps of the others."""
     alone = sum(not vector.distinct for vector in vectors) == 1
     columns = counters(vectors)
     found = []
     for vector in vectors:
         clipped = vector.distinct or (alone and not (alike and vector.signed))
-        ball = _ball_of(vector, norm, contribution, one_group and not query.joined, query, clipped)
+        alone_there = one_group and (vector.distinct or not query.joined)
+        ball = _ball_of(vector, norm, contribution, alone_there, query, clipped)
         rows = contribution.l1 if ball.norm is Norm.L1 else contribution.l2_squared
         if ball.scaled and vector.rows is not None and rows is not None:
             ball = replace(ball, counter=columns[vector.rows], most_rows=rows)

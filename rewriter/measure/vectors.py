@@ -23,7 +23,7 @@ class Addend:
 
     Without either, of 1; with ``distinct``, of 1 for each different combination of these row columns. ``test`` is a
     boolean row column that restricts the rows; with ``atom``, a column of numbers of atoms, and the rows are those of
-    that atom.
+    that atom. ``person``: of 1 for each person with a row in the group.
     """
 
     weight: int
@@ -32,6 +32,7 @@ class Addend:
     test: str | None = None
     atom: int | None = None
     distinct: tuple[str, ...] = ()
+    person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

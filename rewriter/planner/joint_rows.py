@@ -23,6 +23,10 @@ the condition by itself would weigh it N/m, for the m ≤ n rows that satisfy it
 
 What is measured of all groupings together then has the sum of their losses, each for L2 ≤ N · r₂ or L1 ≤ N · r₁.
 
+*People* are one in each group, whatever their rows. By keys that are constant per person, each is in one group, and
+people add up to those of all groups: there they are measured in one vector with their rows
+(:mod:`rewriter.bound.people_beside_rows`).
+
 Why no tighter ball for a grouping (``max_rows_per_group``, rows that differ by a key): it would clip the same person by
 more in one grouping than in the other, and marginals would be of different tables. Such a bound makes a question apart
 cheaper; where the owner declares one, nothing is joined here.
@@ -51,17 +55,20 @@ def joined(query: Query) -> Query:
     return query if query.bound.unique else replace(query, together=True, joined=True)
 
 
-def rows_alone(bound: ContributionBound) -> ContributionBound:
-    """The bound of a person's rows over all groups, by any keys.
+def rows_alone(bound: ContributionBound, *, constant: bool = False) -> ContributionBound:
+    """The bound of a person's rows over all groups, by any keys; by keys that are ``constant`` per person, in one.
 
     >>> rows_alone(ContributionBound(rows=5, groups=2)).l2_squared
     25
     """
-    return replace(bound, groups=None, rows_per_group=None, apart=()).within(None, constant=False)
+    return replace(bound, groups=None, rows_per_group=None, apart=()).within(None, constant=constant)
 
 
-def check_joined(query: Query, vectors: Sequence[Vector] | None) -> None:
-    """Refuse what is no sum over rows: people and distinct values of a group do not add up to those of all groups."""
-    summed = vectors is not None and not any(one.distinct or one.credit is not None for one in vectors)
+def check_joined(query: Query, vectors: Sequence[Vector] | None, *, constant: bool) -> None:
+    """Refuse what is no sum over rows: distinct values of a group do not add up to those of all groups, and neither do
+    people, but by keys that are ``constant`` per person."""
+    summed = vectors is not None and not any(
+        (one.distinct and not constant) or one.credit is not None for one in vectors
+    )
     if not summed or any(one.kind.picks for one in query.aggregates):
         raise Refused("this is measured by itself", hint="counts and sums of rows are measured together")

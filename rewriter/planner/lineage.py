@@ -192,6 +192,7 @@ def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
             *(None if name is None else columns[name] for name in (one.summed, one.counted, one.test)),
             one.atom,
             *(columns[name] for name in one.distinct),
+            *(("person",) if one.person else ()),
         )
         for one in cell.addends
     ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import AVG
-from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
+from rewriter.bound import bound, check_expanded, credit_notes, people_and_rows, quantiles, with_prefixes
 from rewriter.columns import BEHIND, Computed, nodes_behind, tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
@@ -113,7 +113,7 @@ def plan(
     cells = 1 if not query.keys else None if public is None else public.cells
     groups = groups_of_one(query.keys, query.filters, cells)
     contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
-    contribution = rows_alone(query.bound) if query.joined else contribution
+    contribution = rows_alone(query.bound, constant=constant) if query.joined else contribution
     unique = query.bound.unique
     alone = frozenset() if ranked_by is None else frozenset({ranked_by})
     if query.keys and public is None and unique and not query.summed_with_total:
@@ -152,15 +152,22 @@ def plan(
     work = without_steps(work)
     shortened = alike(query, work.vectors, norm)
     if query.joined:
-        check_joined(query, shortened)
+        check_joined(query, shortened, constant=constant)
     work = work if shortened is None else replace(work, vectors=shortened)
     # Where groupings are clipped alike, rows of no group count too: one public group is not all that a person has.
     one_group = constant if shortened is not None else one_group
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
+    in_one = None
+    if query.joined and constant and contribution.rows is not None and not contribution.unique:
+        in_one = people_and_rows(work, bounded, contribution.rows, norm)
+    if in_one is not None:
+        work, bounded = in_one.work, in_one.bounded
     tree = dialect.spelt(bounded.tree)
     check_expanded(tree)
     finer = {**bounded.refinement, **later.refinement}
-    refined = (replace(output, estimator=output.estimator.finer(finer)) for output in work.outputs)
+    refined = [replace(output, estimator=output.estimator.finer(finer)) for output in work.outputs]
+    if in_one is not None:
+        refined = [replace(one, estimator=in_one.read(one.estimator)) for one in refined]
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
     what = "rows" if ranked_by is None else "rows in a group"
@@ -169,6 +176,8 @@ def plan(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
+    if in_one is not None:
+        parts = tuple(replace(part, estimator=part.estimator.made_of(in_one.read_off)) for part in parts)
     listed = "" if public is None else dialect.sql(public.sql)
     weighs = bool(work.vectors) or picked.weighs_rows
     by_rows = any(not vector.distinct for vector in work.vectors)
@@ -202,7 +211,7 @@ def plan(
         counted=_counted(query),
         of_columns=_of_columns(query),
         clipped=_clipped(query),
-        inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
+        inhabited=None if public is None or in_one is not None else inhabited(tree, sql, public.sql, dialect),
         tables=tuple(sorted(tables_read(query.rows) | (frozenset() if public is None else tables_read(public.sql)))),
         until=query.until,
         times=query.until if query.until_of is query.rows else (),

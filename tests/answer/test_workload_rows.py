@@ -81,6 +81,15 @@ DEVIATIONS = {
     "SELECT ward, COUNT(*), SUM(cost) FROM visit GROUP BY ward": "",
     "SELECT ward, STDDEV(cost) FROM visit WHERE kind = 'x' GROUP BY ward": "",
 }
+_OF_REGIONS = "FROM visit AS v JOIN person AS p ON p.id = v.person_id"
+PEOPLE_AND_ROWS = {
+    f"SELECT {what} {_OF_REGIONS}": ""
+    for what in ("COUNT(*)", "COUNT(DISTINCT person_id)", "COUNT(DISTINCT v.person_id), COUNT(*)")
+} | {
+    f"SELECT region, COUNT(*) {_OF_REGIONS} GROUP BY region": "",
+    f"SELECT region, COUNT(DISTINCT v.person_id) {_OF_REGIONS} GROUP BY region": f"SELECT p.region AS r, COUNT(DISTINCT v.person_id) AS n {_OF_REGIONS} GROUP BY 1",
+    f"SELECT COUNT(DISTINCT v.person_id) {_OF_REGIONS} WHERE region IN ('N', 'S')": "",
+}
 EVERY = {
     "counts": COUNTS,
     "sums": SUMS,
@@ -88,6 +97,7 @@ EVERY = {
     "keys of people and of rows": OF_PEOPLE,
     "conditions that vary within a person": VARYING,
     "deviations": DEVIATIONS,
+    "people and their rows": PEOPLE_AND_ROWS,
 }
 
 
@@ -224,6 +234,30 @@ def test_rows_that_a_condition_leaves_out_count_against_the_bound(folder: Path) 
         assert list(shown.rows) == [(PEOPLE,)]
         assert any("conditions leave out" in one for one in shown.notices)
         assert not any("conditions leave out" in one for one in whole.notices)
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_people_are_nearer_together_with_their_rows(folder: Path, budget: str) -> None:
+    """Without keys both are one vector of one table; by a key of rows people do not add up, and are bought beside."""
+    with opened(folder, budget) as proxy:
+        session = proxy.session()
+        both = ["SELECT COUNT(*) FROM visit", "SELECT COUNT(DISTINCT person_id) FROM visit"]
+        plan = session.workload(both, Fraction(1))
+        assert all(one.joined and one.far < 0.85 for one in plan.statements)
+        plan = session.workload(
+            [*both, *COUNTS, "SELECT ward, COUNT(DISTINCT person_id) FROM visit GROUP BY ward"], Fraction(1)
+        )
+        assert [one.joined for one in plan.statements] == [True, False, True, True, True, True, False]
+        assert max(one.far for one in plan.statements) <= 1.01
+
+
+def test_who_has_more_rows_than_count_is_one_person_all_the_same(folder: Path) -> None:
+    asked = ["SELECT COUNT(*) FROM stay", "SELECT COUNT(DISTINCT person_id) FROM stay"]
+    with opened(folder, table="stay", silent=True) as proxy:
+        session = proxy.session()
+        plan, _ = session.buy(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        assert [list(session.execute(sql).rows) for sql in asked] == [[(4 * PEOPLE,)], [(PEOPLE,)]]
 
 
 def test_nobody_is_counted_as_nobody(folder: Path) -> None:

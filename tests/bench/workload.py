@@ -43,6 +43,12 @@ VALUES = {
 }
 
 
+_PEOPLE = "COUNT(DISTINCT person_id)"
+_VISITS_OF_PEOPLE = (
+    "(SELECT v.person_id, p.region, p.plan, p.segment FROM visit AS v JOIN person AS p ON p.id = v.person_id) AS visits"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A count by some attributes, or another ``measure``, of all people or of those of one segment; or of the rows of
@@ -64,8 +70,8 @@ class Tile:
 
     def unit(self, people: float = NOMINAL_GROUP) -> float:
         """The most that one person adds to a number; to a mean, in a group of so many people."""
-        rows = 1 if self.table == "person" else MOST_ROWS
-        return rows * {"COUNT(*)": 1.0, "SUM(amount)": 100.0}.get(self.measure, 100.0 / max(people, 1.0))
+        rows = 1 if self.table == "person" or self.measure == _PEOPLE else MOST_ROWS
+        return rows * {"COUNT(*)": 1.0, _PEOPLE: 1.0, "SUM(amount)": 100.0}.get(self.measure, 100.0 / max(people, 1.0))
 
     def sizes(self, known: duckdb.DuckDBPyConnection) -> dict[tuple[object, ...], int]:
         """The people of each group."""
@@ -143,6 +149,12 @@ DASHBOARDS = {
         *measured("COUNT(*)", "", "region", "plan", "region plan", table="visit"),
         *measured("SUM(amount)", "", "region", "plan", "region plan", table="visit"),
     ],
+    "people and visits": [
+        one
+        for measure in ("COUNT(*)", _PEOPLE)
+        for one in measured(measure, "", "region", "plan", "region plan", table=_VISITS_OF_PEOPLE)
+    ],
+    "people and visits in all": [Tile((), measure=measure, table="visit") for measure in ("COUNT(*)", _PEOPLE)],
     "numbers": numbers("person"),
     "numbers of visits": numbers("visit"),
     "thresholds": [
@@ -242,7 +254,7 @@ def optimum(asked: Sequence[Tile]) -> float:
     With counts and sums t of [0, 1] by the same keys, one person adds (1, t) to a cell. With M the information of a
     strategy about both, (1, t) M (1, t) is at most 1 for all t where it is so at both ends, and the trace of the
     inverse of M is least, (3 + √5)/2, for M = ((1, -m/2), (-m/2, m)) with m = √5 - 1. All components have that form,
-    since it follows from the two limits alone.
+    since it follows from the two limits alone. People and their rows are the same with t from 1/N on.
     """
     if any(one.where for one in asked):
         return optimum_of_cells(asked)
@@ -253,7 +265,10 @@ def optimum(asked: Sequence[Tile]) -> float:
     if any(sorted(other) != sorted(keys) for other in by_measure.values()) or len(by_measure) > 2:
         return nan
     total = components(tuple(map(len, VALUES.values())), [AskedMarginal(one, 1.0) for one in keys]).total
-    return total if len(by_measure) == 1 else (3 + sqrt(5)) / 2 * total
+    if len(by_measure) == 1:
+        return total
+    least = 1 / MOST_ROWS if _PEOPLE in by_measure else 0.0
+    return (sqrt(1 + ((1 + least) / 2) ** 2) + (1 - least) / 2) ** 2 * total
 
 
 def optimum_of_cells(asked: Sequence[Tile]) -> float:

@@ -60,6 +60,7 @@ FILTERS = {
     "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25"),
 }  # fmt: skip
 VALUES = {"person": ("amount", "height", "height"), "visit": ("cost",)}
+VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
 MEASURES = (
     "COUNT(*)", "COUNT(*)", "SUM({0})", "AVG({0})", "COUNT(*), SUM({0})", "COUNT({0}), AVG({0})", "STDDEV({0})",
     "AVG({0}), AVG({1}), COUNT(*)",
@@ -110,8 +111,23 @@ def workload(random: Random) -> list[str]:
     """Statements of people, of their rows, or of both: counts, sums and means, of which most are joined."""
     tables = random.choice([["person"], ["person"], ["person"], ["visit"], ["person", "visit"]])
     measures = random.choice([MEASURES[:1], MEASURES, *(random.sample(MEASURES[1:], 2) for _ in range(3))])
-    asked = (statement(random, random.choice(tables), measures) for _ in range(random.randint(4, 11)))
+    asked = [statement(random, random.choice(tables), measures) for _ in range(random.randint(4, 11))]
+    if random.random() < 0.4:
+        table = random.choice(["visit", VISITS_OF])
+        asked += [of_visits(random, table) for _ in range(random.randint(2, 5))]
     return list(dict.fromkeys(asked))
+
+
+def of_visits(random: Random, table: str) -> str:
+    """People with visits, or these visits, by what is constant for each person or varies."""
+    of_person, of_row = (["p.region", "p.segment"] if table == VISITS_OF else []), ["ward", "kind"]
+    keys = ", ".join(
+        random.sample(random.choice([of_person, of_person, of_row]), random.choice([0, 0, 1, 1]) if of_person else 0)
+    )
+    where = random.choice(["", "", "", *FILTERS["visit"], *([" p.segment = 'vip'"] if of_person else [])])
+    what = random.choice(["COUNT(*)", "COUNT(DISTINCT person_id)", "COUNT(DISTINCT person_id), COUNT(*)"])
+    shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    return f"SELECT {shown}{what} FROM {table}{' WHERE ' if where else ''}{where}{grouped}"
 
 
 @contextmanager
@@ -303,6 +319,39 @@ def charged_for_all_rows(folder: Path, accounting: str, measures: Sequence[str],
         ]
         plan = proxy.session().workload(asked, Fraction(1))
         assert all(one.joined for one in plan.statements)
+        charged = plan.loss.rho or plan.loss.epsilon
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
+    assert 0.97 * charged < moved[BEYOND] <= charged
+    assert max(moved) <= charged
+
+
+PEOPLE_AND_ROWS = {
+    "in all": ("visit AS v", ("",), ("",)),
+    "with a condition that varies": ("visit AS v", ("",), (" WHERE v.ward = 'a'",)),
+    "by what is constant": (VISITS_OF, ("", "p.segment", "p.segment, p.region"), ("",)),
+    "with a condition on the person": (VISITS_OF, ("", "p.region"), ("", " WHERE p.segment = 'std'")),
+}
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize(("rows", "keys", "tests"), PEOPLE_AND_ROWS.values(), ids=PEOPLE_AND_ROWS)
+@pytest.mark.parametrize("accounting", [*ACCOUNTINGS, "delta: 1e-6, accounting: approx"])
+def test_people_and_their_rows_in_one_vector_are_charged(
+    folder: Path, accounting: str, rows: str, keys: Sequence[str], tests: Sequence[str]
+) -> None:
+    """Who has one row, as many as count, or far more: one person in one group of each table."""
+    with opened(folder, accounting) as proxy:
+        asked = [
+            f"SELECT {k}{', ' if k else ''}{one} FROM {rows}{test}" + (f" GROUP BY {k}" if k else "")
+            for one in ("COUNT(*)", "COUNT(DISTINCT v.person_id)")
+            for k in keys
+            for test in tests
+        ]
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined and one.far <= 1.01 for one in plan.statements)
+        texts = [{statistic.text for statistic in one.plan.statistics} for one in plan.priced.calibrations]
+        assert all(one == {"people", "rows"} for one in texts)
         charged = plan.loss.rho or plan.loss.epsilon
         whole = exact(folder, plan, None)
         moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
