@@ -17,6 +17,7 @@ from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.first_rows import number_first
+from rewriter.query.first_rows_of_people import number_limited
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
@@ -55,6 +56,9 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
         return tree, True, told
     labels = name_apart(tree)
     inline_with(tree)
+    if ranks:
+        for select in list(tree.find_all(exp.Select)):
+            number_limited(select, labels, catalog)
     asked: dict[str, None] = {}
     found: tuple[str, ...] = ()
     for select in reversed(list(tree.find_all(exp.Select))):
