@@ -4,8 +4,8 @@ Theorem: ``SELECT c FROM v ORDER BY d LIMIT k OFFSET o`` in FROM has the rows of
 OVER (ORDER BY d) AS number FROM v) WHERE number > o AND number <= o + k``: a subquery in FROM has no order. Which rows
 of a tie they are, neither says.
 
-Put so where the rows are people's, of one person each or of groups by one: there such numbers become comparisons with
-the value at a rank (:mod:`rewriter.query.ranks_of_people`).
+Put so where the rows are people's, of one person each or of groups by one, and are aggregated above: there such numbers
+become comparisons with the value at a rank (:mod:`rewriter.query.ranks_of_people`). Rows that are shown are none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rewriter.query.distinct_names import Labels
 from rewriter.query.lateral_subqueries import by_expressions
 from rewriter.query.rank_cuts import constant
 from rewriter.query.windows_of_people import is_of_people
-from rewriter.statement import output_name, unaliased
+from rewriter.statement import is_grouped, output_name, unaliased
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 _NAME = "limited"
@@ -30,6 +30,8 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     if order is None or not isinstance(item, exp.Subquery) or not isinstance(item.parent, exp.From | exp.Join):
         return False
     if any(value for part, value in select.args.items() if part not in _PARTS) or not is_of_people(item, catalog):
+        return False
+    if not _is_aggregated(select):
         return False
     if any(one.find(exp.Window, exp.Query) is not None for one in select.expressions):
         return False
@@ -59,6 +61,16 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     select.set("from_", exp.From(this=exp.Subquery(this=inside, alias=alias)))
     select.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
     return True
+
+
+def _is_aggregated(select: exp.Select) -> bool:
+    """Whether a query around it aggregates its rows."""
+    around = select.parent_select
+    while around is not None:
+        if is_grouped(around):
+            return True
+        around = around.parent_select
+    return False
 
 
 def _passed(limit: exp.Expr | None) -> int | None:

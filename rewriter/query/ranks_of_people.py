@@ -5,7 +5,7 @@ where x ≤ y(⌊q (N - 1)⌋ + 1). CUME_DIST is the share of the rows that do n
 x < y(⌈q N⌉). RANK is one more than the number of rows that come before a row: it is at most k where x ≤ y(k), and
 ROW_NUMBER is, but for rows of a tie. NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4
 more, since its first parts have a row more. So each is compared with a constant where ``x`` is compared with y(k)
-(:mod:`rewriter.statement.row_of_order`), or with PERCENTILE_DISC(q), the value y(⌈q N⌉), but for such rows, and for
+(:mod:`rewriter.statement.ranked_row`), or with PERCENTILE_DISC(q), the value y(⌈q N⌉), but for such rows, and for
 rows of equal ``x``, which are on one side here. DENSE_RANK counts values, and no rows.
 
 A rank that is compared with constants alone (:mod:`rewriter.query.rank_cuts`) steps at these constants: any value
@@ -50,6 +50,12 @@ RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist, *_NUMBERS)
 MOST_RANK = 10**9
 """The greatest rank that is compared with."""
 _NAME = "ends"
+
+
+def is_ranked(tree: exp.Query) -> bool:
+    """Whether rows may have a rank: by a function, or since a subquery has the first rows of an order."""
+    limited = (one for one in tree.find_all(exp.Limit, exp.Fetch) if one.parent is not tree)
+    return tree.find(*RANKS) is not None or any(limited)
 
 
 def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ from rewriter.statement.parser import (
     Transaction,
     parse,
 )
+from rewriter.statement.ranked_row import rank_of_row, row_of_order
 from rewriter.statement.refused_parts import no_qualify, only
-from rewriter.statement.row_of_order import rank_of_row, row_of_order
 from rewriter.statement.select_shape import (
     children_of,
     has_aggregate,
