@@ -5,7 +5,7 @@ OVER (ORDER BY d) AS number FROM v) WHERE number > o AND number <= o + k``: a su
 of a tie they are, neither says.
 
 Put so where the rows are people's, of one person each or of groups by one, and are aggregated above: there such numbers
-become comparisons with the value at a rank (:mod:`rewriter.query.ranks_of_people`). Rows that are shown are none.
+become comparisons with the value at a rank (:mod:`rewriter.query.ranks_of_people`), if the order is never NULL.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sqlglot import exp
 from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
 from rewriter.query.lateral_subqueries import by_expressions
+from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import constant
 from rewriter.query.windows_of_people import is_of_people
 from rewriter.statement import is_grouped, output_name, unaliased
@@ -40,11 +41,13 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     before = 0 if offset is None else _whole(offset.expression)
     if passed is None or before is None or len(dict(outputs)) < len(outputs) or _NUMBER in dict(outputs):
         return False
-    inside, own = select.copy(), f"{_NAME}#{len(labels)}"
-    labels[own] = exp.to_identifier(_NAME)
+    inside, own, along = select.copy(), f"{_NAME}#{len(labels)}", by_expressions(order, outputs)
     for part in ("order", "limit", "offset"):
         inside.set(part, None)
-    number = exp.Window(this=exp.RowNumber(), order=by_expressions(order, outputs), over="OVER")
+    if not _has_values(inside, along.expressions[0].this, catalog):
+        return False
+    labels[own] = exp.to_identifier(_NAME)
+    number = exp.Window(this=exp.RowNumber(), order=along, over="OVER")
     columns = [*outputs, (_NUMBER, number)]
     inside.set("expressions", [exp.alias_(value.copy(), name, quoted=True) for name, value in columns])
 
@@ -71,6 +74,15 @@ def _is_aggregated(select: exp.Select) -> bool:
             return True
         around = around.parent_select
     return False
+
+
+def _has_values(rows: exp.Select, value: exp.Expr, catalog: Catalog) -> bool:
+    """Whether a value of the rows that a SELECT makes is never NULL."""
+    body = rows.copy()
+    body.set("expressions", [exp.alias_(value.copy(), _NUMBER, quoted=True)])
+    alias = exp.TableAlias(this=exp.to_identifier(_NAME))
+    around = exp.Select().from_(exp.Subquery(this=body, alias=alias))
+    return is_never_null(around, exp.column(exp.to_identifier(_NUMBER, quoted=True), _NAME), catalog)
 
 
 def _passed(limit: exp.Expr | None) -> int | None:

@@ -296,6 +296,13 @@ BUGS: tuple[Bug, ...] = (
         HIDDEN,
     ),
     bug(
+        "a row beyond the last is looked for beyond all",
+        "rewriter.bound.ranks:_Window._target",
+        "beyond = exp.LT(this=everything, expression=far)",
+        "beyond = exp.false()",
+        "tests/bound/test_ranks.py::test_what_the_engine_leaves_out_moves_no_distance",
+    ),
+    bug(
         "a stretch is as far as its first value",
         "dpsql.mechanisms.quantiles.steps:StepwisePick.draw",
         "min(near.at(first), near.at(first + count - 1))",

@@ -292,7 +292,8 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT COUNT(*) FROM (SELECT id FROM patient LIMIT 10) AS t",
         None,
         "42501: LIMIT over rows of people would pick people | aggregate first, e.g. COUNT(*) with GROUP BY; "
-        "LIMIT over the aggregates is answered",
+        "LIMIT over the aggregates is answered, and so are aggregates over the first rows in an order that is never NULL: "
+        "WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100",
         "SELECT sex, COUNT(*) FROM patient GROUP BY sex LIMIT 1",
     ),
     (

@@ -1,4 +1,4 @@
 SELECT AVG(height_cm) FROM (SELECT height_cm FROM patient ORDER BY height_cm DESC LIMIT 1) AS t;
 
 -- ----
--- refused: 0A000 at 36: this window would compare people with each other; ranks among people are answered in a subquery, where they are only compared with constants | add PARTITION BY id, for the rows of one person; or ask for SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY height_cm) AS r FROM … WHERE height_cm IS NOT NULL) AS t WHERE r <= 100; or for SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY height_cm) AS r FROM … WHERE height_cm IS NOT NULL) AS t WHERE r > 0.9; the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY height_cm), and the share of the rows below a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY height_cm)
+-- refused: 42501: LIMIT over rows of people would pick people | aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered, and so are aggregates over the first rows in an order that is never NULL: WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100
