@@ -122,7 +122,6 @@ def test_parts_that_nothing_reads_are_not_released(both: tuple[Session, object])
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r / 100 <= 1",
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE FLOOR(r / 100.0) <= 1",
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS r FROM person) AS t WHERE r <= 100",
-        "SELECT COUNT(*) FROM (SELECT t FROM person ORDER BY t LIMIT 100) AS t",
         "SELECT COUNT(*) FROM (SELECT DISTINCT r FROM {r}) AS d WHERE r > 0.5",
         "SELECT COUNT(*) FROM (SELECT r FROM {r} ORDER BY r LIMIT 10) AS d WHERE r > 0.5",
     ],
@@ -216,6 +215,16 @@ def test_how_much_the_customers_who_spend_most_spend(both: tuple[Session, object
     assert float(str(spent)) == pytest.approx(float(known_spent), abs=1000)
 
 
+def test_the_first_rows_in_an_order_have_a_value(both: tuple[Session, object]) -> None:
+    session, _ = both
+    sql = "SELECT COUNT(*) FROM (SELECT t FROM person{known} ORDER BY t DESC LIMIT 100) AS q"
+    with pytest.raises(NotSupportedError, match="LIMIT over rows of people") as refused:
+        session.execute(sql.format(known=""))
+    assert "WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100" in str(refused.value.hint)
+    ((count,),) = session.execute(sql.format(known=" WHERE t IS NOT NULL")).rows
+    assert 100 <= int(str(count)) <= 103
+
+
 def test_shown_rows_of_people_are_no_ranks(both: tuple[Session, object]) -> None:
     session, _ = both
     assert session.execute("SELECT w FROM (SELECT w FROM person ORDER BY w DESC LIMIT 10) AS t").rows == ()
@@ -277,6 +286,26 @@ def test_the_share_of_the_customers_who_spend_most(both: tuple[Session, object],
     ((known, known_part),) = raw.execute(form).fetchall()  # type: ignore[attr-defined]
     assert float(str(people)) == pytest.approx(float(known), abs=6)
     assert float(str(part)) == pytest.approx(float(known_part), abs=0.02)
+
+
+def test_first_rows_are_as_many_as_is_explained(tmp_path: Path) -> None:
+    rows = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, w INTEGER NOT NULL)",
+        "INSERT INTO person SELECT i, (i * 7919) % 20011 FROM range(20000) AS t(i)",
+    ]
+    tables = "\n  person: {columns: {id: {}, w: {range: [0, 20011]}}}\n"
+    with case(tmp_path, rows, tables, epsilon=1, noise=True) as session:
+        off: list[float] = []
+        for number in range(20):
+            found = session.execute(
+                f"SELECT COUNT(*) FROM (SELECT w FROM person WHERE w > -{number + 1} ORDER BY w DESC LIMIT 500) AS t"
+            )
+            off.append(abs(int(str(found.rows[0][0])) - 500))
+        (note,) = [one for one in found.notices if "where values lie evenly" in one]
+        usual = int(note.split(";")[1].split()[0].replace(",", ""))
+        assert usual < 100, note
+        # The number of rows has noise of its own.
+        assert sum(one <= usual + 10 for one in off) >= 18, (usual, off)
 
 
 def test_parts_are_as_far_off_as_is_explained(tmp_path: Path) -> None:
