@@ -428,6 +428,20 @@ class Chosen(Estimator):
         return self
 
 
+def aim_of(fraction: Fraction) -> tuple[Fraction, Fraction]:
+    """The share of all rows, and the number of rows more, that are to be below the value of a ``fraction``.
+
+    From 0 to 1 it is a share of the rows. Above 1 it is one more than a number of rows from the least value, below 0
+    minus a number of rows from the greatest. The k-th row is aimed at in its middle, k - 1/2 rows from its end.
+
+    >>> [tuple(map(str, aim_of(Fraction(one)))) for one in ("0.9", "100.5", "-99.5")]
+    [('9/10', '0'), ('0', '199/2'), ('1', '-199/2')]
+    """
+    if fraction > 1:
+        return Fraction(0), fraction - 1
+    return (Fraction(1), fraction) if fraction < 0 else (fraction, Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
@@ -435,9 +449,10 @@ class Choice:
     ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
     and n is the weight of the whole group; ``below`` is what is below the first value of those that have the same, of
     which none is missing. Every value is there whose distance from one of the
-    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantiles.one`; 0 and 1 stand for MIN and MAX. One
-    unit's weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit
-    has more rows than are counted. The number that v stands for is ``v * granularity``.
+    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantiles.one`; 0 and 1 stand for MIN and MAX, and
+    fractions beyond them for a number of rows (:func:`aim_of`), all counted from one end. One unit's weights in the
+    groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more rows than are
+    counted. The number that v stands for is ``v * granularity``.
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.

@@ -79,7 +79,8 @@ def limited_rows() -> LimitedRows:
     """LIMIT below the aggregates."""
     return LimitedRows(
         "LIMIT over rows of people would pick people",
-        hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered",
+        hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered, and so are"
+        " aggregates over the first rows in an order that is never NULL: WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100",
         sqlstate=NOT_ALLOWED,
     )
 

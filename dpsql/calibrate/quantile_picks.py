@@ -135,7 +135,7 @@ class Joined(Pick):
 
     @classmethod
     def affordable(cls, choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Joined | None:
-        inner = tuple(fraction for fraction in choice.fractions if fraction not in (0, 1))
+        inner = tuple(fraction for fraction in choice.fractions if 0 < fraction < 1)
         outer = [fraction for fraction in choice.fractions if fraction in (0, 1)]
         if not 2 <= len(inner) <= MOST_TOGETHER:
             return None

@@ -18,7 +18,7 @@ from sqlglot import exp
 from dpsql.display.terminal_tables import grid
 from dpsql.price_text import left_over, price_lines
 from dpsql.releases import Additive, bar
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Plan, aim_of
 
 if TYPE_CHECKING:
     from dpsql.reply import Better, Explanation, ReleaseExplanation
@@ -260,6 +260,9 @@ def _choices(plan: Plan) -> Iterator[RenderableType]:
 
 
 def _fraction(one: Fraction) -> str:
+    _, rows = aim_of(one)
+    if rows:
+        return f"row {math.ceil(abs(rows)):,} from the {'least' if rows > 0 else 'greatest'}"
     return {0: "MIN, approximately", 1: "MAX, approximately"}.get(int(one) if one in (0, 1) else -1, f"{float(one):g}")
 
 

@@ -22,7 +22,7 @@ from rewriter.keys import mode_of
 from rewriter.refused import NO_FUNCTION, Refused, Unbounded
 from rewriter.relations import missing_ranges
 from rewriter.release import Aggregate, MeasuredBy
-from rewriter.statement import only
+from rewriter.statement import only, rank_of_row
 
 _MOST_PARTS = 10**6
 
@@ -76,7 +76,10 @@ class PercentileCont(Median):
         fraction = _fraction(call.argument.this)
         value = call.value(order.this)
         down = bool(order.args.get("desc"))
-        fraction = 1 - fraction if down else fraction
+        if down:
+            fraction = -fraction if rank_of_row(call.argument.this) else 1 - fraction
+        elif rank_of_row(call.argument.this):
+            fraction += 1
         return Aggregate(self, value, call.test, False, call.wording, fraction=fraction, descending=down)
 
 
@@ -131,7 +134,9 @@ def _ordered(call: Call) -> exp.Expr:
 
 
 def _fraction(node: exp.Expr) -> Fraction:
-    """The literal fraction of a percentile, from 0 to 1."""
+    """The literal fraction of a percentile, from 0 to 1; of a row, the number of rows before the middle of it."""
+    if rank := rank_of_row(node):
+        return rank - Fraction(1, 2)
     while isinstance(node, exp.Paren | exp.Cast):
         node = node.this
     if isinstance(node, exp.Array | exp.Tuple):
@@ -207,6 +212,6 @@ def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialec
 
 
 def _asked_fraction(aggregate: Aggregate) -> Fraction:
-    if aggregate.fraction is None:
-        raise AssertionError("a percentile has a fraction")
+    if aggregate.fraction is None or not 0 <= aggregate.fraction <= 1:
+        raise AssertionError("a percentile of one person's rows is one of a share")
     return aggregate.fraction

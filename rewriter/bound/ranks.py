@@ -42,7 +42,7 @@ from rewriter.declared import (
 from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.measure import Vector
-from rewriter.plan import Choice, Chosen, Output
+from rewriter.plan import Choice, Chosen, Output, aim_of
 from rewriter.refused import NO_FUNCTION, Refused, Unbounded
 from rewriter.relations import learned_ranges, missing_ranges, unbounded_rows
 from rewriter.release import Aggregate, Query, aggregate_name, key_name
@@ -105,6 +105,8 @@ def quantiles(
         key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
         extreme = None if contribution.unique else _extreme(aggregate)
         key = key if extreme is None else f"{extreme.__name__} {key}"
+        # Which of a share and a number of rows is greater depends on the rows: they are in no order.
+        key = f"{_counted_from(aggregate)} {key}"
         column = columns.setdefault(key, _Column(aggregate, [], extreme))
         if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
@@ -133,6 +135,12 @@ def _extreme(aggregate: Aggregate) -> type[exp.Min | exp.Max] | None:
     if aggregate.candidates or aggregate.fraction not in (0, 1):
         return None
     return exp.Min if aggregate.fraction == 0 else exp.Max
+
+
+def _counted_from(aggregate: Aggregate) -> int:
+    """0 where a share of the rows is asked for; -1 or 1 where rows are counted from the greatest or the least value."""
+    _, rows = aim_of(aggregate.fraction or Fraction(0))
+    return (rows > 0) - (rows < 0)
 
 
 def _once_in_each_group(contribution: ContributionBound, *, keyless: bool) -> ContributionBound:
@@ -275,7 +283,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     fractions = tuple(column.fractions)
 
     def near(size: int) -> exp.Expr:
-        looked = _Window(fractions, size)
+        looked = _Window(fractions, size, weights.row)
         ranks = _ranks(present.copy(), keys, types, weights, looked, (low, high), dialect, everybody=everybody)
         return dialect.spelt(ranks)
 
@@ -368,10 +376,12 @@ def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dia
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The values near a quantile: with less than ``size`` of weight between its target and the value's rows."""
+    """The values near a quantile: with less than ``size`` of weight between its target and the value's rows, of which
+    each weighs ``row``."""
 
     fractions: tuple[Fraction, ...]
     size: int
+    row: int
 
     def test(self, dialect: Dialect) -> exp.Expr:
         """Whether any of the rows of a value or of a bucket is near, from the columns ``below``, ``w`` and ``n``."""
@@ -386,11 +396,24 @@ class _Window:
             return exp.LT(this=exp.Sub(this=total, expression=upto), expression=number(self.size))
         parts = fraction.denominator
         limit = number(self.size * parts)
-        target = exp.Mul(this=total, expression=number(fraction.numerator))
+        target = self._target(fraction, total)
         before = exp.Sub(this=exp.Mul(this=below.copy(), expression=number(parts)), expression=target)
         after = exp.Sub(this=target.copy(), expression=exp.Mul(this=upto, expression=number(parts)))
         both = exp.and_(exp.LT(this=before, expression=limit), exp.LT(this=after, expression=limit.copy()), copy=False)
         return exp.Paren(this=both)
+
+    def _target(self, fraction: Fraction, total: exp.Expr) -> exp.Expr:
+        """The weight below a quantile, times the parts of its fraction; never below 0 or above that of all rows."""
+        share, rows = aim_of(fraction)
+        if not rows:
+            return exp.Mul(this=total, expression=number(fraction.numerator))
+        everything = exp.Mul(this=total, expression=number(fraction.denominator))
+        far = number(abs(rows.numerator) * self.row * fraction.denominator // rows.denominator)
+        beyond = exp.LT(this=everything, expression=far)
+        if not share:
+            return exp.Case(ifs=[exp.If(this=beyond, true=everything.copy())], default=far.copy())
+        rest = exp.Sub(this=everything.copy(), expression=far.copy())
+        return exp.Case(ifs=[exp.If(this=beyond, true=number(0))], default=rest)
 
 
 def _columns(names: Sequence[str], table: str | None = None) -> list[exp.Expr]:

@@ -416,10 +416,14 @@ def _rank_across(node: exp.Window, person: str) -> Refused:
             position=position_of(node),
         )
     own = (
-        "" if isinstance(node.this, _SHARES) else f"add PARTITION BY {person}, for the rows of one person; or ask for "
+        ""
+        if isinstance(node.this, _SHARES)
+        else f"add PARTITION BY {person}, for the rows of one person; or ask for SELECT COUNT(*) FROM (SELECT"
+        f" ROW_NUMBER() OVER ({over}) AS r FROM … WHERE {known}) AS t WHERE r <= 100; or for "
     )
     return Refused(
-        "this window would compare people with each other, and is no share that is only compared with constants",
+        "this window would compare people with each other; ranks among people are answered in a subquery, where they"
+        " are only compared with constants",
         hint=f"{own}SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER ({over}) AS r FROM … WHERE {known}) AS t"
         f" WHERE r > 0.9; the value at a rank is PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {name}), and the share of"
         f" the rows below a value PERCENT_RANK(50) WITHIN GROUP (ORDER BY {name})",

@@ -2,6 +2,6 @@
 
 from rewriter.query.canonical_tree import canonical
 from rewriter.query.names_in_reach import AMBIGUOUS, BEFORE_COMMA, UNKNOWN
-from rewriter.query.ranks_of_people import RANKS
+from rewriter.query.ranks_of_people import is_ranked
 
-__all__ = ["AMBIGUOUS", "BEFORE_COMMA", "RANKS", "UNKNOWN", "canonical"]
+__all__ = ["AMBIGUOUS", "BEFORE_COMMA", "UNKNOWN", "canonical", "is_ranked"]

@@ -17,13 +17,14 @@ from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.first_rows import number_first
+from rewriter.query.first_rows_of_people import number_limited
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
 from rewriter.query.merged_subqueries import merge
 from rewriter.query.one_row_items import without_one_row
-from rewriter.query.ranks_of_people import EQUAL_NOTE, ask_ranks
+from rewriter.query.ranks_of_people import ask_ranks
 from rewriter.query.row_at_share import SHARE_NOTE, ask_share
 from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups, totals_apart
@@ -55,14 +56,18 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
         return tree, True, told
     labels = name_apart(tree)
     inline_with(tree)
-    asked = found = False
+    if ranks:
+        for select in list(tree.find_all(exp.Select)):
+            number_limited(select, labels, catalog)
+    asked: dict[str, None] = {}
+    found: tuple[str, ...] = ()
     for select in reversed(list(tree.find_all(exp.Select))):
         number_first(select, labels, catalog)
-        while _changed(select, labels, catalog) or (found := ranks and ask_ranks(select, labels, catalog)):
-            asked = asked or found
+        while _changed(select, labels, catalog) or (found := ask_ranks(select, labels, catalog) if ranks else ()):
+            asked.update(dict.fromkeys(found))
     drop_unread(tree, catalog)
     number_anew(tree, labels)
-    return tree, True, (*told, EQUAL_NOTE) if asked else told
+    return tree, True, (*told, *asked)
 
 
 def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:

@@ -23,6 +23,9 @@ from rewriter.statement import folded, output_name, unparenthesised
 MOST_CUTS = 100
 """Values that a rank is compared with: as many quantiles may be asked for at once."""
 
+WHOLE_RANKS = (exp.Ntile, exp.RowNumber, exp.Rank)
+"""Ranks that are whole numbers from 1."""
+
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 _WHOLE = frozenset({exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT})
 _FRACTIONS = frozenset({exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL})
@@ -47,7 +50,7 @@ class Cut:
 
 def cuts_of(window: exp.Window, select: exp.Select) -> list[Cut] | None:
     """The cuts of a rank that a select list computes; None where something else than comparisons reads it."""
-    found = _Cuts()
+    found = _Cuts(whole=isinstance(window.this, WHOLE_RANKS))
     try:
         found.follow(window, Fraction(1), Fraction(0), select)
     except _NoCuts:
@@ -57,6 +60,8 @@ def cuts_of(window: exp.Window, select: exp.Select) -> list[Cut] | None:
 
 @dataclass(slots=True)
 class _Cuts:
+    whole: bool
+    """Whether ranks are whole numbers: 1, 2, … in place of shares."""
     cuts: list[Cut] = field(default_factory=list)
 
     def follow(self, node: exp.Expr, scale: Fraction, shift: Fraction, select: exp.Select) -> None:
@@ -89,7 +94,9 @@ class _Cuts:
         if isinstance(parent, exp.Mul):
             scale, shift = scale * number, shift * number
         elif isinstance(parent, exp.Div):
-            if not is_first:
+            divisor = parent.expression
+            if not is_first or (self.whole and _is_whole(divisor)):
+                # A quotient of whole numbers is rounded towards 0.
                 raise _NoCuts
             scale, shift = scale / number, shift / number
         elif isinstance(parent, exp.Add):
@@ -146,6 +153,8 @@ class _Cuts:
                 add(low + (high - low) * place / int(count), exp.GTE, rounds=True)
         else:
             kind, offset = _rounding(parent)
+            if self.whole:
+                raise _NoCuts
             ends = sorted((shift, scale + shift))
             if ends[1] - ends[0] > MOST_CUTS:
                 raise _NoCuts

@@ -2,9 +2,11 @@
 
 Theorems, of values y(1) ≤ … ≤ y(N). PERCENT_RANK is the share of the other rows that come before a row: it is at most q
 where x ≤ y(⌊q (N - 1)⌋ + 1). CUME_DIST is the share of the rows that do not come after it: it is less than q where
-x < y(⌈q N⌉). NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4 more, since its first
-parts have a row more. So each is compared with a constant where ``x`` is compared with PERCENTILE_DISC(q), the value
-y(⌈q N⌉), but for such rows, and for rows of equal ``x``, which are on one side here.
+x < y(⌈q N⌉). RANK is one more than the number of rows that come before a row: it is at most k where x ≤ y(k), and
+ROW_NUMBER is, but for rows of a tie. NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4
+more, since its first parts have a row more. So each is compared with a constant where ``x`` is compared with y(k)
+(:mod:`rewriter.statement.ranked_row`), or with PERCENTILE_DISC(q), the value y(⌈q N⌉), but for such rows, and for
+rows of equal ``x``, which are on one side here. DENSE_RANK counts values, and no rows.
 
 A rank that is compared with constants alone (:mod:`rewriter.query.rank_cuts`) steps at these constants: any value
 between two of them stands for all. The quantiles are the columns of one subquery, so they are released together, and
@@ -30,6 +32,7 @@ from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
 from rewriter.query.windows_above_groups import PARTS, group_below
 from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
+from rewriter.statement import row_of_order
 
 MOST_PARTS = MOST_CUTS
 """Parts of NTILE."""
@@ -38,12 +41,25 @@ EQUAL_NOTE = (
     "ranks are compared by quantiles: rows of equal values are on the same side of each, a row or two beside it, or at"
     " either end, may be on another side than by exact ranks, and no part of NTILE has a row more than others"
 )
-RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
+NUMBERED_NOTE = (
+    "rows are numbered by the value at a rank, which is picked as a quantile is: rows of equal values are on the same"
+    " side of it, and its own rank is off by some rows"
+)
+_NUMBERS = (exp.RowNumber, exp.Rank)
+RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist, *_NUMBERS)
+MOST_RANK = 10**9
+"""The greatest rank that is compared with."""
 _NAME = "ends"
 
 
-def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
-    """Put steps at quantiles in the place of ranks across people; whether there were any. The names are bound."""
+def is_ranked(tree: exp.Query) -> bool:
+    """Whether rows may have a rank: by a function, or since a subquery has the first rows of an order."""
+    limited = (one for one in tree.find_all(exp.Limit, exp.Fetch) if one.parent is not tree)
+    return tree.find(*RANKS) is not None or any(limited)
+
+
+def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> tuple[str, ...]:
+    """Put steps at quantiles in the place of ranks across people; what is to be told of these. The names are bound."""
     if isinstance(select.parent, exp.Subquery | exp.CTE):
         above = group_below(select, RANKS, labels, catalog)
         if above is not None:
@@ -52,19 +68,21 @@ def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
     found = [_Steps.of(one, select, catalog) for one in windows_across(select, catalog)]
     steps = [one for one in found if one is not None]
     if not steps:
-        return False
+        return ()
     same: dict[tuple[exp.Expr, ...], list[_Steps]] = {}
     for one in steps:
         same.setdefault(one.keys, []).append(one)
     joins = [_joined(select, keys, group, labels) for keys, group in same.items()]
     for join in joins:
         select.append("joins", join)
-    return True
+    notes = (NUMBERED_NOTE if isinstance(one.window.this, _NUMBERS) else EQUAL_NOTE for one in steps)
+    return tuple(dict.fromkeys(notes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """A rank that has the first of the ``values`` up to the first quantile, of the shares ``cuts``, and so on."""
+    """A rank that has the first of the ``values`` up to the first quantile, of the shares or numbers ``cuts``, and so
+    on."""
 
     window: exp.Window
     keys: tuple[exp.Expr, ...]
@@ -81,12 +99,13 @@ class _Steps:
         if not isinstance(window.this, RANKS) or not is_plain(window, ordered=True):
             return None
         keys, (first, *ties) = tuple(window.args.get("partition_by") or ()), window.args["order"].expressions
-        if ties and not isinstance(window.this, exp.Ntile):
+        if ties and not isinstance(window.this, exp.Ntile | exp.RowNumber):
             # Rows of equal values have ranks of their own, which may be any part of all.
             return None
         if not all(is_never_null(select, one, catalog) for one in (*keys, first.this)):
             return None
-        found = _parts(window, select) if isinstance(window.this, exp.Ntile) else _shares(window, select)
+        rule = _rows if isinstance(window.this, _NUMBERS) else _parts if isinstance(window.this, exp.Ntile) else _shares
+        found = rule(window, select)
         if found is None or not 0 < len(found[0]) <= MOST_CUTS:
             return None
         is_strict = isinstance(window.this, exp.CumeDist)
@@ -94,7 +113,8 @@ class _Steps:
 
     @property
     def quantiles(self) -> list[exp.Expr]:
-        return [_quantile(self.value, cut, self.falls) for cut in self.cuts]
+        numbered = isinstance(self.window.this, _NUMBERS)
+        return [_quantile(self.value, cut, self.falls, numbered=numbered) for cut in self.cuts]
 
     def put(self, ends: Sequence[exp.Expr]) -> None:
         """Put the steps in the place of the window, by the columns of its quantiles, which are NULL of hardly anybody.
@@ -124,6 +144,17 @@ def _parts(window: exp.Window, select: exp.Select) -> tuple[tuple[Fraction, ...]
     below = [*ends] if compared is None else sorted({_whole_below(one) for one in compared} & {*ends})
     values = [*below, count]
     return tuple(Fraction(one, count) for one in below), tuple(map(exp.Literal.number, values))
+
+
+def _rows(window: exp.Window, select: exp.Select) -> tuple[tuple[Fraction, ...], tuple[exp.Expr, ...]] | None:
+    """The numbers of rows after which something is apart, and the number of the row at each."""
+    compared = cuts_of(window, select)
+    if compared is None:
+        return None
+    after = sorted({whole for one in compared if (whole := _whole_below(one)) > 0})
+    if not after or after[-1] > MOST_RANK:
+        return None
+    return tuple(map(Fraction, after)), tuple(map(exp.Literal.number, (*after, after[-1] + 1)))
 
 
 def _whole_below(cut: Cut) -> int:
@@ -198,7 +229,7 @@ def _joined(select: exp.Select, keys: Sequence[exp.Expr], steps: Sequence[_Steps
     return exp.Join(this=item, on=exp.and_(*ties, copy=False), side="LEFT")
 
 
-def _quantile(key: exp.Expr, part: Fraction, falls: bool) -> exp.Expr:
+def _quantile(key: exp.Expr, part: Fraction, falls: bool, *, numbered: bool) -> exp.Expr:
     order = exp.Order(expressions=[exp.Ordered(this=key.copy(), desc=falls or None)])
-    share = exp.Literal.number(_share(part))
+    share = row_of_order(int(part)) if numbered else exp.Literal.number(_share(part))
     return exp.WithinGroup(this=exp.PercentileDisc(this=share), expression=order)

@@ -31,7 +31,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import AMBIGUOUS, BEFORE_COMMA, RANKS, UNKNOWN, canonical
+from rewriter.query import AMBIGUOUS, BEFORE_COMMA, UNKNOWN, canonical, is_ranked
 from rewriter.refused import (
     AMBIGUOUS_COLUMN,
     NOT_ALLOWED,
@@ -251,8 +251,7 @@ def _plainest(
 
     A value that is chosen by its rank is one quantile; else ranks are compared with quantiles.
     """
-    ranked = tree.find(*RANKS) is not None
-    for ranks in (False, True) if ranked else (False,):
+    for ranks in (False, True) if is_ranked(tree) else (False,):
         found, bound, told = canonical(tree.copy(), catalog, ranks=ranks)
         timed = plain_buckets(plain_series(plain_sums(found), dialect))
         worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))

@@ -31,6 +31,7 @@ from rewriter.statement.parser import (
     Transaction,
     parse,
 )
+from rewriter.statement.ranked_row import rank_of_row, row_of_order
 from rewriter.statement.refused_parts import no_qualify, only
 from rewriter.statement.select_shape import (
     children_of,
@@ -111,6 +112,8 @@ __all__ = [
     "plain_ranges",
     "plain_regressions",
     "plain_texts",
+    "rank_of_row",
+    "row_of_order",
     "star_of",
     "tested_for_null",
     "unaliased",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from dpsql.accounting import ZCDP
 from dpsql.accounting.loss import PrivacyLoss
@@ -17,8 +18,10 @@ from dpsql.calibrate.quantile_picks import OneByOne
 from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar
 from dpsql.opened import open_policy
 from dpsql.releases.tables import Key, Rank
-from dpsql.testing import measure
+from dpsql.testing import Measurement, measured
+from rewriter.front_door import Select, parse, rewrite
 from rewriter.plan import Choice
+from rewriter.statement import row_of_order
 from tests.engines.postgres_server import copy_tables, shared_server
 
 PEOPLE = 9_000
@@ -42,7 +45,11 @@ QUESTIONS = (
     "SELECT sex, PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x), MEDIAN(x) FROM person GROUP BY sex",
     "SELECT PERCENTILE_DISC(0) WITHIN GROUP (ORDER BY x), PERCENTILE_DISC(1) WITHIN GROUP (ORDER BY x) FROM person",
     "SELECT sex, MEDIAN(small) FROM person GROUP BY sex",
+    "SELECT PERCENTILE_DISC(2) WITHIN GROUP (ORDER BY x), PERCENTILE_DISC(4000) WITHIN GROUP (ORDER BY x) FROM person",
+    "SELECT sex, PERCENTILE_DISC(500) WITHIN GROUP (ORDER BY x DESC), PERCENTILE_DISC(20000) WITHIN GROUP"
+    " (ORDER BY x DESC), PERCENTILE_DISC(5000) WITHIN GROUP (ORDER BY x) FROM person GROUP BY sex",
 )
+"""A number above 1 stands for a row."""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +77,22 @@ def policy(
     path = folder / "policy.yaml"
     path.write_text(POLICY.format(database=database, high=HIGH))
     return path
+
+
+def measure(sql: str, policy: Path) -> tuple[Measurement, ...]:
+    """The exact statistics of a statement; of rows that are counted, which no text asks for."""
+    statement = parse(sql, ())
+    assert isinstance(statement, Select)
+    for called in statement.tree.find_all(exp.PercentileDisc):
+        if isinstance(called.this, exp.Literal) and Fraction(called.this.name) > 1:
+            called.set("this", row_of_order(int(called.this.name)))
+    opened = open_policy(policy)
+    try:
+        norms = (opened.accountant.accounting.norms[0],)
+        plans = rewrite(statement.tree, opened.catalog, opened.engine.dialect, norms=norms).plans
+        return measured(sql, opened, plans=plans)
+    finally:
+        opened.close()
 
 
 def all_ranks(values: Sequence[int], row: int) -> list[Rank]:
@@ -109,16 +132,16 @@ def cheapest(choice: Choice, fraction: Fraction, concentrated: bool) -> list[Qua
 def test_what_the_engine_leaves_out_moves_no_distance(
     policy: Path, people: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
-    (measured,) = measure(sql, policy)
+    (found,) = measure(sql, policy)
     opened = open_policy(policy)
     try:
-        exact = opened.engine.run(measured.plan)
+        exact = opened.engine.run(found.plan)
     finally:
         opened.close()
     left_out = 0
-    for choice in measured.plan.choices:
+    for choice in found.plan.choices:
         column = "small" if "small" in choice.text else "x"
-        groups: list[Key] = [("F",), ("M",)] if measured.plan.keys else [()]
+        groups: list[Key] = [("F",), ("M",)] if found.plan.keys else [()]
         for group in groups:
             whole, told = ranks_of_group(people, column, group, choice.row), exact.ranks[choice.name][group]
             left_out += len(whole) - len(told)
@@ -133,12 +156,12 @@ def test_what_is_not_asked_for_at_a_price_moves_no_distance(
     policy: Path, people: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
     """A dear pick looks at few values, and no others are read for it."""
-    (measured,) = measure(sql, policy)
+    (found,) = measure(sql, policy)
     read: list[int] = []
     opened = open_policy(policy)
     try:
         for rho in (Fraction(10), Fraction(1, 2), Fraction(1, 50)):
-            calibration = calibrate(measured.plan, ZCDP, PrivacyLoss(rho=rho))
+            calibration = calibrate(found.plan, ZCDP, PrivacyLoss(rho=rho))
             exact = opened.engine.run(calibration.read)
             read.append(sum(map(len, exact.ranks["q0"].values())))
             for one in calibration.picked:

@@ -20,11 +20,13 @@ from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.releases.tables import NoisyTable, Rank
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import DOUBLE
-from rewriter.plan import Choice, Chosen, Output, Plan
+from rewriter.plan import Choice, Chosen, Output, Plan, aim_of
 from tests.mechanisms.laws import agreement
 from tests.properties.picks import most_moved
 
 DECILES = tuple(Fraction(tenth, 10) for tenth in range(1, 10))
+ROWS = tuple(sign * (rank - Fraction(1, 2)) + (sign > 0) for sign in (1, -1) for rank in (1, 2, 5))
+"""The first, second and fifth row from either end."""
 
 
 def choice(fractions: Sequence[Fraction], high: int, window: int = 1 << 20, row: int = 1) -> Choice:
@@ -38,7 +40,8 @@ def ranks_of(rows: Sequence[int], one: Choice) -> list[Rank]:
     for value in sorted(counts):
         weight = counts[value] * one.row
         for q in one.fractions:
-            low, high = q * total, q * total
+            share, more = aim_of(q)
+            low = high = min(max(share * total + more * one.row, Fraction(0)), Fraction(total))
             if below - high < one.window and low - below - weight < one.window:
                 found.append((value, weight, below, total))
                 break
@@ -50,6 +53,10 @@ def by_definition(quantile: Quantile, rows: Sequence[int]) -> dict[int | None, i
     """The scaled distance of each candidate, written down from the docstring of the mechanism."""
     total, q, scale = len(rows), quantile.fraction, quantile.scale
     target = min(max(q * total * scale + quantile.shift, Fraction(0)), Fraction(scale * total))
+    if q > 1:
+        target = min(max(2 * (q - 1) + quantile.shift, Fraction(0)), Fraction(2 * total))
+    if q < 0:
+        target = min(max(2 * total + 2 * q + quantile.shift, Fraction(0)), Fraction(2 * total))
     if q in (0, 1):
         near = min(quantile.inside, total)
         target = Fraction(near if q == 0 else 2 * total - near)
@@ -74,7 +81,8 @@ def spelt_out(quantile: Quantile, ranks: Sequence[Rank]) -> dict[int | None, int
 def test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out(window: int) -> None:
     random, seen = Random(window), 0
     for _ in range(400):
-        fractions = sorted(random.sample([*DECILES, Fraction(1, 4), Fraction(0), Fraction(1)], random.randint(1, 3)))
+        known = [*DECILES, Fraction(1, 4), Fraction(0), Fraction(1), *ROWS]
+        fractions = sorted(random.sample(known, random.randint(1, 3)))
         one = choice(fractions, random.randint(0, 12), window)
         rows = [random.randint(0, one.high) for _ in range(random.choice([0, 1, 2, 5, 12, 30]))]
         mechanism = Exponential(Fraction(random.choice([1, 30, 200])), concentrated=random.random() < 0.5)
@@ -102,6 +110,9 @@ def test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out(wi
         ([Fraction(0), Fraction(1)], 1 << 20),
         (DECILES, 6),
         (DECILES[6:], 6),
+        *(([row], 6) for row in ROWS),
+        (ROWS[:2], 1 << 20),
+        (ROWS[3:5], 1 << 20),
         pytest.param([Fraction(1, 10)], 1 << 20, marks=pytest.mark.campaign),
         pytest.param(DECILES, 1 << 20, marks=pytest.mark.campaign),
         pytest.param(DECILES[6:], 1 << 20, marks=pytest.mark.campaign),

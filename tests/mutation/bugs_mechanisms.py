@@ -270,8 +270,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a quantile scored with the smaller side of a person's move",
         "dpsql.mechanisms.quantiles.one:Quantile.reach",
-        "return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)",
-        "return 2 if self.is_extreme else min(q.numerator, q.denominator - q.numerator)",
+        "return 2 if self.is_extreme else int(self.scale * max(share, 1 - share))",
+        "return 2 if self.is_extreme else int(self.scale * min(share, 1 - share) or 1)",
         HIDDEN,
     ),
     bug(
@@ -284,9 +284,23 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "MIN and MAX without the factor of two",
         "dpsql.mechanisms.quantiles.one:Quantile.reach",
-        "return 2 if self.is_extreme else max(",
-        "return 1 if self.is_extreme else max(",
+        "return 2 if self.is_extreme else int(",
+        "return 1 if self.is_extreme else int(",
         HIDDEN,
+    ),
+    bug(
+        "an absolute rank is as sensitive as a share",
+        "dpsql.mechanisms.quantiles.one:Quantile.reach",
+        "int(self.scale * max(share, 1 - share))",
+        "int(self.scale * max(share, 1 - share)) if 0 < share < 1 else 1",
+        HIDDEN,
+    ),
+    bug(
+        "a row beyond the last is looked for beyond all",
+        "rewriter.bound.ranks:_Window._target",
+        "beyond = exp.LT(this=everything, expression=far)",
+        "beyond = exp.false()",
+        "tests/bound/test_ranks.py::test_what_the_engine_leaves_out_moves_no_distance",
     ),
     bug(
         "a stretch is as far as its first value",

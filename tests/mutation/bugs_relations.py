@@ -95,6 +95,20 @@ BUGS: tuple[Bug, ...] = (
         SHARES,
     ),
     bug(
+        "a quotient of whole ranks has a fraction",
+        "rewriter.query.rank_cuts:_Cuts._arithmetic",
+        "if not is_first or (self.whole and _is_whole(divisor)):",
+        "if not is_first:",
+        RANKS,
+    ),
+    bug(
+        "the first people in an order are those whose value is not known, too",
+        "rewriter.query.first_rows_of_people:number_limited",
+        "if not _has_values(inside, along.expressions[0].this, catalog):",
+        "if False:",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
         "people without a value are in no part of an order",
         "rewriter.query.ranks_of_people:_Steps.of",
         "if not all(is_never_null(select, one, catalog) for one in (*keys, first.this)):",

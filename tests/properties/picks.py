@@ -35,7 +35,7 @@ def most_moved(choice: Choice, here: Ranks, there: Ranks) -> tuple[float, str]:
 
 def _joint_share(choice: Choice, mechanism: Exponential, here: Ranks, there: Ranks) -> float:
     """What a unit uses of a joint pick and of what is picked around it, against what each of them pays."""
-    inner = tuple(fraction for fraction in choice.fractions if fraction not in (0, 1))
+    inner = tuple(fraction for fraction in choice.fractions if 0 < fraction < 1)
     if len(inner) < 2:
         return 0.0
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from dpsql.errors import NotSupportedError
 from dpsql.proxy import Session
-from rewriter.query.ranks_of_people import EQUAL_NOTE
+from rewriter.query.ranks_of_people import EQUAL_NOTE, NUMBERED_NOTE
 from tests.properties.planted import case
 from tests.relations.test_windows_of_people import both
 
@@ -116,8 +116,12 @@ def test_parts_that_nothing_reads_are_not_released(both: tuple[Session, object])
         "SELECT COUNT(*) FROM {r} WHERE r * w > 0.5",
         "SELECT r > 0.5, MAX(r) FROM {r} GROUP BY 1",
         "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY bed, id) AS r FROM person) AS t WHERE r > 0.5",
-        "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
-        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w, id) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT AVG(r) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r / 100 <= 1",
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE FLOOR(r / 100.0) <= 1",
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS r FROM person) AS t WHERE r <= 100",
         "SELECT COUNT(*) FROM (SELECT DISTINCT r FROM {r}) AS d WHERE r > 0.5",
         "SELECT COUNT(*) FROM (SELECT r FROM {r} ORDER BY r LIMIT 10) AS d WHERE r > 0.5",
     ],
@@ -153,6 +157,85 @@ def test_the_hint_of_a_rank_is_answered(both: tuple[Session, object]) -> None:
     )
     ((ours,),), ((theirs,),) = session.execute(sql).rows, raw.execute(sql).fetchall()  # type: ignore[attr-defined]
     assert abs(int(str(ours)) - theirs) <= 4
+
+
+def number(kind: str = "ROW_NUMBER", over: str = "ORDER BY w DESC") -> str:
+    return f"(SELECT w, bed, {kind}() OVER ({over}) AS r FROM person) AS t"
+
+
+NUMBERED = (
+    *(
+        f"SELECT COUNT(*), SUM(w) FROM {number(kind, f'ORDER BY w{way}')} WHERE r {test}"
+        for kind in ("ROW_NUMBER", "RANK")
+        for way in ("", " DESC")
+        for test in ("<= 100", "< 2", "= 7", "BETWEEN 101 AND 200", "> 500", "<= 601", "<= 5000", "IN (1, 3)")
+    ),
+    f"SELECT COUNT(*), SUM(w) FROM {number(over='ORDER BY w DESC, bed')} WHERE 2 * r - 1 < 30",
+    f"SELECT bed, COUNT(*), SUM(w) FROM {number(over='PARTITION BY bed ORDER BY w DESC')} WHERE r <= 20 GROUP BY bed"
+    " ORDER BY bed",
+    f"SELECT CASE WHEN r <= 10 THEN 'a' WHEN r <= 100 THEN 'b' ELSE 'c' END AS k, COUNT(*), SUM(w) FROM {number()}"
+    " GROUP BY 1 ORDER BY 1",
+    "SELECT COUNT(*), SUM(w) FROM (SELECT w FROM person ORDER BY w DESC LIMIT 100) AS t",
+    "SELECT COUNT(*), SUM(x) FROM (SELECT w AS x, bed FROM person WHERE bed = 'x' ORDER BY x LIMIT 50 OFFSET 20) AS t",
+    "WITH t AS (SELECT w FROM person ORDER BY 1 DESC FETCH FIRST 40 ROWS ONLY) SELECT COUNT(*), SUM(w) FROM t",
+)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("form", NUMBERED, ids=range(len(NUMBERED)))
+def test_the_first_rows_of_people_are_the_engines_own(both: tuple[Session, object], form: str) -> None:
+    """No two people have the same ``w``."""
+    session, raw = both
+    found = session.execute(form)
+    assert [tuple(map(str, row)) for row in found.rows] == [
+        tuple("None" if one is None else str(one) for one in row)
+        for row in raw.execute(form).fetchall()  # type: ignore[attr-defined]
+    ]
+    assert NUMBERED_NOTE in found.notices
+
+
+TOP = "SELECT pid, SUM(cost) AS s, ROW_NUMBER() OVER (ORDER BY SUM(cost) DESC) AS rn FROM visit GROUP BY pid"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        f"SELECT COUNT(*), SUM(s) FROM ({TOP}) AS t WHERE rn <= 100",
+        f"SELECT COUNT(*), SUM(s) FROM ({SPENT} ORDER BY s DESC LIMIT 100) AS t",
+        f"SELECT COUNT(*), SUM(s) FROM ({SPENT} ORDER BY SUM(cost) DESC LIMIT 100 OFFSET 100) AS t",
+        f"SELECT COUNT(*) FILTER (WHERE rn <= 50), SUM(s) FILTER (WHERE rn <= 50) FROM ({TOP}) AS t",
+    ],
+)
+def test_how_much_the_customers_who_spend_most_spend(both: tuple[Session, object], form: str) -> None:
+    """Up to four customers spend as much as the one at such a rank."""
+    session, raw = both
+    ((people, spent),) = session.execute(form).rows
+    ((known, known_spent),) = raw.execute(form).fetchall()  # type: ignore[attr-defined]
+    assert abs(int(str(people)) - known) <= 4
+    assert float(str(spent)) == pytest.approx(float(known_spent), abs=1000)
+
+
+def test_the_first_rows_in_an_order_have_a_value(both: tuple[Session, object]) -> None:
+    session, _ = both
+    sql = "SELECT COUNT(*) FROM (SELECT t FROM person{known} ORDER BY t DESC LIMIT 100) AS q"
+    with pytest.raises(NotSupportedError, match="LIMIT over rows of people") as refused:
+        session.execute(sql.format(known=""))
+    assert "WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100" in str(refused.value.hint)
+    ((count,),) = session.execute(sql.format(known=" WHERE t IS NOT NULL")).rows
+    assert 100 <= int(str(count)) <= 103
+
+
+def test_shown_rows_of_people_are_no_ranks(both: tuple[Session, object]) -> None:
+    session, _ = both
+    assert session.execute("SELECT w FROM (SELECT w FROM person ORDER BY w DESC LIMIT 10) AS t").rows == ()
+
+
+def test_a_quotient_of_parts_is_a_whole_number(both: tuple[Session, object]) -> None:
+    session, raw = both
+    sql = "SELECT COUNT(*) FROM (SELECT NTILE(10) OVER (ORDER BY w) AS q FROM person) AS t WHERE q {} <= 1"
+    ((ours,),) = session.execute(sql.format("/ 2")).rows
+    ((theirs,),) = raw.execute(sql.format("/ 2 - 0.5")).fetchall()  # type: ignore[attr-defined]
+    assert abs(int(str(ours)) - theirs) <= 2, (ours, theirs)
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +286,26 @@ def test_the_share_of_the_customers_who_spend_most(both: tuple[Session, object],
     ((known, known_part),) = raw.execute(form).fetchall()  # type: ignore[attr-defined]
     assert float(str(people)) == pytest.approx(float(known), abs=6)
     assert float(str(part)) == pytest.approx(float(known_part), abs=0.02)
+
+
+def test_first_rows_are_as_many_as_is_explained(tmp_path: Path) -> None:
+    rows = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, w INTEGER NOT NULL)",
+        "INSERT INTO person SELECT i, (i * 7919) % 20011 FROM range(20000) AS t(i)",
+    ]
+    tables = "\n  person: {columns: {id: {}, w: {range: [0, 20011]}}}\n"
+    with case(tmp_path, rows, tables, epsilon=1, noise=True) as session:
+        off: list[float] = []
+        for number in range(20):
+            found = session.execute(
+                f"SELECT COUNT(*) FROM (SELECT w FROM person WHERE w > -{number + 1} ORDER BY w DESC LIMIT 500) AS t"
+            )
+            off.append(abs(int(str(found.rows[0][0])) - 500))
+        (note,) = [one for one in found.notices if "where values lie evenly" in one]
+        usual = int(note.split(";")[1].split()[0].replace(",", ""))
+        assert usual < 100, note
+        # The number of rows has noise of its own.
+        assert sum(one <= usual + 10 for one in off) >= 18, (usual, off)
 
 
 def test_parts_are_as_far_off_as_is_explained(tmp_path: Path) -> None:

@@ -292,14 +292,17 @@ BROKEN_STATEMENTS: tuple[tuple[str, int | None, str, str], ...] = (
         "SELECT COUNT(*) FROM (SELECT id FROM patient LIMIT 10) AS t",
         None,
         "42501: LIMIT over rows of people would pick people | aggregate first, e.g. COUNT(*) with GROUP BY; "
-        "LIMIT over the aggregates is answered",
+        "LIMIT over the aggregates is answered, and so are aggregates over the first rows in an order that is never NULL: "
+        "WHERE x IS NOT NULL ORDER BY x DESC LIMIT 100",
         "SELECT sex, COUNT(*) FROM patient GROUP BY sex LIMIT 1",
     ),
     (
         "SELECT ROW_NUMBER() OVER (ORDER BY weight_kg) FROM patient",
         8,
-        "0A000: this window would compare people with each other, and is no share that is only compared with constants"
-        " | add PARTITION BY id, for the rows of one person; or ask for SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER"
+        "0A000: this window would compare people with each other; ranks among people are answered in a subquery, where they"
+        " are only compared with constants | add PARTITION BY id, for the rows of one person; or ask for SELECT COUNT(*)"
+        " FROM (SELECT ROW_NUMBER() OVER (ORDER BY weight_kg) AS r FROM … WHERE weight_kg IS NOT NULL) AS t WHERE r <= 100;"
+        " or for SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER"
         " (ORDER BY weight_kg) AS r FROM … WHERE weight_kg IS NOT NULL) AS t WHERE r > 0.9; the value at a rank is"
         " PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY weight_kg), and the share of the rows below a value"
         " PERCENT_RANK(50) WITHIN GROUP (ORDER BY weight_kg)",

@@ -17,7 +17,7 @@ from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import SHARE, Around, Columns, Exponential, Joint
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from rewriter.declared import Kind, Scalar, Type
-from rewriter.plan import Choice, Chosen, Output, Plan
+from rewriter.plan import Choice, Chosen, Output, Plan, aim_of
 
 Row = tuple[int | None, ...]
 
@@ -39,7 +39,9 @@ class PickEstimate(Estimate[Chosen]):
         choice = pick.choice
         low, high = (float(end * choice.granularity) for end in (choice.low, choice.high))
         lies = Spread.even(low, high) if spread is None else spread.within(low, high)
-        return lies.reach(float(choice.fractions[place]), min(off / rows, 1.0))
+        share, more = aim_of(choice.fractions[place])
+        part = min(max(share + more / rows, Fraction(1, 2 * rows)), 1 - Fraction(1, 2 * rows)) if more else share
+        return lies.reach(float(part), min(off / rows, 1.0))
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """Half of the range's larger end."""

@@ -4,9 +4,12 @@
 is from being a q-quantile is d(v) = max(B - t, t - B - E, 0). One unit adds weights of at most s to the group:
 then B - t moves by no more than max(q, 1-q)·s, and so do t - B - E and d (Smith 2011; score of OpenDP's and many
 others' quantiles, with the distance to the whole of a value's rows, so that a value with many rows is one candidate).
+The k-th row from an end is aimed at by a public number of rows: t = min(c, n), or max(n - c, 0). A unit moves n by
+s, so t by some τ from 0 to s, and B by some b from 0 to s: B - t moves by b - τ, and d by at most s.
 MIN and MAX aim at t = min(k, n/2) from their end, with k a public number of rows: as far inside that the empty
 part of the range, all of which is at distance k, hardly ever wins. There d moves by at most s.
-One more candidate is NULL, at the distance M·n with M = max(q, 1-q), or 1: where there is nobody, it wins.
+One more candidate is NULL, at the distance M·n with M = max(q, 1-q), or 1 for ends and rows counted from them: where
+there is nobody, it wins.
 Every distance is capped at a public number, which moves it no further.
 
 **Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), for a public measure μ
@@ -25,7 +28,8 @@ hardly ever are from their targets. One unit moves their distances within the sa
 **Together.** The quantiles of a column move together: a row of weight s that is to the left of the q-quantile spreads
 the distances by (1-q+M)·s, any other by (q+M)·s, of the 2·M·s that are paid; and a row is to the left of all quantiles
 above some place and of no other. So the sum over the fractions is largest for one of these places, and that largest sum
-is paid (:func:`together`), for rows by the triangle inequality, in either norm.
+is paid (:func:`together`), for rows by the triangle inequality, in either norm. MIN, MAX and counted rows each spread
+their distances by at most 2·s, all that is paid for one: their costs add up.
 
 Why a cap: a value farther than the cap is as unlikely as one at it, about 2⁻²⁰ for all of them together, so the engine
 need not tell of them. Candidates between two neighbouring values have the same distance and are picked as one.
@@ -50,7 +54,7 @@ from dpsql.mechanisms.quantiles.steps import Nearness, StepwisePick
 from dpsql.mechanisms.sampling import ExponentialPick, Sampler
 from dpsql.releases import Rank, RankColumns
 from rewriter.declared import Sensitivity
-from rewriter.plan import Choice
+from rewriter.plan import Choice, aim_of
 
 NOBODY = 256
 """How many candidates NULL stands for, for each lattice value: in an empty group, 256 of 257 times it is NULL."""
@@ -152,10 +156,15 @@ class Quantile:
         return 2 if self.is_extreme else self.fraction.denominator
 
     @property
+    def aim(self) -> tuple[Fraction, Fraction]:
+        """The share of the rows, and the number of rows more, that are to be below."""
+        return aim_of(self.fraction)
+
+    @property
     def reach(self) -> int:
         """How far a unit of weight 1 moves a scaled distance: at least M times the scale."""
-        q = self.fraction
-        return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)
+        share, _ = self.aim
+        return 2 if self.is_extreme else int(self.scale * max(share, 1 - share))
 
     def ends(self) -> tuple[Quantile, Quantile]:
         """The quantiles that aim below and above this one. Raises :class:`TooFar`."""
@@ -279,7 +288,9 @@ class Quantile:
     def _target(self, total: int) -> int:
         """The weight that is to be below the quantile, scaled."""
         if not self.is_extreme:
-            return min(max(self.fraction.numerator * total + self.shift, 0), self.scale * total)
+            share, rows = self.aim
+            target = int(self.scale * (share * total + rows * self.choice.row))
+            return min(max(target + self.shift, 0), self.scale * total)
         near = min(self.inside, total)
         return near if self.fraction == 0 else 2 * total - near
 
@@ -302,7 +313,7 @@ def together(fractions: Sequence[Fraction], *, ends: bool) -> Cost:
 
 def _spread(q: Fraction, *, left: bool) -> Fraction:
     """How far a row spreads a quantile's distances, of the most that any row does."""
-    if q in (0, 1):
+    if not 0 < q < 1:
         return Fraction(1)
     most = max(q, 1 - q)
     return ((1 - q if left else q) + most) / (2 * most)

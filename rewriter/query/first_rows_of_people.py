@@ -1,0 +1,100 @@
+"""The first rows of all people's in an order, as the rows with the first numbers: ``ORDER BY s DESC LIMIT 100``.
+
+Theorem: ``SELECT c FROM v ORDER BY d LIMIT k OFFSET o`` in FROM has the rows of ``SELECT c FROM (SELECT c, ROW_NUMBER()
+OVER (ORDER BY d) AS number FROM v) WHERE number > o AND number <= o + k``: a subquery in FROM has no order. Which rows
+of a tie they are, neither says.
+
+Put so where the rows are people's, of one person each or of groups by one, and are aggregated above: there such numbers
+become comparisons with the value at a rank (:mod:`rewriter.query.ranks_of_people`), if the order is never NULL.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.declared import Catalog
+from rewriter.query.distinct_names import Labels
+from rewriter.query.lateral_subqueries import by_expressions
+from rewriter.query.never_null import is_never_null
+from rewriter.query.rank_cuts import constant
+from rewriter.query.windows_of_people import is_of_people
+from rewriter.statement import is_grouped, output_name, unaliased
+
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
+_NAME = "limited"
+_NUMBER = "row number"
+
+
+def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
+    """Number the rows of an item of FROM that LIMIT cuts, in place; whether there were any. The names are bound."""
+    item, order = select.parent, select.args.get("order")
+    if order is None or not isinstance(item, exp.Subquery) or not isinstance(item.parent, exp.From | exp.Join):
+        return False
+    if any(value for part, value in select.args.items() if part not in _PARTS) or not is_of_people(item, catalog):
+        return False
+    if not _is_aggregated(select):
+        return False
+    if any(one.find(exp.Window, exp.Query) is not None for one in select.expressions):
+        return False
+    outputs = [(output_name(one), unaliased(one)) for one in select.expressions]
+    passed, offset = _passed(select.args.get("limit")), select.args.get("offset")
+    before = 0 if offset is None else _whole(offset.expression)
+    if passed is None or before is None or len(dict(outputs)) < len(outputs) or _NUMBER in dict(outputs):
+        return False
+    inside, own, along = select.copy(), f"{_NAME}#{len(labels)}", by_expressions(order, outputs)
+    for part in ("order", "limit", "offset"):
+        inside.set(part, None)
+    if not _has_values(inside, along.expressions[0].this, catalog):
+        return False
+    labels[own] = exp.to_identifier(_NAME)
+    number = exp.Window(this=exp.RowNumber(), order=along, over="OVER")
+    columns = [*outputs, (_NUMBER, number)]
+    inside.set("expressions", [exp.alias_(value.copy(), name, quoted=True) for name, value in columns])
+
+    def column(name: str) -> exp.Column:
+        return exp.column(exp.Identifier(this=name, quoted=True), exp.Identifier(this=own, quoted=True))
+
+    tests: list[exp.Expr] = [exp.LTE(this=column(_NUMBER), expression=exp.Literal.number(before + passed))]
+    if before:
+        tests.append(exp.GT(this=column(_NUMBER), expression=exp.Literal.number(before)))
+    alias = exp.TableAlias(this=exp.Identifier(this=own, quoted=True))
+    for part in _PARTS:
+        select.set(part, None)
+    select.set("expressions", [exp.alias_(column(name), name, quoted=True) for name, _ in outputs])
+    select.set("from_", exp.From(this=exp.Subquery(this=inside, alias=alias)))
+    select.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    return True
+
+
+def _is_aggregated(select: exp.Select) -> bool:
+    """Whether a query around it aggregates its rows."""
+    around = select.parent_select
+    while around is not None:
+        if is_grouped(around):
+            return True
+        around = around.parent_select
+    return False
+
+
+def _has_values(rows: exp.Select, value: exp.Expr, catalog: Catalog) -> bool:
+    """Whether a value of the rows that a SELECT makes is never NULL."""
+    body = rows.copy()
+    body.set("expressions", [exp.alias_(value.copy(), _NUMBER, quoted=True)])
+    alias = exp.TableAlias(this=exp.to_identifier(_NAME))
+    around = exp.Select().from_(exp.Subquery(this=body, alias=alias))
+    return is_never_null(around, exp.column(exp.to_identifier(_NUMBER, quoted=True), _NAME), catalog)
+
+
+def _passed(limit: exp.Expr | None) -> int | None:
+    """How many rows LIMIT or FETCH lets pass, where that is a constant."""
+    if isinstance(limit, exp.Fetch):
+        options = limit.args.get("limit_options")
+        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+            return None
+        return _whole(limit.args.get("count") or exp.Literal.number(1))
+    return _whole(limit.expression) if isinstance(limit, exp.Limit) else None
+
+
+def _whole(node: exp.Expr) -> int | None:
+    found = constant(node)
+    return int(found) if found is not None and found >= 0 and found.denominator == 1 else None

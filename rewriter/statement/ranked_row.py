@@ -1,0 +1,32 @@
+"""A row that is counted from the first one of an order: the argument of PERCENTILE_DISC for a rank, ``row 100``.
+
+Guarantee: no statement that is parsed has it. A word with a space is no name and no number, so a rank is asked for by
+rules of :mod:`rewriter.query` alone, and its text is that of no share.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+_ROW = re.compile(r"row (\d+)")
+
+
+def row_of_order(rank: int) -> exp.Var:
+    """The argument for a rank, from 1.
+
+    >>> exp.PercentileDisc(this=row_of_order(100)).sql()
+    'PERCENTILE_DISC(row 100)'
+    """
+    return exp.Var(this=f"row {rank}")
+
+
+def rank_of_row(node: exp.Expr) -> int | None:
+    """The rank that an argument stands for; None for a share.
+
+    >>> rank_of_row(row_of_order(100)), rank_of_row(exp.Literal.number("0.5"))
+    (100, None)
+    """
+    found = _ROW.fullmatch(node.name) if isinstance(node, exp.Var) else None
+    return None if found is None else int(found[1])
