@@ -25,7 +25,6 @@ from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all, shown_tables
 from dpsql.inference.estimates import added_columns, decoded, value_of, window_sums
-from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
 from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
@@ -95,13 +94,13 @@ def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequenc
     sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
     found: list[Bars | None] = []
     for column, values in zip(measured, rows.columns, strict=False):
-        if isinstance(column.form, Running):
-            found.append(_running_bars(column.form, values, sources))
-        elif isinstance(column.form, Listed):
+        if isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, sources))
-        else:
-            ends = _exact(column, values, sources) if column.noisy else None
-            found.append(None if ends is None else ends.where(values.known))
+            continue
+        ends = _exact(column, values, sources) if column.noisy else None
+        if ends is not None and isinstance(column.form, Running):
+            ends = ends.reaching(values.floats)
+        found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
 
 
@@ -154,28 +153,6 @@ def _piece(
     if all(block.prefix is None for block in plan.blocks):
         return Piece(plan, noisy.noise, table, first, running, distances)
     return Piece(plan, decoded(noisy, plan).table.noise, table, first, running, distances)
-
-
-def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:
-    """The interval of a sum over neighbours: that of the unbiased estimate, as far as to the number that is shown.
-
-    Nothing is known of it where groups were selected: how many people are in the groups that are not shown is not
-    measured, and those that are shown came out too high.
-    """
-    slot, name = form.term
-    found = Intervals.unknown(sources.size)
-    if not shown.type.numeric:
-        return found
-    for piece, places, rows in sources.by_piece(slot):
-        if piece.plan.selection is not None:
-            continue
-        value, estimate = shown.floats[places], piece.running(form.window)[name]
-        own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]
-        low, high = own - width, own + width
-        if getattr(piece.outputs[name].estimator, "minimum", None) == 0:
-            low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))
-        found.low[places], found.high[places] = np.minimum(low, value), np.maximum(high, value)
-    return found
 
 
 def _listed_bars(form: Listed, sources: Sources) -> tuple[tuple[str, str] | None, ...]:

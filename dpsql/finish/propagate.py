@@ -18,11 +18,11 @@ from typing import overload
 import numpy as np
 
 from dpsql.inference.estimates import RunningEstimate
-from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
+from dpsql.inference.intervals import ONE_SIDED, ONE_SIDED_Z, Z, count_ends, half_width, quotient_ends
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import DOUBLE
-from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Term, slots_of
+from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Running, Term, slots_of
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
 
@@ -108,6 +108,10 @@ class Intervals(Sequence[Ends | None]):
     def within(self, limits: Intervals) -> Intervals:
         """The ends, moved into limits; what is not known stays so."""
         return Intervals(*(np.clip(ends, limits.low, limits.high) for ends in (self.low, self.high)))
+
+    def reaching(self, values: FloatArray) -> Intervals:
+        """The ends, as far as to the values that are shown; what is not known stays so."""
+        return Intervals(np.minimum(self.low, values), np.maximum(self.high, values))
 
     def where(self, shown: BoolArray) -> Intervals:
         """Those of some cells alone."""
@@ -267,6 +271,8 @@ def _form_ends(form: Form, sources: Sources) -> Intervals | None:
         return _quotient_ends(form, sources)
     if isinstance(form, Mean):
         return _mean_ends(form, sources)
+    if isinstance(form, Running):
+        return _running_ends(form, sources)
     return None
 
 
@@ -502,6 +508,31 @@ def _mean_ends(form: Mean, sources: Sources) -> Intervals:
         # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
         low = np.minimum(numbers, np.maximum(numbers - down, least))
         high = np.maximum(numbers, np.minimum(numbers + up, most))
+        one, other = (factor * end + float(form.constant) for end in (low, high))
+        found.low[places] = np.minimum(one, other) - float(form.slack)
+        found.high[places] = np.maximum(one, other) + float(form.slack)
+    return found
+
+
+# Sums over neighbours
+
+
+def _running_ends(form: Running, sources: Sources) -> Intervals:
+    """The interval of the unbiased estimate, which is not always the number that is shown.
+
+    Nothing is known of it where groups were selected: how many people are in the groups that are not shown is not
+    measured, and those that are shown came out too high.
+    """
+    (slot, name), factor = form.term, float(form.factor)
+    found = Intervals.unknown(sources.size)
+    for piece, places, rows in sources.by_piece(slot):
+        if piece.plan.selection is not None:
+            continue
+        estimate = piece.running(form.window)[name]
+        own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]
+        low, high = own - width, own + width
+        if getattr(piece.outputs[name].estimator, "minimum", None) == 0:
+            low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))
         one, other = (factor * end + float(form.constant) for end in (low, high))
         found.low[places] = np.minimum(one, other) - float(form.slack)
         found.high[places] = np.maximum(one, other) + float(form.slack)

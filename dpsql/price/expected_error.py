@@ -263,7 +263,7 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
         steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
         frame = form.window.frame
         groups = (max(steps, default=1) + 1) / 2 if frame is None else 1 if form.window.mean else frame.width
-        return size(*form.term) * groups
+        return abs(float(form.factor)) * size(*form.term) * groups
     if isinstance(form, Quotient):
         return affine(form.above) / affine(form.below) if affine(form.below) else None
     return None
@@ -312,7 +312,8 @@ def column_half_width(
         return None if width is None else abs(float(form.factor)) * width
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
-        return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
+        width = running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
+        return None if width is None else abs(float(form.factor)) * width
     if isinstance(form, Quotient):
         return _quotient_half_width(form, slots, known)
     if isinstance(form, Either):
