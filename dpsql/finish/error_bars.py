@@ -31,7 +31,7 @@ from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColu
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, Total, row_column, slots_of
 from rewriter.plan import Plan
 from rewriter.release import OverGroups, end_name, margin_name
 
@@ -86,19 +86,22 @@ def pieced(
     return released, tuple(pieces), tuple(notes)
 
 
-def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece]) -> tuple[Bars | None, ...]:
+def exact_bars(
+    measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece], totals: Sequence[Total | None] = ()
+) -> tuple[Bars | None, ...]:
     """The interval of every cell of every column; None for a column of which nothing exact is known.
 
-    ``rows`` end with the numbers of the released rows that each of them was made from.
+    ``rows`` end with the numbers of the released rows that each of them was made from. The bar of a sum of many rows is
+    that of the unbiased sum, as far as to the number that is shown.
     """
-    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows), totals)
     found: list[Bars | None] = []
     for column, values in zip(measured, rows.columns, strict=False):
         if isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, sources))
             continue
         ends = _exact(column, values, sources) if column.noisy else None
-        if ends is not None and isinstance(column.form, Running):
+        if ends is not None and (isinstance(column.form, Running) or sources.has_totals(column.form)):
             ends = ends.reaching(values.floats)
         found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
@@ -205,7 +208,7 @@ def selected_bars(
     if by == 1.0 or not any(bar is not None and len(bar) for bar in bars):
         return tuple(bars), ()
     measured = prepared.outer.measured
-    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows), prepared.outer.totals)
     found = [
         stretched(as_numbers(rows.columns[at]), bar, by).within(value_limits(measured[at], sources))
         if isinstance(bar, Intervals)

@@ -20,6 +20,15 @@ Term = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """A slot stands for all rows of its released table that agree with its row in the columns ``keys``: an output of it
+    is the sum over them, or their ``mean``."""
+
+    keys: tuple[str, ...]
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Affine:
     """``constant + Σ weight · output``; a constant where there are no terms.
 
@@ -214,6 +223,13 @@ def slots_of(form: Form) -> frozenset[int]:
     if isinstance(form, Either):
         return frozenset(slot for branch in form.branches for slot in slots_of(branch.form))
     return frozenset({form.term[0]}) if isinstance(form, Mean | Running) else frozenset()
+
+
+def terms_of(form: Form) -> tuple[Term, ...]:
+    """The outputs that a sum, or a quotient of sums, is made of."""
+    if isinstance(form, Quotient):
+        return (*terms_of(form.above), *terms_of(form.below))
+    return tuple(term for term, _ in form.terms) if isinstance(form, Affine) else ()
 
 
 def either(one: Measured, other: Measured) -> Measured:
