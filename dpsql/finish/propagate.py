@@ -426,7 +426,11 @@ def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | Non
     slack = float(form.slack + _roundings(form, row))
     signs = {weight > 0 for _, weight in form.terms}
     bounded = len(signs) == 1 and all(_never_negative(term, row) for term, _ in form.terms)
-    return half_width(terms) + slack, half_width(terms, ONE_SIDED) + slack if bounded else None
+    rounded = math.sqrt(_variance_of_roundings(form, row))
+    width = math.hypot(half_width(terms), Z * rounded) + slack
+    if not bounded:
+        return width, None
+    return width, math.hypot(half_width(terms, ONE_SIDED), ONE_SIDED_Z * rounded) + slack
 
 
 Weighed = Sequence[tuple[int, str, float]]
@@ -451,13 +455,27 @@ def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:
-    """How far the released numbers were moved when they were made whole."""
-    total = Fraction(0)
+    """How far single released numbers were moved when they were made whole."""
+    alone = [
+        abs(weight) for term, weight in form.terms if not isinstance(row[term[0]], TotalRows) and _is_rounded(term, row)
+    ]
+    return sum(alone, Fraction(0)) / 2
+
+
+def _variance_of_roundings(form: Affine, row: Sequence[Row | None]) -> float:
+    """How far the sums of many were moved by that: each number by up to a half, anyhow."""
+    total = 0.0
     for term, weight in form.terms:
-        estimator = _estimator(term, row)
-        if estimator.integer and any(part.denominator != 1 for _, part in estimator.terms):
-            total += abs(weight) / 2
+        place = row[term[0]]
+        if isinstance(place, TotalRows) and _is_rounded(term, row):
+            rows = len(place.members)
+            total += float(weight) ** 2 / 12 * (1 / rows if place.mean else rows)
     return total
+
+
+def _is_rounded(term: Term, row: Sequence[Row | None]) -> bool:
+    estimator = _estimator(term, row)
+    return estimator.integer and any(part.denominator != 1 for _, part in estimator.terms)
 
 
 def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.outer.provenance import OTHER, Either, Form, Measured, Other, Running, is_moderate, slots_of, terms_of
+from rewriter.outer.provenance import OTHER, Either, Measured, Other, Running, is_moderate, slots_of
 from rewriter.outer.tracing import Traced
 from rewriter.plan import Linear, Plan
 from rewriter.release import Along
@@ -31,22 +31,18 @@ def independent(column: Measured, traced: Traced, plans: Mapping[str, Sequence[P
         name = column.form.term[1]
         return column if all(name in running_outputs(plan, column.form.window) for plan in behind) else OTHER
     totals = [slot for slot in slots if traced.origins[slot].total is not None]
-    if totals and not _adds_up(column.form, totals, traced, plans):
+    if totals and not _adds_up(totals, traced, plans):
         return OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
 
 
-def _adds_up(form: Form, totals: Sequence[int], traced: Traced, plans: Mapping[str, Sequence[Plan]]) -> bool:
+def _adds_up(totals: Sequence[int], traced: Traced, plans: Mapping[str, Sequence[Plan]]) -> bool:
     """Whether the noise of each total is that of its rows: one measurement has them all, each with noise of its own,
-    and no number of theirs is rounded, or shown because it came out high."""
+    and none is shown because its number came out high."""
     for slot in totals:
         behind = [plan for name in traced.origins[slot].tables for plan in plans[name]]
         if len(behind) != 1 or behind[0].selection is not None or any(block.prefix for block in behind[0].blocks):
-            return False
-        names = {name for one, name in terms_of(form) if one == slot}
-        sums = [output.estimator.as_sum for output in behind[0].outputs if output.name in names]
-        if any(one is None or (one.integer and any(part.denominator != 1 for _, part in one.terms)) for one in sums):
             return False
     return True
 

@@ -60,7 +60,8 @@ class Slot:
 class TracedTable:
     """Something in FROM: its columns and its slots. ``filtered``: noise decides which rows it has. ``chosen``: not only
     by groups that are not shown, whose neighbours have bars for that already. ``keys``: its rows are all rows of one
-    released table, once each, and these columns are keys of it; None where that is not so, or not known.
+    released table, once each, and these columns are keys of it; None where that is not so, or not known. ``rows`` are
+    the numbers of its slots' rows, as the SELECT spells them.
     """
 
     columns: tuple[tuple[str, Measured], ...]
@@ -68,6 +69,7 @@ class TracedTable:
     filtered: bool = False
     chosen: bool = False
     keys: Mapping[str, str] | None = None
+    rows: tuple[exp.Expr, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -87,29 +89,42 @@ Ctes = Mapping[str, TracedTable]
 
 
 class PickedRows:
-    """The slots that window functions and sums add to the ``own`` ones of a SELECT: each is the row of an own slot in
-    another row of a window, or stands for the rows of an own slot that are added up."""
+    """The slots that are added to the ``own`` ones of a SELECT, whose rows have these ``numbers``: rows that windows
+    pick, rows that are added up, and rows of subqueries of one row. ``added`` are the numbers of their rows."""
 
-    def __init__(self, own: Sequence[Slot]) -> None:
+    def __init__(self, own: Sequence[Slot], numbers: Sequence[exp.Expr]) -> None:
         self.own = own
-        self.added: list[tuple[exp.Window | Total, int]] = []
+        self.numbers = numbers
+        self.added: list[tuple[Slot, exp.Expr]] = []
 
     def holds(self, slots: Collection[int]) -> bool:
-        """Whether rows of these slots can be picked."""
-        return max(slots) < len(self.own) and len(self.origins) + len(slots) <= MOST_SLOTS
+        """Whether rows of these slots can be picked, or added up."""
+        return max(slots) < len(self.own) and self.has_room(len(slots))
 
-    def slot(self, rows: exp.Window | Total, own: int) -> int:
-        """The slot of the row that a window picks, or of the rows of a total."""
-        if isinstance(rows, exp.Window) or (rows, own) not in self.added:
-            self.added.append((rows, own))
-        return len(self.own) + self.added.index((rows, own))
+    def has_room(self, slots: int) -> bool:
+        """Whether so many slots can be added."""
+        return len(self.origins) + slots <= MOST_SLOTS
+
+    def picked(self, window: exp.Window, own: int) -> int:
+        """The slot of the row that a window picks of an own slot's rows."""
+        number = window.copy()
+        number.this.set("this", self.numbers[own].copy())
+        return self.slot(replace(self.own[own], picked=True), number)
+
+    def added_up(self, total: Total, own: int, *, gathered: bool) -> int:
+        """The slot of the own slot's rows that are added up."""
+        number = self.numbers[own].copy()
+        return self.slot(replace(self.own[own], total=total), exp.Min(this=number) if gathered else number)
+
+    def slot(self, origin: Slot, number: exp.Expr) -> int:
+        """A slot, which may be there already."""
+        if (origin, number) not in self.added:
+            self.added.append((origin, number))
+        return len(self.own) + self.added.index((origin, number))
 
     @property
     def origins(self) -> tuple[Slot, ...]:
-        return (*self.own, *(self._added(rows, self.own[own]) for rows, own in self.added))
-
-    def _added(self, rows: exp.Window | Total, own: Slot) -> Slot:
-        return replace(own, total=rows) if isinstance(rows, Total) else replace(own, picked=True)
+        return (*self.own, *(origin for origin, _ in self.added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +194,8 @@ def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured
         return scope.column(node)
     if isinstance(node, exp.Query):
         found = subquery(node, scope)
+        if (one := _of_one_row(node, found, scope)) is not None:
+            return one
         known = OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
         return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
     if isinstance(node, exp.Case):
@@ -223,7 +240,7 @@ def _picked(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | 
         return None
     if not scope.picks.holds(slots) or any(expression(part, scope, subquery).noisy for part in rest):
         return None
-    twins = {slot: scope.picks.slot(node, slot) for slot in sorted(slots)}
+    twins = {slot: scope.picks.picked(node, slot) for slot in sorted(slots)}
     # The row of a window's end picks none: COALESCE has a number there, and the form has not.
     return replace(over_slots(one, twins.__getitem__), guarded=True, most=None)
 
@@ -245,8 +262,36 @@ def _total(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | N
     (own,) = slots
     if scope.picks.own[own].of_other_rows:
         return None
-    slot = scope.picks.slot(Total(tuple(sorted({*known})), mean=CONSTRUCTS.has(call, Trait.MEAN)), own)
+    total = Total(tuple(sorted({*known})), mean=CONSTRUCTS.has(call, Trait.MEAN))
+    slot = scope.picks.added_up(total, own, gathered=scope.gathered)
     return Measured(over_slots(one, lambda _: slot).form, nonnegative=one.nonnegative)
+
+
+def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measured | None:
+    """``(SELECT SUM(n) FROM g)`` and ``(SELECT n FROM total)``: the column, over slots of the subquery's own rows.
+
+    None where a subquery reads anything else than tables, or noise decides whether it has its row.
+    """
+    select = node.unnest()
+    if scope.picks is None or scope.gathered or not isinstance(select, exp.Select) or found.filtered:
+        return None
+    if {part for part, value in select.args.items() if value} - {"expressions", "from_", "where"}:
+        return None
+    where = select.args.get("where")
+    if not isinstance(select.args["from_"].this, exp.Table) or (where is not None and where.find(exp.Query)):
+        return None
+    one = found.columns[0][1]
+    if len(found.columns) != 1 or not isinstance(one.form, Affine | Quotient | Mean):
+        return None
+    slots = slots_of(one.form)
+    if not slots or len(found.rows) != found.slots or not scope.picks.has_room(len(slots)):
+        return None
+    twins: dict[int, int] = {}
+    for slot in sorted(slots):
+        number = select.copy()
+        number.set("expressions", [found.rows[slot].copy()])
+        twins[slot] = scope.picks.slot(found.origins[slot], exp.Subquery(this=number))
+    return replace(over_slots(one, twins.__getitem__), most=None)
 
 
 def _added_up(node: exp.Expr, scope: NameScope) -> tuple[exp.Expr | None, Sequence[exp.Expr]]:

@@ -225,13 +225,6 @@ def slots_of(form: Form) -> frozenset[int]:
     return frozenset({form.term[0]}) if isinstance(form, Mean | Running) else frozenset()
 
 
-def terms_of(form: Form) -> tuple[Term, ...]:
-    """The outputs that a sum, or a quotient of sums, is made of."""
-    if isinstance(form, Quotient):
-        return (*terms_of(form.above), *terms_of(form.below))
-    return tuple(term for term, _ in form.terms) if isinstance(form, Affine) else ()
-
-
 def either(one: Measured, other: Measured) -> Measured:
     """A column whose rows are of the one or of the other, which share no slot."""
     branches = [*_branches(one), *_branches(other)]

@@ -174,7 +174,7 @@ class _Tracer:
         scope = replace(scope, tested=bool(noisy), compared=not all(map(_asks_whether_shown, noisy)))
         items = self._expanded(select, scope)
         gathered = is_grouped(select)
-        picks = PickedRows(scope.origins)
+        picks = PickedRows(scope.origins, _row_columns(scope))
         scope = replace(scope, gathered=gathered, totals=_totals(select, scope, gathered=gathered))
         own = len(scope.origins)
         columns: list[tuple[str, Measured]] = []
@@ -190,10 +190,13 @@ class _Tracer:
         limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
         if len(origins) > MOST_SLOTS:
             origins, columns = (), [(name, unknown(one)) for name, one in columns]
+        rows = [*([] if gathered else picks.numbers), *(number for _, number in picks.added)] if origins else []
         if carry and self._write and origins:
-            select.set("expressions", [*select.expressions, *_row_columns(scope, picks)])
+            numbered = [exp.alias_(one, row_column(slot), quoted=True) for slot, one in enumerate(rows)]
+            select.set("expressions", [*select.expressions, *numbered])
         keys = _handed_on(select, items, scope.totals) if not gathered else None
-        return TracedTable(tuple(columns), origins, scope.filtered or limited, scope.chosen or limited, keys)
+        filtered, chosen = scope.filtered or limited, scope.chosen or limited
+        return TracedTable(tuple(columns), origins, filtered, chosen, keys, tuple(rows))
 
     def _scope(self, select: exp.Select, ctes: Ctes, outside: NameScope | None) -> NameScope:
         sources: list[tuple[str, TracedTable]] = []
@@ -263,24 +266,13 @@ def _gathered(one: Measured, own: int) -> Measured:
     return shifted_slots(one, -own) if slots and min(slots) >= own else unknown(one)
 
 
-def _row_columns(scope: NameScope, picks: PickedRows) -> list[exp.Expr]:
-    columns: list[exp.Expr] = []
-    for alias, table in scope.sources:
-        for slot in range(table.slots):
-            column = exp.Column(
-                this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True)
-            )
-            columns.append(column)
-    for rows, own in picks.added:
-        if isinstance(rows, exp.Window):
-            picked = rows.copy()
-            picked.this.set("this", columns[own].copy())
-            columns.append(picked)
-        else:
-            columns.append(exp.Min(this=columns[own].copy()) if scope.gathered else columns[own].copy())
-    if scope.gathered:
-        columns = columns[len(picks.own) :]
-    return [exp.alias_(column, row_column(slot), quoted=True) for slot, column in enumerate(columns)]
+def _row_columns(scope: NameScope) -> list[exp.Expr]:
+    """The numbers of the rows of a SELECT's own slots."""
+    return [
+        exp.Column(this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True))
+        for alias, table in scope.sources
+        for slot in range(table.slots)
+    ]
 
 
 def _conjuncts(test: exp.Expr) -> list[exp.Expr]:
