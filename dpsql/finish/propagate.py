@@ -308,7 +308,7 @@ class Sources:
         return np.split(places[order], np.flatnonzero(np.diff(codes[order])) + 1)
 
     def _marks_of_total(self, slot: int, slots: Sequence[int], places: IntArray) -> Iterator[IntArray]:
-        """The group of a total, and which other slots are rows of it."""
+        """The group of a total, or its size where there is no other total, and which other slots are rows of it."""
         total = self.total(slot)
         if total is None:
             raise AssertionError("a slot of one row")
@@ -322,10 +322,20 @@ class Sources:
                     found[own] = self.groups(owner, total)[numbers[own] & (1 << _ROW_BITS) - 1]
             return found
 
-        yield group(slot)
+        own = group(slot)
+        alone = sum(self.total(other) is not None for other in slots) == 1
+        yield self._sizes(slot, total, places) if alone else own
         for other in slots:
             if self.total(other) is None:
-                yield np.asarray(group(other) == group(slot), dtype=np.int64)
+                yield np.asarray(group(other) == own, dtype=np.int64)
+
+    def _sizes(self, slot: int, total: Total, places: IntArray) -> IntArray:
+        numbers = self.slots[slot][places]
+        found = np.zeros(len(places), dtype=np.int64)
+        for owner in _values_of(numbers >> _ROW_BITS):
+            groups, own = self.groups(owner, total), numbers >> _ROW_BITS == owner
+            found[own] = np.bincount(groups)[groups[numbers[own] & (1 << _ROW_BITS) - 1]]
+        return found
 
 
 def exact_ends(column: Measured, sources: Sources) -> Intervals | None:
@@ -553,7 +563,7 @@ def _added_draws(
     """Noise that is drawn so often; of many draws, fewer of the same variance, which are no likelier near 0."""
     if times <= _MOST_DRAWS:
         return [(noise, above, below)] * times
-    factor = Fraction(math.sqrt(times / _MOST_DRAWS))
+    factor = Fraction(math.sqrt(times / _MOST_DRAWS)).limit_denominator(1000)
     return [(noise, above * factor, below * factor)] * _MOST_DRAWS
 
 

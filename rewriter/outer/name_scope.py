@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Trait
+from rewriter.outer.outer_aggregates import of_any_row
 from rewriter.outer.provenance import (
     OTHER,
     PUBLIC,
@@ -114,7 +115,7 @@ class PickedRows:
     def added_up(self, total: Total, own: int, *, gathered: bool) -> int:
         """The slot of the own slot's rows that are added up."""
         number = self.numbers[own].copy()
-        return self.slot(replace(self.own[own], total=total), exp.Min(this=number) if gathered else number)
+        return self.slot(replace(self.own[own], total=total), of_any_row(number) if gathered else number)
 
     def slot(self, origin: Slot, number: exp.Expr) -> int:
         """A slot, which may be there already."""
@@ -270,7 +271,8 @@ def _total(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | N
 def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measured | None:
     """``(SELECT SUM(n) FROM g)`` and ``(SELECT n FROM total)``: the column, over slots of the subquery's own rows.
 
-    None where a subquery reads anything else than tables, or noise decides whether it has its row.
+    None where a subquery reads anything else than tables, or noise decides whether it has its row; and where it reads
+    another release: two that agree with each other are closer to the truth than their noise says.
     """
     select = node.unnest()
     if scope.picks is None or scope.gathered or not isinstance(select, exp.Select) or found.filtered:
@@ -285,6 +287,9 @@ def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measur
         return None
     slots = slots_of(one.form)
     if not slots or len(found.rows) != found.slots or not scope.picks.has_room(len(slots)):
+        return None
+    around = frozenset(table for origin in scope.origins for table in origin.tables)
+    if not all(found.origins[slot].tables <= around for slot in slots):
         return None
     twins: dict[int, int] = {}
     for slot in sorted(slots):
