@@ -67,14 +67,10 @@ class Piece:
         return _FACTORS if self.table.shrunk is None else math.ceil(self.table.shrunk[row] * _FACTORS)
 
     def unbiased(self, name: str) -> FloatArray:
-        """The numbers of all rows, 0 for NULL, for adding them up: of a group that is shown as 0 because its noise is
-        below that, what was measured."""
-        shown = np.nan_to_num(self.columns[name].column.floats)
-        if not self.plan.keys or not self.never_negative(name) or not (shown <= 0).any():
-            return shown
+        """The numbers of all rows as they were measured: shown ones were moved so that none is below 0, and a whole
+        number where one is due."""
         alone = Along(tuple(range(len(self.plan.keys))), descending=False, frame=Frame(0, 0))
-        measured = self.running(alone)[name].values
-        return np.where((shown <= 0) & (measured < 0), measured, shown)
+        return self.running(alone)[name].values
 
     @property
     def factors(self) -> IntArray:
@@ -241,10 +237,15 @@ class Sources:
             if owner >= 0:
                 yield self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1
 
-    def numbers(self, slot: int, name: str) -> FloatArray:
-        """A released column of a slot as doubles; NaN where there is none."""
+    def numbers(self, slot: int, name: str, *, unbiased: bool = False) -> FloatArray:
+        """A released column of a slot as doubles, or what was measured of it; NaN where there is none."""
         if (total := self.total(slot)) is not None:
             return self._added_up(slot, name, total)
+        if unbiased:
+            found = np.full(self.size, math.nan)
+            for piece, places, rows in self.by_piece(slot):
+                found[places] = piece.unbiased(name)[rows - piece.first]
+            return found
         if len(self.pieces) == 1 and self.known([slot]).all():
             only = self.pieces[0].columns[name].column
             return only.floats[self.slots[slot]] if only.type.numeric else np.full(self.size, math.nan)
@@ -396,7 +397,7 @@ def _turned(ends: FloatArray, rounding: Rounding) -> FloatArray:
 def _affine_ends(form: Affine, sources: Sources) -> Intervals:
     least = float(form.constant)
     downwards = any(weight < 0 for _, weight in form.terms)
-    values = _value(_weighed(form), sources)
+    values = _value(_weighed(form), sources, unbiased=sources.has_totals(form))
     found = Intervals.unknown(sources.size)
     for places in sources.alike(_slots([form]), np.flatnonzero(~np.isnan(values))):
         width, one_sided = _widths(form, sources.row(places[0]))
@@ -451,11 +452,11 @@ def _weighed(form: Affine) -> Weighed:
     return [(slot, name, float(weight)) for (slot, name), weight in form.terms]
 
 
-def _value(weighed: Weighed, sources: Sources) -> FloatArray:
-    """The sum without its constant, of the released numbers; NaN where one of them is missing."""
+def _value(weighed: Weighed, sources: Sources, *, unbiased: bool) -> FloatArray:
+    """The sum without its constant, of the released numbers, or of unbiased ones; NaN where one of them is missing."""
     total = np.zeros(sources.size)
     for slot, name, weight in weighed:
-        total += weight * sources.numbers(slot, name)
+        total += weight * sources.numbers(slot, name, unbiased=unbiased)
     return total
 
 
@@ -508,7 +509,8 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
     slots = _slots((above, below))
     places = [place for slot in slots if (place := row[slot]) is not None]
     several = Counter(identity for identity, _ in {(place[0].plan.identity, place[1]) for place in places})
-    several.update(place.piece.plan.identity for place in places if isinstance(place, TotalRows))
+    if any(isinstance(place, TotalRows) for place in places):  # Then numbers are as they were measured.
+        several.update(place[0].plan.identity for place in places)
     behind = _behind_totals(slots, row)
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
     noises: dict[tuple[str, int, str], Additive] = {}
@@ -582,7 +584,10 @@ def _values_of(numbers: IntArray) -> list[int]:
 
 
 def _quotient_ends(form: Quotient, sources: Sources) -> Intervals:
-    above, below = (_value(_weighed(side), sources) + float(side.constant) for side in (form.above, form.below))
+    unbiased = sources.has_totals(form)
+    above, below = (
+        _value(_weighed(side), sources, unbiased=unbiased) + float(side.constant) for side in (form.above, form.below)
+    )
     found = Intervals.unknown(sources.size)
     shown = np.flatnonzero(~np.isnan(above) & ~np.isnan(below) & (below != 0))
     slack = float(form.slack)
