@@ -264,8 +264,7 @@ class Sources:
             places = np.flatnonzero(self.slots[slot] >> _ROW_BITS == owner)
             groups = self.groups(owner, total)
             sums = np.bincount(groups, weights=self.pieces[owner].unbiased(name))
-            if total.mean:
-                sums /= np.bincount(groups)
+            sums = sums / np.bincount(groups) if total.mean else sums
             found[places] = sums[groups[self.slots[slot][places] & (1 << _ROW_BITS) - 1]]
         return found
 

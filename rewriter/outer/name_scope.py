@@ -301,17 +301,18 @@ def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measur
 
 def _added_up(node: exp.Expr, scope: NameScope) -> tuple[exp.Expr | None, Sequence[exp.Expr]]:
     """The call of a sum or a mean over rows in no order, and what these rows agree in."""
-    call, by = node, []
+    call: exp.Expr = node
+    by: Sequence[exp.Expr] = ()
     if scope.gathered:
         select = node.parent_select
         group = None if select is None else select.args.get("group")
         if group is not None and {part for part, value in group.args.items() if value} - {"expressions"}:
             return None, ()
-        by = group.expressions if group is not None else []
+        by = group.expressions if group is not None else ()
     elif isinstance(node, exp.Window):
         if {part for part, value in node.args.items() if value} - {"this", "partition_by", "over"}:
             return None, ()
-        call, by = node.this, node.args.get("partition_by") or []
+        call, by = node.this, node.args.get("partition_by") or ()
     else:
         return None, ()
     return (call, by) if CONSTRUCTS.has(call, Trait.SUM | Trait.MEAN) else (None, ())
