@@ -263,8 +263,8 @@ class Sources:
                 continue
             places = np.flatnonzero(self.slots[slot] >> _ROW_BITS == owner)
             groups = self.groups(owner, total)
-            sums = np.bincount(groups, weights=self.pieces[owner].unbiased(name))
-            sums = sums / np.bincount(groups) if total.mean else sums
+            rows = np.bincount(groups) if total.mean else 1
+            sums = np.bincount(groups, weights=self.pieces[owner].unbiased(name)) / rows
             found[places] = sums[groups[self.slots[slot][places] & (1 << _ROW_BITS) - 1]]
         return found
 
