@@ -25,14 +25,13 @@ from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all, shown_tables
 from dpsql.inference.estimates import added_columns, decoded, value_of, window_sums
-from dpsql.inference.intervals import ONE_SIDED_Z, Z, count_ends
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
 from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, Total, row_column, slots_of
 from rewriter.plan import Plan
 from rewriter.release import OverGroups, end_name, margin_name
 
@@ -88,21 +87,24 @@ def pieced(
     return released, tuple(pieces), tuple(notes)
 
 
-def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece]) -> tuple[Bars | None, ...]:
+def exact_bars(
+    measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece], totals: Sequence[Total | None] = ()
+) -> tuple[Bars | None, ...]:
     """The interval of every cell of every column; None for a column of which nothing exact is known.
 
-    ``rows`` end with the numbers of the released rows that each of them was made from.
+    ``rows`` end with the numbers of the released rows that each of them was made from. The bar of a sum of many rows is
+    that of the unbiased sum, as far as to the number that is shown.
     """
-    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows), totals)
     found: list[Bars | None] = []
     for column, values in zip(measured, rows.columns, strict=False):
-        if isinstance(column.form, Running):
-            found.append(_running_bars(column.form, values, sources))
-        elif isinstance(column.form, Listed):
+        if isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, sources))
-        else:
-            ends = _exact(column, values, sources) if column.noisy else None
-            found.append(None if ends is None else ends.where(values.known))
+            continue
+        ends = _exact(column, values, sources) if column.noisy else None
+        if ends is not None and (isinstance(column.form, Running) or sources.has_totals(column.form)):
+            ends = ends.reaching(values.floats)
+        found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
 
 
@@ -157,28 +159,6 @@ def _piece(
     return Piece(plan, decoded(noisy, plan).table.noise, table, first, running, distances)
 
 
-def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:
-    """The interval of a sum over neighbours: that of the unbiased estimate, as far as to the number that is shown.
-
-    Nothing is known of it where groups were selected: how many people are in the groups that are not shown is not
-    measured, and those that are shown came out too high.
-    """
-    slot, name = form.term
-    found = Intervals.unknown(sources.size)
-    if not shown.type.numeric:
-        return found
-    for piece, places, rows in sources.by_piece(slot):
-        if piece.plan.selection is not None:
-            continue
-        value, estimate = shown.floats[places], piece.running(form.window)[name]
-        own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]
-        low, high = own - width, own + width
-        if getattr(piece.outputs[name].estimator, "minimum", None) == 0:
-            low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))
-        found.low[places], found.high[places] = np.minimum(low, value), np.maximum(high, value)
-    return found
-
-
 def _listed_bars(form: Listed, sources: Sources) -> tuple[tuple[str, str] | None, ...]:
     """Two arrays, of the lower and of the upper ends of all items."""
     items = [exact_ends(Measured(item), sources) or Intervals.unknown(sources.size) for item in form.items]
@@ -229,7 +209,7 @@ def selected_bars(
     if by == 1.0 or not any(bar is not None and len(bar) for bar in bars):
         return tuple(bars), ()
     measured = prepared.outer.measured
-    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows), prepared.outer.totals)
     found = [
         stretched(as_numbers(rows.columns[at]), bar, by).within(value_limits(measured[at], sources))
         if isinstance(bar, Intervals)

@@ -54,7 +54,7 @@ class Finisher:
         else:
             columns, found, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
         rows = ColumnarRows.of([kind for _, kind in columns], found)
-        bars = exact_bars(outer.measured, rows, pieces)
+        bars = exact_bars(outer.measured, rows, pieces, outer.totals)
         if outer.question.wanted:
             sources = prepared, tables, plans, rows, released, virtual
             tried = tried_bars(*sources, sandbox, cancellation, consistent, limit)

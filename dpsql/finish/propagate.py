@@ -13,24 +13,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import overload
+from itertools import product
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from dpsql.inference.estimates import RunningEstimate
-from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
+from dpsql.inference.intervals import ONE_SIDED, ONE_SIDED_Z, Z, count_ends, half_width, quotient_ends
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import DOUBLE
-from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Term, slots_of
+from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Running, Term, Total, slots_of
 from rewriter.plan import Linear, Output, Plan
-from rewriter.release import Along
+from rewriter.release import Along, Frame
 
 Ends = tuple[float, float]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
 
 _ROW_BITS = 40
 _FACTORS = 256
+_MOST_DRAWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,12 @@ class Piece:
         """By how many 256ths a row's noise is multiplied: a few values, so that half-widths are remembered."""
         return _FACTORS if self.table.shrunk is None else math.ceil(self.table.shrunk[row] * _FACTORS)
 
+    def unbiased(self, name: str) -> FloatArray:
+        """The numbers of all rows as they were measured: shown ones were moved so that none is below 0, and a whole
+        number where one is due."""
+        alone = Along(tuple(range(len(self.plan.keys))), descending=False, frame=Frame(0, 0))
+        return self.running(alone)[name].values
+
     @property
     def factors(self) -> IntArray:
         """Those of all rows."""
@@ -71,8 +79,17 @@ class Piece:
         return np.ceil(known.floats * _FACTORS).astype(np.int64)
 
 
-Row = tuple[Piece, int]
-"""A row of a piece's table."""
+class TotalRows(NamedTuple):
+    """The rows of a piece's table that are added up, of which ``number`` is one."""
+
+    piece: Piece
+    number: int
+    members: IntArray
+    mean: bool
+
+
+Row = tuple[Piece, int] | TotalRows
+"""A row of a piece's table, or several."""
 
 
 class Intervals(Sequence[Ends | None]):
@@ -109,6 +126,10 @@ class Intervals(Sequence[Ends | None]):
         """The ends, moved into limits; what is not known stays so."""
         return Intervals(*(np.clip(ends, limits.low, limits.high) for ends in (self.low, self.high)))
 
+    def reaching(self, values: FloatArray) -> Intervals:
+        """The ends, as far as to the values that are shown; what is not known stays so."""
+        return Intervals(np.minimum(self.low, values), np.maximum(self.high, values))
+
     def where(self, shown: BoolArray) -> Intervals:
         """Those of some cells alone."""
         if shown.all():
@@ -144,28 +165,61 @@ def row_number(piece: int, rows: IntArray) -> IntArray:
 class Sources:
     """The released rows that each row of an answer was made from: slot by slot, their numbers in the outer SELECT.
 
-    -1 for NULL, which an outer join leaves.
+    -1 for NULL, which an outer join leaves. ``totals`` are the slots that stand for all rows of a table that agree with
+    theirs.
     """
 
     pieces: Sequence[Piece]
     slots: tuple[IntArray, ...]
     size: int
+    totals: Sequence[Total | None] = ()
+    _groups: dict[tuple[int, tuple[str, ...]], IntArray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int) -> Sources:
+    def of(
+        cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int, totals: Sequence[Total | None] = ()
+    ) -> Sources:
         slots = []
         for column in columns:
             numbers, known = column.units.array, column.known
             slots.append(numbers if known.all() else np.where(known, numbers, -1))
-        return cls(pieces, tuple(slots), size)
+        return cls(pieces, tuple(slots), size, totals)
 
     def row(self, place: int) -> list[Row | None]:
         """Those of one row."""
-        numbers = [int(slot[place]) for slot in self.slots]
-        return [None if one < 0 else (self.pieces[one >> _ROW_BITS], one & (1 << _ROW_BITS) - 1) for one in numbers]
+        return [self._row(slot, int(numbers[place])) for slot, numbers in enumerate(self.slots)]
+
+    def _row(self, slot: int, number: int) -> Row | None:
+        if number < 0:
+            return None
+        owner, row = number >> _ROW_BITS, number & (1 << _ROW_BITS) - 1
+        total = self.total(slot)
+        if total is None:
+            return self.pieces[owner], row
+        groups = self.groups(owner, total)
+        return TotalRows(self.pieces[owner], row, np.flatnonzero(groups == groups[row]), total.mean)
+
+    def total(self, slot: int) -> Total | None:
+        return self.totals[slot] if self.totals else None
+
+    def has_totals(self, form: Form) -> bool:
+        """Whether a form is made of the sum of many rows."""
+        return any(self.total(slot) is not None for slot in slots_of(form))
+
+    def groups(self, owner: int, total: Total) -> IntArray:
+        """For each row of a piece's table, the number of the group that is added up with it."""
+        known = self._groups.get((owner, total.keys))
+        if known is None:
+            columns = [self.pieces[owner].columns[key].column for key in total.keys]
+            numbers: dict[tuple[object, ...], int] = {}
+            rows = zip(*columns, strict=True) if columns else [()] * self.pieces[owner].table.rows
+            known = np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+            self._groups[owner, total.keys] = known
+        return known
 
     def taken(self, places: IntArray) -> Sources:
-        return Sources(self.pieces, tuple(slot[places] for slot in self.slots), len(places))
+        slots = tuple(slot[places] for slot in self.slots)
+        return Sources(self.pieces, slots, len(places), self.totals, self._groups)
 
     def known(self, slots: Sequence[int]) -> BoolArray:
         """Where each of the slots has a row."""
@@ -183,8 +237,15 @@ class Sources:
             if owner >= 0:
                 yield self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1
 
-    def numbers(self, slot: int, name: str) -> FloatArray:
-        """A released column of a slot as doubles; NaN where there is none."""
+    def numbers(self, slot: int, name: str, *, unbiased: bool = False) -> FloatArray:
+        """A released column of a slot as doubles, or what was measured of it; NaN where there is none."""
+        if (total := self.total(slot)) is not None:
+            return self._added_up(slot, name, total)
+        if unbiased:
+            found = np.full(self.size, math.nan)
+            for piece, places, rows in self.by_piece(slot):
+                found[places] = piece.unbiased(name)[rows - piece.first]
+            return found
         if len(self.pieces) == 1 and self.known([slot]).all():
             only = self.pieces[0].columns[name].column
             return only.floats[self.slots[slot]] if only.type.numeric else np.full(self.size, math.nan)
@@ -195,14 +256,31 @@ class Sources:
                 found[places] = column.floats[rows]
         return found
 
+    def _added_up(self, slot: int, name: str, total: Total) -> FloatArray:
+        found = np.full(self.size, math.nan)
+        for owner in _values_of(self.slots[slot] >> _ROW_BITS):
+            if owner < 0:
+                continue
+            places = np.flatnonzero(self.slots[slot] >> _ROW_BITS == owner)
+            groups = self.groups(owner, total)
+            rows = np.bincount(groups) if total.mean else 1
+            sums = np.bincount(groups, weights=self.pieces[owner].unbiased(name)) / rows
+            found[places] = sums[groups[self.slots[slot][places] & (1 << _ROW_BITS) - 1]]
+        return found
+
     def alike(self, slots: Sequence[int], places: IntArray) -> list[IntArray]:
         """The places, by the pattern that the noise of a row depends on: its pieces, by how much each one's noise is
-        multiplied, and which slots are the same row."""
-        if len(self.pieces) == len(slots) == 1 and self.pieces[0].table.shrunk is None and len(places):
+        multiplied, which slots are the same row, and which rows a total is of."""
+        totals = [slot for slot in slots if self.total(slot) is not None]
+        if len(self.pieces) == len(slots) == 1 and self.pieces[0].table.shrunk is None and len(places) and not totals:
             return [places]
         marks: list[IntArray] = []
         known: list[tuple[int, IntArray, IntArray]] = []
+        for slot in totals:
+            marks.extend(self._marks_of_total(slot, slots, places))
         for slot in slots:
+            if slot in totals:
+                continue
             numbers = self.slots[slot][places]
             owners = numbers >> _ROW_BITS
             marks.append(owners)
@@ -228,6 +306,36 @@ class Sources:
         codes = np.unique(np.stack(several), axis=1, return_inverse=True)[1].reshape(-1)
         order = np.argsort(codes, kind="stable")
         return np.split(places[order], np.flatnonzero(np.diff(codes[order])) + 1)
+
+    def _marks_of_total(self, slot: int, slots: Sequence[int], places: IntArray) -> Iterator[IntArray]:
+        """The group of a total, or its size where there is no other total, and which other slots are rows of it."""
+        total = self.total(slot)
+        if total is None:
+            raise AssertionError("a slot of one row")
+
+        def group(one: int) -> IntArray:
+            numbers = self.slots[one][places]
+            found = np.full(len(places), -1, dtype=np.int64)
+            for owner in _values_of(numbers >> _ROW_BITS):
+                own = numbers >> _ROW_BITS == owner
+                if owner >= 0 and owner == self.slots[slot][places[0]] >> _ROW_BITS:
+                    found[own] = self.groups(owner, total)[numbers[own] & (1 << _ROW_BITS) - 1]
+            return found
+
+        own = group(slot)
+        alone = sum(self.total(other) is not None for other in slots) == 1
+        yield self._sizes(slot, total, places) if alone else own
+        for other in slots:
+            if self.total(other) is None:
+                yield np.asarray(group(other) == own, dtype=np.int64)
+
+    def _sizes(self, slot: int, total: Total, places: IntArray) -> IntArray:
+        numbers = self.slots[slot][places]
+        found = np.zeros(len(places), dtype=np.int64)
+        for owner in _values_of(numbers >> _ROW_BITS):
+            groups, own = self.groups(owner, total), numbers >> _ROW_BITS == owner
+            found[own] = np.bincount(groups)[groups[numbers[own] & (1 << _ROW_BITS) - 1]]
+        return found
 
 
 def exact_ends(column: Measured, sources: Sources) -> Intervals | None:
@@ -267,6 +375,8 @@ def _form_ends(form: Form, sources: Sources) -> Intervals | None:
         return _quotient_ends(form, sources)
     if isinstance(form, Mean):
         return _mean_ends(form, sources)
+    if isinstance(form, Running):
+        return _running_ends(form, sources)
     return None
 
 
@@ -286,7 +396,7 @@ def _turned(ends: FloatArray, rounding: Rounding) -> FloatArray:
 def _affine_ends(form: Affine, sources: Sources) -> Intervals:
     least = float(form.constant)
     downwards = any(weight < 0 for _, weight in form.terms)
-    values = _value(_weighed(form), sources)
+    values = _value(_weighed(form), sources, unbiased=sources.has_totals(form))
     found = Intervals.unknown(sources.size)
     for places in sources.alike(_slots([form]), np.flatnonzero(~np.isnan(values))):
         width, one_sided = _widths(form, sources.row(places[0]))
@@ -300,7 +410,7 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
             low, high = count_ends(value - least, width, one_sided)
             low, high = least + low, least + high
         found.low[places], found.high[places] = low, high
-    if len(form.terms) == 1:
+    if len(form.terms) == 1 and not sources.has_totals(form):
         _lower(found, values + least, form, sources)
     return found
 
@@ -326,7 +436,11 @@ def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | Non
     slack = float(form.slack + _roundings(form, row))
     signs = {weight > 0 for _, weight in form.terms}
     bounded = len(signs) == 1 and all(_never_negative(term, row) for term, _ in form.terms)
-    return half_width(terms) + slack, half_width(terms, ONE_SIDED) + slack if bounded else None
+    rounded = math.sqrt(_variance_of_roundings(form, row))
+    width = math.hypot(half_width(terms), Z * rounded) + slack
+    if not bounded:
+        return width, None
+    return width, math.hypot(half_width(terms, ONE_SIDED), ONE_SIDED_Z * rounded) + slack
 
 
 Weighed = Sequence[tuple[int, str, float]]
@@ -337,11 +451,11 @@ def _weighed(form: Affine) -> Weighed:
     return [(slot, name, float(weight)) for (slot, name), weight in form.terms]
 
 
-def _value(weighed: Weighed, sources: Sources) -> FloatArray:
-    """The sum without its constant, of the released numbers; NaN where one of them is missing."""
+def _value(weighed: Weighed, sources: Sources, *, unbiased: bool) -> FloatArray:
+    """The sum without its constant, of the released numbers, or of unbiased ones; NaN where one of them is missing."""
     total = np.zeros(sources.size)
     for slot, name, weight in weighed:
-        total += weight * sources.numbers(slot, name)
+        total += weight * sources.numbers(slot, name, unbiased=unbiased)
     return total
 
 
@@ -351,13 +465,27 @@ def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:
-    """How far the released numbers were moved when they were made whole."""
-    total = Fraction(0)
+    """How far single released numbers were moved when they were made whole."""
+    alone = [
+        abs(weight) for term, weight in form.terms if not isinstance(row[term[0]], TotalRows) and _is_rounded(term, row)
+    ]
+    return sum(alone, Fraction(0)) / 2
+
+
+def _variance_of_roundings(form: Affine, row: Sequence[Row | None]) -> float:
+    """How far the sums of many were moved by that: each number by up to a half, anyhow."""
+    total = 0.0
     for term, weight in form.terms:
-        estimator = _estimator(term, row)
-        if estimator.integer and any(part.denominator != 1 for _, part in estimator.terms):
-            total += abs(weight) / 2
+        place = row[term[0]]
+        if isinstance(place, TotalRows) and _is_rounded(term, row):
+            rows = len(place.members)
+            total += float(weight) ** 2 / 12 * (1 / rows if place.mean else rows)
     return total
+
+
+def _is_rounded(term: Term, row: Sequence[Row | None]) -> bool:
+    estimator = _estimator(term, row)
+    return estimator.integer and any(part.denominator != 1 for _, part in estimator.terms)
 
 
 def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
@@ -375,25 +503,69 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
 
     They are independent as they were drawn. What least squares makes common to several rows is not in it; so of several
     rows of one measurement the noise is as it was drawn: no sum of theirs is farther off after least squares than
-    before (Gauss, Markov).
+    before (Gauss, Markov). The noises of many rows that are only added up are a few of their variance together.
     """
-    rows = {(place[0].plan.identity, place[1]) for slot in _slots((above, below)) if (place := row[slot]) is not None}
-    several = Counter(identity for identity, _ in rows)
+    slots = _slots((above, below))
+    places = [place for slot in slots if (place := row[slot]) is not None]
+    several = Counter(identity for identity, _ in {(place[0].plan.identity, place[1]) for place in places})
+    if any(isinstance(place, TotalRows) for place in places):  # Then numbers are as they were measured.
+        several.update(place[0].plan.identity for place in places)
+    behind = _behind_totals(slots, row)
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
     noises: dict[tuple[str, int, str], Additive] = {}
+    draws: dict[tuple[str, int, str], int] = {}
     for side, form in enumerate((above, below)):
         for term, weight in form.terms:
             place = row[term[0]]
             if place is None:
                 raise AssertionError("a term without a row")
-            piece, number = place
+            piece, number = place[0], place[1]
             shrinks = piece.outputs[term[1]].parts and several[piece.plan.identity] == 1
             factor = Fraction(piece.shrunk(number), _FACTORS) if shrinks else Fraction(1)
-            for name, part in _estimator(term, row).terms:
-                key = (piece.plan.identity, number - piece.first, name)
-                noises[key] = piece.noises[name]
-                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part * factor
-    return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))
+            share = Fraction(1, len(place.members)) if isinstance(place, TotalRows) and place.mean else Fraction(1)
+            own = behind.get(term[0]) or [(number - piece.first, 1)]
+            for (name, part), (one, times) in product(_estimator(term, row).terms, own):
+                key = (piece.plan.identity, one, name)
+                noises[key], draws[key] = piece.noises[name], times
+                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part * factor * share
+    return tuple(
+        drawn
+        for key, pair in weights.items()
+        if any(pair)
+        for drawn in _added_draws(noises[key], pair[0], pair[1], draws[key])
+    )
+
+
+def _behind_totals(slots: Sequence[int], row: Sequence[Row | None]) -> dict[int, list[tuple[int, int]]]:
+    """The rows that each total has: those of other slots one by one, and below 0, of all others how many are of the
+    same totals."""
+    totals = {slot: place for slot in slots if isinstance(place := row[slot], TotalRows)}
+    found: dict[int, list[tuple[int, int]]] = {slot: [] for slot in totals}
+    for identity in {place.piece.plan.identity for place in totals.values()}:
+        same = [(slot, place) for slot, place in totals.items() if place.piece.plan.identity == identity]
+        first = same[0][1].piece.first
+        marks = np.zeros(same[0][1].piece.table.rows, dtype=np.int64)
+        for bit, (_, place) in enumerate(same):
+            marks[place.members] |= 1 << bit
+        others = (row[slot] for slot in slots if slot not in totals)
+        alone = {place[1] for place in others if place is not None and place[0].plan.identity == identity}
+        apart = [(number - first, int(marks[number]), 1) for number in sorted(alone)]
+        marks[sorted(alone)] = 0
+        kinds, counts = np.unique(marks, return_counts=True)
+        apart += [(-kind, kind, count) for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True)]
+        for bit, (slot, _) in enumerate(same):
+            found[slot] = [(number, times) for number, kind, times in apart if kind >> bit & 1]
+    return found
+
+
+def _added_draws(
+    noise: Additive, above: Fraction, below: Fraction, times: int
+) -> list[tuple[Additive, Fraction, Fraction]]:
+    """Noise that is drawn so often; of many draws, fewer of the same variance, which are no likelier near 0."""
+    if times <= _MOST_DRAWS:
+        return [(noise, above, below)] * times
+    factor = Fraction(math.sqrt(times / _MOST_DRAWS)).limit_denominator(1000)
+    return [(noise, above * factor, below * factor)] * _MOST_DRAWS
 
 
 def _slots(forms: Sequence[Affine]) -> list[int]:
@@ -411,7 +583,10 @@ def _values_of(numbers: IntArray) -> list[int]:
 
 
 def _quotient_ends(form: Quotient, sources: Sources) -> Intervals:
-    above, below = (_value(_weighed(side), sources) + float(side.constant) for side in (form.above, form.below))
+    unbiased = sources.has_totals(form)
+    above, below = (
+        _value(_weighed(side), sources, unbiased=unbiased) + float(side.constant) for side in (form.above, form.below)
+    )
     found = Intervals.unknown(sources.size)
     shown = np.flatnonzero(~np.isnan(above) & ~np.isnan(below) & (below != 0))
     slack = float(form.slack)
@@ -444,6 +619,8 @@ def most_of_share(form: Quotient, row: Sequence[Row | None]) -> float:
 
     Examples: a count with a condition over the count without it, and a count over a sum of counts that includes it.
     """
+    if any(isinstance(row[slot], TotalRows) for slot in _slots([form.above])):
+        return math.inf
     above, below = (_weights_of_parts(side, row) for side in (form.above, form.below))
     if above is None or below is None or form.above.constant > 0 or form.below.constant < 0:
         return math.inf
@@ -465,14 +642,23 @@ def _weights_of_parts(form: Affine, row: Sequence[Row | None]) -> dict[tuple[str
         place = row[slot]
         if place is None or weight < 0 or not _never_negative((slot, name), row):
             return None
-        piece, number = place
+        piece, numbers = place[0], [place[1]]
         parts = piece.outputs[name].parts
-        for part in parts:
+        if isinstance(place, TotalRows):
+            weight = weight / len(place.members) if place.mean else weight
+            numbers = [one for one in _rows_alone(piece, row) if one in place.members]
+        for part, number in product(parts, numbers):
             key = (piece.plan.identity, number - piece.first, part)
             found[key] = found.get(key, Fraction(0)) + weight
         if not parts:
             return None
     return found
+
+
+def _rows_alone(piece: Piece, row: Sequence[Row | None]) -> set[int]:
+    """The rows of a measurement that slots of one row stand for."""
+    places = [place for place in row if place is not None and not isinstance(place, TotalRows)]
+    return {number for one, number in places if one.plan.identity == piece.plan.identity}
 
 
 def _larger(part: tuple[str, int, int], row: Sequence[Row | None]) -> list[tuple[str, int, int]]:
@@ -502,6 +688,31 @@ def _mean_ends(form: Mean, sources: Sources) -> Intervals:
         # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
         low = np.minimum(numbers, np.maximum(numbers - down, least))
         high = np.maximum(numbers, np.minimum(numbers + up, most))
+        one, other = (factor * end + float(form.constant) for end in (low, high))
+        found.low[places] = np.minimum(one, other) - float(form.slack)
+        found.high[places] = np.maximum(one, other) + float(form.slack)
+    return found
+
+
+# Sums over neighbours
+
+
+def _running_ends(form: Running, sources: Sources) -> Intervals:
+    """The interval of the unbiased estimate, which is not always the number that is shown.
+
+    Nothing is known of it where groups were selected: how many people are in the groups that are not shown is not
+    measured, and those that are shown came out too high.
+    """
+    (slot, name), factor = form.term, float(form.factor)
+    found = Intervals.unknown(sources.size)
+    for piece, places, rows in sources.by_piece(slot):
+        if piece.plan.selection is not None:
+            continue
+        estimate = piece.running(form.window)[name]
+        own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]
+        low, high = own - width, own + width
+        if getattr(piece.outputs[name].estimator, "minimum", None) == 0:
+            low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))
         one, other = (factor * end + float(form.constant) for end in (low, high))
         found.low[places] = np.minimum(one, other) - float(form.slack)
         found.high[places] = np.maximum(one, other) + float(form.slack)

@@ -75,7 +75,7 @@ def expected_errors(
     noise.
     """
     slots = slots_of_columns(prepared, calibrations)
-    return tuple(column_half_width(column.form, slots, known) for column in prepared.outer.measured)
+    return tuple(column_half_width(column.form, slots, known) for column in prepared.outer.foretold)
 
 
 def expected_of_items(
@@ -83,7 +83,7 @@ def expected_of_items(
 ) -> tuple[tuple[float | None, ...], ...]:
     """The same of every item of the columns that are arrays of measured numbers; nothing of others."""
     slots = slots_of_columns(prepared, calibrations)
-    forms = (column.form for column in prepared.outer.measured)
+    forms = (column.form for column in prepared.outer.foretold)
     return tuple(
         tuple(column_half_width(item, slots, known) for item in form.items) if isinstance(form, Listed) else ()
         for form in forms
@@ -168,7 +168,7 @@ def excess_of(
         calibrations = calibrated(epsilon)
         slots = slots_of_columns(prepared, calibrations)
         forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [
-            (branch, slots) for one in prepared.outer.measured for branch in branches_of(one.form)
+            (branch, slots) for one in prepared.outer.foretold for branch in branches_of(one.form)
         ]
         if _unknown_columns(prepared):
             for calibration in calibrations:
@@ -212,7 +212,7 @@ def target_notes(
     if wanted.relative:
         notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
     slots = slots_of_columns(prepared, calibrations)
-    pairs = zip(prepared.columns, prepared.outer.measured, strict=True)
+    pairs = zip(prepared.columns, prepared.outer.foretold, strict=True)
     guessed = [name for (name, _), one in pairs if _depends(one.form, slots)]
     if not reached:
         notes[0] = f"an error of {wanted} may take more than the owner allows for a statement, ε = {float(epsilon):g}"
@@ -227,7 +227,7 @@ def target_notes(
 
 
 def _unknown_columns(prepared: Prepared) -> list[str]:
-    pairs = zip(prepared.columns, prepared.outer.measured, strict=True)
+    pairs = zip(prepared.columns, prepared.outer.foretold, strict=True)
     return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
 
 
@@ -263,7 +263,7 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
         steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
         frame = form.window.frame
         groups = (max(steps, default=1) + 1) / 2 if frame is None else 1 if form.window.mean else frame.width
-        return size(*form.term) * groups
+        return abs(float(form.factor)) * size(*form.term) * groups
     if isinstance(form, Quotient):
         return affine(form.above) / affine(form.below) if affine(form.below) else None
     return None
@@ -312,7 +312,8 @@ def column_half_width(
         return None if width is None else abs(float(form.factor)) * width
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
-        return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
+        width = running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
+        return None if width is None else abs(float(form.factor)) * width
     if isinstance(form, Quotient):
         return _quotient_half_width(form, slots, known)
     if isinstance(form, Either):

@@ -614,7 +614,7 @@ def _shown(end: datetime.datetime) -> str:
 
 def shows_groups_alone(prepared: Prepared) -> bool:
     """Whether no number of an answer is made of several released rows. A released mean is that of one of them."""
-    forms = [one.form for one in prepared.outer.measured]
+    forms = [one.form for one in prepared.outer.foretold]
     plain = all(not isinstance(form, _OF_SEVERAL) for form in forms)
     terms = [form.terms for form in forms if isinstance(form, Affine)]
     return plain and not prepared.outer.question.wanted and all(len(one) <= 1 for one in terms)

@@ -49,7 +49,7 @@ def unseen_notes(prepared: Prepared, calibrations: Sequence[Calibration], known:
     slots = slots_of_columns(prepared, calibrations)
     shown = prepared.program.shown or (Shown.VALUE,) * len(prepared.columns)
     said = _told_apart([name for name, _ in prepared.columns])
-    for name, (_, kind), measured, how in zip(said, prepared.columns, prepared.outer.measured, shown, strict=True):
+    for name, (_, kind), measured, how in zip(said, prepared.columns, prepared.outer.foretold, shown, strict=True):
         for form in branches_of(measured.form) if how is Shown.VALUE else ():
             notes |= dict.fromkeys(_of_column(name, form, slots, known, numeric=kind.numeric))
     return tuple(notes)

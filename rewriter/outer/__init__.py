@@ -18,6 +18,7 @@ from rewriter.outer.provenance import (
     Rounding,
     Running,
     Term,
+    Total,
     slots_of,
 )
 from rewriter.outer.question import Question
@@ -41,6 +42,7 @@ __all__ = [
     "Rounding",
     "Running",
     "Term",
+    "Total",
     "constants_sql",
     "outer_select",
     "row_column",

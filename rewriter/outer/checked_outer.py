@@ -16,7 +16,7 @@ from rewriter.outer.construct import Columns
 from rewriter.outer.independence import independent
 from rewriter.outer.operand_types import check_types
 from rewriter.outer.over_replicates import replicated_sql
-from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
+from rewriter.outer.provenance import OTHER, PUBLIC, Form, Measured, Other, Total, slots_of
 from rewriter.outer.question import Question
 from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
@@ -76,7 +76,8 @@ class Described:
     behind each row, which are of the tables ``origins``.
 
     ``over_groups`` are the columns that are a number of groups or a mean over groups. ``measured`` says how each column
-    follows from released rows; ``question`` is what replicates are asked for the others.
+    follows from released rows, and ``totals`` which slots stand for many; ``question`` is what replicates are asked for
+    the others.
     """
 
     sql: str
@@ -84,6 +85,16 @@ class Described:
     origins: tuple[frozenset[str], ...]
     question: Question
     over_groups: tuple[OverGroups, ...] = ()
+    totals: tuple[Total | None, ...] = ()
+
+    def has_totals(self, form: Form) -> bool:
+        """Whether a form is made of the sum of many rows."""
+        return any(self.totals[slot] is not None for slot in slots_of(form)) if self.totals else False
+
+    @property
+    def foretold(self) -> tuple[Measured, ...]:
+        """The columns as they are known before any row is: how many rows a total has is not."""
+        return tuple(OTHER if self.has_totals(one.form) else one for one in self.measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +127,12 @@ class OuterSelect:
         over_groups = self.over_groups if len(self.tree.selects) == len(kinds) else ()
         question = self._question(sql, traced, kinds, {one.at for one in over_groups})
         origins = tuple(slot.tables for slot in traced.origins)
-        return Described(sql, traced.columns, origins, question, over_groups)
+        totals = tuple(slot.total for slot in traced.origins)
+        return Described(sql, traced.columns, origins, question, over_groups, totals)
 
     def _question(self, sql: str, traced: Traced, kinds: Sequence[Type], known: Collection[int]) -> Question:
         """Replicates are asked for columns whose error is not known, in rows known by all that is not measured."""
-        # Which row a window picks may be another one in a replicate, that shows other groups.
-        own = [len(traced.columns) + at for at, slot in enumerate(traced.origins) if not slot.picked]
+        own = [len(traced.columns) + at for at, slot in enumerate(traced.origins) if not slot.of_other_rows]
         wanted = tuple(
             at
             for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rewriter.outer.provenance import OTHER, Either, Measured, Other, Running, is_moderate, slots_of
@@ -30,8 +30,26 @@ def independent(column: Measured, traced: Traced, plans: Mapping[str, Sequence[P
     if isinstance(column.form, Running):
         name = column.form.term[1]
         return column if all(name in running_outputs(plan, column.form.window) for plan in behind) else OTHER
+    if any(traced.origins[slot].total is not None for slot in slots) and not _adds_up(slots, traced, plans):
+        return OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
+
+
+def _adds_up(slots: Collection[int], traced: Traced, plans: Mapping[str, Sequence[Plan]]) -> bool:
+    """Whether the noise of totals, and of rows beside them, is known.
+
+    It is where one measurement has all rows of a table, each with noise of its own, and none is shown because its
+    number came out high.
+    """
+    for slot in slots:
+        behind = [plan for name in traced.origins[slot].tables for plan in plans[name]]
+        if len(behind) != 1 or behind[0].selection is not None or any(block.prefix for block in behind[0].blocks):
+            return False
+        sums = {output.name for output in behind[0].outputs if output.estimator.as_sum is not None}
+        if not sums <= running_outputs(behind[0], Along((), descending=False)).keys():
+            return False
+    return True
 
 
 def running_outputs(plan: Plan, window: Along | None = None) -> Mapping[str, Linear]:

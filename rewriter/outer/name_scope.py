@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Trait
+from rewriter.outer.outer_aggregates import of_any_row
 from rewriter.outer.provenance import (
     OTHER,
     PUBLIC,
@@ -28,6 +29,7 @@ from rewriter.outer.provenance import (
     Measured,
     Quotient,
     Running,
+    Total,
     over_slots,
     running,
     slots_of,
@@ -42,22 +44,33 @@ MOST_SLOTS = 16
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The released ``tables`` that a slot's rows are of; ``picked``: it is a row that a window function picks."""
+    """The released ``tables`` that a slot's rows are of; ``picked``: it is a row that a window function picks;
+    ``total``: it stands for several rows, and its own is any of them."""
 
     tables: frozenset[str]
     picked: bool = False
+    total: Total | None = None
+
+    @property
+    def of_other_rows(self) -> bool:
+        """Whether its row may be another one in a replicate, that shows other groups."""
+        return self.picked or self.total is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TracedTable:
     """Something in FROM: its columns and its slots. ``filtered``: noise decides which rows it has. ``chosen``: not only
-    by groups that are not shown, whose neighbours have bars for that already.
+    by groups that are not shown, whose neighbours have bars for that already. ``keys``: its rows are all rows of one
+    released table, once each, and these columns are keys of it; None where that is not so, or not known. ``rows`` are
+    the numbers of its slots' rows, as the SELECT spells them.
     """
 
     columns: tuple[tuple[str, Measured], ...]
     origins: tuple[Slot, ...] = ()
     filtered: bool = False
     chosen: bool = False
+    keys: Mapping[str, str] | None = None
+    rows: tuple[exp.Expr, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -68,31 +81,51 @@ class TracedTable:
         columns = [
             (names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(self.columns)
         ]
-        return replace(self, columns=tuple(columns))
+        new = {name.lower(): other for (name, _), (other, _) in zip(self.columns, columns, strict=True)}
+        keys = None if self.keys is None else {new[name].lower(): key for name, key in self.keys.items()}
+        return replace(self, columns=tuple(columns), keys=keys)
 
 
 Ctes = Mapping[str, TracedTable]
 
 
 class PickedRows:
-    """The slots that window functions add to the ``own`` ones of a SELECT: each is the row of an own slot in another
-    row of a window."""
+    """The slots that are added to the ``own`` ones of a SELECT, whose rows have these ``numbers``: rows that windows
+    pick, rows that are added up, and rows of subqueries of one row. ``added`` are the numbers of their rows."""
 
-    def __init__(self, own: Sequence[Slot]) -> None:
+    def __init__(self, own: Sequence[Slot], numbers: Sequence[exp.Expr]) -> None:
         self.own = own
-        self.windows: list[tuple[exp.Window, int]] = []
+        self.numbers = numbers
+        self.added: list[tuple[Slot, exp.Expr]] = []
 
     def holds(self, slots: Collection[int]) -> bool:
-        """Whether rows of these slots can be picked."""
-        return max(slots) < len(self.own) and len(self.origins) + len(slots) <= MOST_SLOTS
+        """Whether rows of these slots can be picked, or added up."""
+        return max(slots) < len(self.own) and self.has_room(len(slots))
 
-    def slot(self, window: exp.Window, own: int) -> int:
-        self.windows.append((window, own))
-        return len(self.origins) - 1
+    def has_room(self, slots: int) -> bool:
+        """Whether so many slots can be added."""
+        return len(self.origins) + slots <= MOST_SLOTS
+
+    def picked(self, window: exp.Window, own: int) -> int:
+        """The slot of the row that a window picks of an own slot's rows."""
+        number = window.copy()
+        number.this.set("this", self.numbers[own].copy())
+        return self.slot(replace(self.own[own], picked=True), number)
+
+    def added_up(self, total: Total, own: int, *, gathered: bool) -> int:
+        """The slot of the own slot's rows that are added up."""
+        number = self.numbers[own].copy()
+        return self.slot(replace(self.own[own], total=total), of_any_row(number) if gathered else number)
+
+    def slot(self, origin: Slot, number: exp.Expr) -> int:
+        """A slot, which may be there already."""
+        if (origin, number) not in self.added:
+            self.added.append((origin, number))
+        return len(self.own) + self.added.index((origin, number))
 
     @property
     def origins(self) -> tuple[Slot, ...]:
-        return (*self.own, *(replace(self.own[own], picked=True) for _, own in self.windows))
+        return (*self.own, *(origin for origin, _ in self.added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +134,8 @@ class NameScope:
 
     ``running`` are the windows that are running sums of a release, by the id of their node. ``tested``: its own
     conditions ask released numbers; ``compared``: not only whether a group is shown. ``picks``, where a SELECT has its
-    slots as columns, gets those of rows that windows pick.
+    slots as columns, gets those of rows that windows pick and of totals. ``totals``: which columns are keys of the one
+    released table whose rows are all added up by the SELECT's windows, or by its aggregates where it is ``gathered``.
     """
 
     sources: tuple[tuple[str, TracedTable], ...]
@@ -111,6 +145,8 @@ class NameScope:
     tested: bool = False
     compared: bool = False
     picks: PickedRows | None = None
+    totals: Mapping[str, str] | None = None
+    gathered: bool = False
 
     @property
     def filtered(self) -> bool:
@@ -159,13 +195,15 @@ def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured
         return scope.column(node)
     if isinstance(node, exp.Query):
         found = subquery(node, scope)
+        if (one := _of_one_row(node, found, scope)) is not None:
+            return one
         known = OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
         return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
     if (sums := scope.running.get(id(node))) is not None:
         return running(expression(node.this.this, scope, subquery), sums.name, sums.window)
-    if (picked := _picked(node, scope, subquery)) is not None:
+    if (picked := _picked(node, scope, subquery) or _total(node, scope, subquery)) is not None:
         return picked
     if (items := listed_items(node)) is not None:
         return _listed([expression(one, scope, subquery) for one in items])
@@ -189,6 +227,8 @@ def _picked(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | 
     """
     if not isinstance(node, exp.Window) or not CONSTRUCTS.has(node.this, Trait.PICK) or scope.picks is None:
         return None
+    if scope.gathered:
+        return None
     one = expression(node.this.this, scope, subquery)
     if scope.chosen or node.this.args.get("default") is not None:
         return None
@@ -201,9 +241,81 @@ def _picked(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | 
         return None
     if not scope.picks.holds(slots) or any(expression(part, scope, subquery).noisy for part in rest):
         return None
-    twins = {slot: scope.picks.slot(node, slot) for slot in sorted(slots)}
+    twins = {slot: scope.picks.picked(node, slot) for slot in sorted(slots)}
     # The row of a window's end picks none: COALESCE has a number there, and the form has not.
     return replace(over_slots(one, twins.__getitem__), guarded=True, most=None)
+
+
+def _total(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | None:
+    """``SUM(n) OVER ()`` and ``AVG(n) OVER (PARTITION BY k)`` over all rows of a release, and the same of aggregates:
+    n, over the slot of these rows."""
+    call, by = _added_up(node, scope)
+    if call is None or scope.picks is None or scope.totals is None or scope.filtered:
+        return None
+    keys = [scope.totals.get(key.name.lower()) if isinstance(key, exp.Column) else None for key in by]
+    one = expression(call.this, scope, subquery)
+    if not isinstance(one.form, Affine) or one.rounding is not None or one.form.constant or one.form.slack:
+        return None
+    slots = slots_of(one.form)
+    known = tuple(key for key in keys if key is not None)
+    if len(slots) != 1 or len(known) < len(keys) or one.guarded or not scope.picks.holds(slots):
+        return None
+    (own,) = slots
+    if scope.picks.own[own].of_other_rows:
+        return None
+    total = Total(tuple(sorted({*known})), mean=CONSTRUCTS.has(call, Trait.MEAN))
+    slot = scope.picks.added_up(total, own, gathered=scope.gathered)
+    return Measured(over_slots(one, lambda _: slot).form, nonnegative=one.nonnegative)
+
+
+def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measured | None:
+    """``(SELECT SUM(n) FROM g)`` and ``(SELECT n FROM total)``: the column, over slots of the subquery's own rows.
+
+    None where a subquery reads anything else than tables, or noise decides whether it has its row; and where it reads
+    another release: two that agree with each other are closer to the truth than their noise says.
+    """
+    select = node.unnest()
+    if scope.picks is None or scope.gathered or not isinstance(select, exp.Select) or found.filtered:
+        return None
+    if {part for part, value in select.args.items() if value} - {"expressions", "from_", "where"}:
+        return None
+    where = select.args.get("where")
+    if not isinstance(select.args["from_"].this, exp.Table) or (where is not None and where.find(exp.Query)):
+        return None
+    one = found.columns[0][1]
+    if len(found.columns) != 1 or not isinstance(one.form, Affine | Quotient | Mean):
+        return None
+    slots = slots_of(one.form)
+    if not slots or len(found.rows) != found.slots or not scope.picks.has_room(len(slots)):
+        return None
+    around = frozenset(table for origin in scope.origins for table in origin.tables)
+    if not all(found.origins[slot].tables <= around for slot in slots):
+        return None
+    twins: dict[int, int] = {}
+    for slot in sorted(slots):
+        number = select.copy()
+        number.set("expressions", [found.rows[slot].copy()])
+        twins[slot] = scope.picks.slot(found.origins[slot], exp.Subquery(this=number))
+    return replace(over_slots(one, twins.__getitem__), most=None)
+
+
+def _added_up(node: exp.Expr, scope: NameScope) -> tuple[exp.Expr | None, Sequence[exp.Expr]]:
+    """The call of a sum or a mean over rows in no order, and what these rows agree in."""
+    call: exp.Expr = node
+    by: Sequence[exp.Expr] = ()
+    if scope.gathered:
+        select = node.parent_select
+        group = None if select is None else select.args.get("group")
+        if group is not None and {part for part, value in group.args.items() if value} - {"expressions"}:
+            return None, ()
+        by = group.expressions if group is not None else ()
+    elif isinstance(node, exp.Window):
+        if {part for part, value in node.args.items() if value} - {"this", "partition_by", "over"}:
+            return None, ()
+        call, by = node.this, node.args.get("partition_by") or ()
+    else:
+        return None, ()
+    return (call, by) if CONSTRUCTS.has(call, Trait.SUM | Trait.MEAN) else (None, ())
 
 
 def _listed(items: Sequence[Measured]) -> Measured:

@@ -97,6 +97,11 @@ def _every(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     return exp.LogicalAnd(this=node.expressions[0])
 
 
+def of_any_row(number: exp.Expr) -> exp.Expr:
+    """The number of one of the rows that are aggregated."""
+    return exp.Min(this=number)
+
+
 # The table
 
 

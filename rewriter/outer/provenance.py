@@ -20,6 +20,15 @@ Term = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """A slot stands for all rows of its released table that agree with its row in the columns ``keys``: an output of it
+    is the sum over them, or their ``mean``."""
+
+    keys: tuple[str, ...]
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Affine:
     """``constant + Σ weight · output``; a constant where there are no terms.
 
@@ -52,10 +61,14 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running sum of a released output up to its row, or its sum over the rows of a window."""
+    """``constant + factor · sum``, of the running sum of a released output up to its row, or of its sum or mean over a
+    window."""
 
     term: Term
     window: Along
+    factor: Fraction = Fraction(1)
+    constant: Fraction = Fraction(0)
+    slack: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +112,7 @@ def is_moderate(form: Form) -> bool:
         return all(is_moderate(item) for item in form.items)
     if isinstance(form, Quotient):
         return is_moderate(form.above) and is_moderate(form.below) and form.slack <= EXTREME
-    if isinstance(form, Mean):
+    if isinstance(form, Mean | Running):
         return all(abs(number) <= EXTREME for number in (form.factor, form.constant, form.slack))
     if not isinstance(form, Affine):
         return True
@@ -154,7 +167,7 @@ class Measured:
     @property
     def loose(self) -> Form:
         """The form of the number as it is after rounding, which others are made of."""
-        if self.rounding is None or not isinstance(self.form, Affine | Quotient | Mean):
+        if self.rounding is None or not isinstance(self.form, Affine | Quotient | Mean | Running):
             return self.form
         return replace(self.form, slack=self.form.slack + self.rounding.slack)
 
@@ -259,7 +272,7 @@ def add(one: Measured, other: Measured, sign: int = 1) -> Measured:
     if isinstance(left, Affine) and isinstance(right, Affine):
         return Measured(plus(left, right), whole)
     for form, constant in ((left, other.constant), (right, one.constant)):
-        if constant is not None and isinstance(form, Quotient | Mean):
+        if constant is not None and isinstance(form, Quotient | Mean | Running):
             return Measured(_shifted(form, constant if form is right else sign * constant), whole)
     return unknown(one, other)
 
@@ -267,7 +280,7 @@ def add(one: Measured, other: Measured, sign: int = 1) -> Measured:
 def multiply(one: Measured, other: Measured) -> Measured:
     """A product of which one side is written out."""
     for side, factor in ((one, other.constant), (other, one.constant)):
-        if factor is not None and isinstance(side.form, Affine | Quotient | Mean):
+        if factor is not None and isinstance(side.form, Affine | Quotient | Mean | Running):
             return Measured(_times(side.loose, factor), one.whole and other.whole)
     return unknown(one, other)
 
@@ -279,7 +292,7 @@ def divide(one: Measured, other: Measured) -> Measured:
     above, below = one.loose, other.loose
     if divisor := other.constant:
         form = _times(above, 1 / divisor)
-        return Measured(form, whole, rounding) if isinstance(form, Affine | Quotient | Mean) else unknown(one)
+        return Measured(form, whole, rounding) if isinstance(form, Affine | Quotient | Mean | Running) else unknown(one)
     # What roundings did below cannot be told from noise.
     if other.noisy and isinstance(above, Affine) and isinstance(below, Affine) and not (above.slack or below.slack):
         return Measured(Quotient(above, below), whole, rounding)
@@ -321,12 +334,13 @@ def _times(form: Form, factor: Fraction) -> Form:
         return scaled(form, factor)
     if isinstance(form, Quotient):
         return Quotient(scaled(form.above, factor), form.below, form.slack * abs(factor))
-    if isinstance(form, Mean):
-        return Mean(form.term, form.factor * factor, form.constant * factor, form.slack * abs(factor))
+    if isinstance(form, Mean | Running):
+        constant, slack = form.constant * factor, form.slack * abs(factor)
+        return replace(form, factor=form.factor * factor, constant=constant, slack=slack)
     return form
 
 
-def _shifted(form: Quotient | Mean, by: Fraction) -> Form:
-    if isinstance(form, Mean):
+def _shifted(form: Quotient | Mean | Running, by: Fraction) -> Form:
+    if isinstance(form, Mean | Running):
         return replace(form, constant=form.constant + by)
     return replace(form, above=plus(form.above, scaled(form.below, by)))

@@ -3,8 +3,8 @@
 Guarantee: the traced tree answers the same columns and rows, and then one column per slot: the number of the
 released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.
 Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not
-through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them; but for windows that pick a row, which
-is a slot more.
+through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them; but for windows that pick a row, and
+for sums and means of all rows of a release that agree in some keys, which are a slot more.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.outer.construct import Columns
+from rewriter.outer.allow_list import CONSTRUCTS
+from rewriter.outer.construct import Columns, Trait
 from rewriter.outer.name_scope import MOST_SLOTS, Ctes, NameScope, PickedRows, Slot, TracedTable, expression
-from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
+from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, slots_of, unknown
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
-from rewriter.release import RESERVED, RunningSum, RunningSums, added_name
+from rewriter.release import RESERVED, RunningSum, RunningSums, added_name, key_name
 from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
 
 
@@ -65,7 +66,9 @@ def trace(
         known = {one.name: output(0, one) for one in outputs}
         known |= {added_name(name): one for name, one in known.items()}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
-        tables[name] = TracedTable(columns, (Slot(frozenset([name])),))
+        named = {key_name(place) for place in range(len(columns))}
+        keys = {column: column for column, _ in columns if column in named}
+        tables[name] = TracedTable(columns, (Slot(frozenset([name])),), keys=keys)
     try:
         copy: exp.Query = tree.copy()
         found = _Tracer(tables, _copied(running, tree, copy), write=True).query(copy, {}, carry=True)
@@ -126,14 +129,15 @@ class _Tracer:
         changed = _is_limited(node) or not together
         filtered, chosen = (left.filtered or right.filtered or changed), (left.chosen or right.chosen or changed)
         alike = [one for _, one in left.columns] == [one for _, one in right.columns]
-        same = together and alike and left.slots == right.slots
+        kinds = [[(slot.picked, slot.total) for slot in side.origins] for side in (left, right)]
+        same = together and alike and kinds[0] == kinds[1]
         if self._write:
             apart = together and left.slots + right.slots <= MOST_SLOTS and _has_items(node)
             for side in (node.this, node.expression):
                 self.query(side, ctes, carry=carry and (same or apart), outside=outside)
         if same:
             pairs_of_slots = zip(left.origins, right.origins, strict=True)
-            origins = tuple(Slot(one.tables | other.tables, one.picked) for one, other in pairs_of_slots)
+            origins = tuple(replace(one, tables=one.tables | other.tables) for one, other in pairs_of_slots)
             return TracedTable(left.columns, origins, filtered, chosen)
         if together and left.slots + right.slots <= MOST_SLOTS and _has_items(node):
             both = self._side_by_side(node, left, right, carry=carry)
@@ -170,23 +174,29 @@ class _Tracer:
         scope = replace(scope, tested=bool(noisy), compared=not all(map(_asks_whether_shown, noisy)))
         items = self._expanded(select, scope)
         gathered = is_grouped(select)
-        picks = PickedRows(() if gathered else scope.origins)
+        picks = PickedRows(scope.origins, _row_columns(scope))
+        scope = replace(scope, gathered=gathered, totals=_totals(select, scope, gathered=gathered))
+        own = len(scope.origins)
         columns: list[tuple[str, Measured]] = []
         for item in items:
             named = replace(scope, aliases={name.lower(): one for name, one in columns}, picks=picks)
             one = expression(item, named, subquery)
-            columns.append((_name(item), unknown(one) if gathered and one.noisy else one))
+            columns.append((_name(item), _gathered(one, own) if gathered and one.noisy else one))
         if self._write:
             for part in ("order", "group", "windows", "qualify"):
                 for node in nodes_of(select.args.get(part)):
                     expression(node, replace(scope, aliases={name.lower(): one for name, one in columns}), subquery)
-        origins = picks.origins
+        origins = picks.origins[own:] if gathered else picks.origins
         limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
         if len(origins) > MOST_SLOTS:
             origins, columns = (), [(name, unknown(one)) for name, one in columns]
+        rows = [*([] if gathered else picks.numbers), *(number for _, number in picks.added)] if origins else []
         if carry and self._write and origins:
-            select.set("expressions", [*select.expressions, *_row_columns(scope, picks)])
-        return TracedTable(tuple(columns), origins, scope.filtered or limited, scope.chosen or limited)
+            numbered = [exp.alias_(one, row_column(slot), quoted=True) for slot, one in enumerate(rows)]
+            select.set("expressions", [*select.expressions, *numbered])
+        keys = _handed_on(select, items, scope.totals) if not gathered else None
+        filtered, chosen = scope.filtered or limited, scope.chosen or limited
+        return TracedTable(tuple(columns), origins, filtered, chosen, keys, tuple(rows))
 
     def _scope(self, select: exp.Select, ctes: Ctes, outside: NameScope | None) -> NameScope:
         sources: list[tuple[str, TracedTable]] = []
@@ -225,19 +235,44 @@ class _Tracer:
         return items
 
 
-def _row_columns(scope: NameScope, picks: PickedRows) -> list[exp.Expr]:
-    columns: list[exp.Expr] = []
-    for alias, table in scope.sources:
-        for slot in range(table.slots):
-            column = exp.Column(
-                this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True)
-            )
-            columns.append(column)
-    for window, own in picks.windows:
-        picked = window.copy()
-        picked.this.set("this", columns[own].copy())
-        columns.append(picked)
-    return [exp.alias_(column, row_column(slot), quoted=True) for slot, column in enumerate(columns)]
+_AFTER_WINDOWS = frozenset({"order", "limit", "offset", "fetch", "qualify"})
+_OF_ALL_ROWS = frozenset({"expressions", "from_", "with_", "windows"})
+
+
+def _totals(select: exp.Select, scope: NameScope, *, gathered: bool) -> Mapping[str, str] | None:
+    """The keys that a SELECT's sums are by, where it adds up all rows of a release."""
+    parts = {part for part, value in select.args.items() if value}
+    if len(scope.sources) != 1 or parts - _OF_ALL_ROWS - ({"group", "order"} if gathered else _AFTER_WINDOWS):
+        return None
+    return scope.sources[0][1].keys
+
+
+def _handed_on(
+    select: exp.Select, items: Sequence[exp.Expr], keys: Mapping[str, str] | None
+) -> Mapping[str, str] | None:
+    """The keys that a SELECT answers, where it has all rows of what it reads."""
+    if keys is None or any(select.args.get(part) for part in _AFTER_WINDOWS - {"order"}):
+        return None
+    if any(CONSTRUCTS.has(node, Trait.ROWS) for item in items for node in item.walk()):
+        return None
+    plain = [(_name(item), item.unalias()) for item in items]
+    names = [(name.lower(), keys.get(one.name.lower())) for name, one in plain if isinstance(one, exp.Column)]
+    return {name: key for name, key in names if key is not None}
+
+
+def _gathered(one: Measured, own: int) -> Measured:
+    """A column of a SELECT that aggregates: its slots are totals, of which the first follows the ``own`` ones."""
+    slots = slots_of(one.form)
+    return shifted_slots(one, -own) if slots and min(slots) >= own else unknown(one)
+
+
+def _row_columns(scope: NameScope) -> list[exp.Expr]:
+    """The numbers of the rows of a SELECT's own slots."""
+    return [
+        exp.Column(this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True))
+        for alias, table in scope.sources
+        for slot in range(table.slots)
+    ]
 
 
 def _conjuncts(test: exp.Expr) -> list[exp.Expr]:

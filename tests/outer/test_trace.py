@@ -13,8 +13,9 @@ import sqlglot
 from sqlglot import exp
 
 from dpsql.errors import Error
-from dpsql.finish.propagate import Piece, row_number
+from dpsql.finish.propagate import Piece, Row, Sources, TotalRows, row_number
 from dpsql.releases.tables import Key, ReleasedColumn, ReleasedTable
+from dpsql.releases.value_column import ValueColumn
 from dpsql.sandbox.sandbox import Sandbox
 from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, TEXT, Type, decimal
 from rewriter.outer.checks import check_outer, outer_sql
@@ -113,11 +114,15 @@ class Writer:
 # What the forms say
 
 
-def value(form: Form, rows: Sequence[tuple[Piece, int] | None]) -> float | None:
+def value(form: Form, rows: Sequence[Row | None]) -> float | None:
     """The number that a form stands for, of released numbers; None where one is missing."""
 
     def released(term: tuple[int, str]) -> float | None:
         place = rows[term[0]]
+        if isinstance(place, TotalRows):
+            shown = [place.piece.columns[term[1]].values[row] for row in place.members]
+            known = [float(one) for one in shown if one is not None]  # type: ignore[arg-type]
+            return sum(known) / (len(known) if place.mean else 1) if known else None
         found = None if place is None else place[0].columns[term[1]].values[place[1]]
         return None if found is None else float(found)  # type: ignore[arg-type]
 
@@ -138,7 +143,7 @@ def value(form: Form, rows: Sequence[tuple[Piece, int] | None]) -> float | None:
     raise AssertionError(form)
 
 
-def check_shown(column: Measured, shown: object, rows: Sequence[tuple[Piece, int] | None]) -> bool:
+def check_shown(column: Measured, shown: object, rows: Sequence[Row | None]) -> bool:
     """Whether a shown number is what its form says, but for the roundings that the form knows of."""
     if shown is None:
         return True
@@ -196,9 +201,10 @@ def check(sandbox: Sandbox, sql: str, random: Random) -> tuple[int, int]:
     assert len(more) == width + found.slots
     known = pieces(tables)
     exact = 0
-    for row in rows:
-        places = [None if number is None else (known[int(number) >> 40], int(number) & (1 << 40) - 1)  # type: ignore[arg-type, call-overload]
-                  for number in row[width:]]  # fmt: skip
+    numbers = [ValueColumn.of(BIGINT, [row[at] for row in rows]) for at in range(width, len(more))]
+    sources = Sources.of(numbers, known, len(rows), [slot.total for slot in found.origins])
+    for number, row in enumerate(rows):
+        places = sources.row(number)
         for column, shown in zip(found.columns, row, strict=False):
             if isinstance(column.form, Affine | Quotient | Mean) and column.noisy:
                 exact += 1
