@@ -71,9 +71,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the bar of a window is around the sum of shown groups",
-        "dpsql.finish.error_bars:_running_bars",
-        "low, high = count_ends(own, width, width * (ONE_SIDED_Z / Z))",
-        "low, high = value - width, value + width",
+        "dpsql.finish.propagate:_running_ends",
+        "own, width = estimate.values[rows - piece.first], estimate.widths[rows - piece.first]",
+        "own, width = np.cumsum(piece.columns[name].column.floats)[rows - piece.first], estimate.widths[rows - piece.first]",
         WINDOW_BARS,
     ),
     bug(
