@@ -78,6 +78,7 @@ def held(session: Session, sql: str, truth: Sequence[float] | None, times: int) 
     ("asked", "truth"),
     [
         (f"AVG(COUNT(*)) {WEEK}", [one / min(at + 1, 7) for at, one in enumerate(weeks(COUNTS))]),
+        (f"1 - 3.0 * AVG(COUNT(*)) {WEEK}", [1 - 3 * one / min(at + 1, 7) for at, one in enumerate(weeks(COUNTS))]),
         (f"SUM(SUM(weight)) {WEEK}", [WEIGHT * one for one in weeks(COUNTS)]),
         ("SUM(SUM(weight)) OVER (ORDER BY day)", [WEIGHT * sum(COUNTS[: at + 1]) for at in range(DAYS)]),
     ],
