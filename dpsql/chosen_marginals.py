@@ -48,7 +48,7 @@ _DEARER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateMarginal:
     """A count of rows by some columns, of ``width`` of them; ``weight`` says how many of the wanted marginals it
     tells of."""
 
@@ -58,7 +58,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredMarginal:
+class ChosenMarginal:
     """A released marginal: the place of its candidate, its noisy counts in rows, by the groups of its plan, and their
     standard ``deviation``."""
 
@@ -71,7 +71,7 @@ class MeasuredMarginal:
 class Model(Protocol):
     """A model of released marginals. Candidates are known by their places."""
 
-    def fit(self, measured: Sequence[MeasuredMarginal]) -> None: ...
+    def fit(self, measured: Sequence[ChosenMarginal]) -> None: ...
 
     def fits(self, place: int, part: Fraction) -> bool:
         """Whether the model is small enough with this candidate, where a part of the price is spent."""
@@ -86,12 +86,12 @@ class Model(Protocol):
 class RoundsPlan:
     """Marginals that would be chosen among candidates at a ``price``. ``kept``: the same was bought before."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateMarginal, ...]
     plans: tuple[Plan, ...]
     price: PrivacyLoss
     identity: str
     version: str
-    kept: tuple[MeasuredMarginal, ...] | None = None
+    kept: tuple[ChosenMarginal, ...] | None = None
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -125,7 +125,7 @@ class ChosenMarginals:
         self._opened = answering.opened
         self._sampler = sampler
 
-    def plan(self, candidates: Sequence[Candidate], epsilon: Fraction) -> RoundsPlan | None:
+    def plan(self, candidates: Sequence[CandidateMarginal], epsilon: Fraction) -> RoundsPlan | None:
         """What would be bought at a price; None where rounds cannot be paid for, since losses do not add up as ρ, or a
         candidate is not one count of each group of a public list. Free, and reads no data."""
         opened, pricing = self._opened, self._answering.pricing
@@ -182,12 +182,12 @@ class ChosenMarginals:
         [allowance] = self._opened.accountant.accounting.allowances(plan.price.of_noise * part)
         return HighestScore.of_rho(sensitivity, allowance.loss.rho), allowance.charge
 
-    def _kept(self, plan: RoundsPlan) -> tuple[MeasuredMarginal, ...] | None:
+    def _kept(self, plan: RoundsPlan) -> tuple[ChosenMarginal, ...] | None:
         store = self._opened.store
         rounds = store.get(plan.identity, plan.version, {})
         if rounds is None:
             return None
-        found: list[MeasuredMarginal] = []
+        found: list[ChosenMarginal] = []
         for number, (place, top, bottom) in enumerate(rounds.keys):
             calibration = self.calibrated(plan, int(str(place)), Fraction(int(str(top)), int(str(bottom))))
             table = store.get(f"{plan.identity} {number}", plan.version, calibration.hidden_by)
@@ -220,7 +220,7 @@ class Rounds:
     sampler: Sampler
     purse: Purse
     released: list[tuple[int, Fraction, NoisyTable]] = field(default_factory=list)
-    measured: list[MeasuredMarginal] = field(default_factory=list)
+    measured: list[ChosenMarginal] = field(default_factory=list)
     _left: Fraction = Fraction(1)
 
     def run(self) -> None:
@@ -276,13 +276,13 @@ class Rounds:
         return round(sqrt(2 / pi * float(block.mechanism.variance)) * len(self.groups[place]))
 
 
-def measured_marginal(place: int, table: NoisyTable, calibration: Calibration) -> MeasuredMarginal:
+def measured_marginal(place: int, table: NoisyTable, calibration: Calibration) -> ChosenMarginal:
     """A released marginal in rows."""
     [block] = calibration.measured
     [statistic] = block.block.statistics
     step = float(statistic.granularity)
     counts = tuple(int(number) * step for number in table.statistics[statistic.name])
-    return MeasuredMarginal(place, table.keys, counts, sqrt(float(block.mechanism.variance)) * step)
+    return ChosenMarginal(place, table.keys, counts, sqrt(float(block.mechanism.variance)) * step)
 
 
 def _off(exact: ExactTable, groups: Sequence[Key], predicted: Sequence[int]) -> int:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.calibrate import marginals_above
-from dpsql.chosen_marginals import Candidate, ChosenMarginals, Model, RoundsPlan
+from dpsql.chosen_marginals import CandidateMarginal, ChosenMarginals, Model, RoundsPlan
 from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
@@ -435,7 +435,7 @@ class Session:
         price = self._price(epsilon)
         with collecting_rarely():
             questions = self._proxy.questions([sql for sql, _, _ in candidates])
-            found = [Candidate(one, *rest) for one, (_, *rest) in zip(questions, candidates, strict=True)]
+            found = [CandidateMarginal(one, *rest) for one, (_, *rest) in zip(questions, candidates, strict=True)]
             return self._proxy.chosen.plan(found, price)
 
     @translated

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.chosen_marginals import MeasuredMarginal, RoundsPlan
+from dpsql.chosen_marginals import ChosenMarginal, RoundsPlan
 from dpsql.errors import DataError
 from dpsql.ledger import Receipt
 from dpsql.proxy import Proxy, Session
@@ -104,7 +104,7 @@ class ByCells:
     model: AdaptiveModel
     by: tuple[tuple[Attribute, ...], ...]
 
-    def fit(self, measured: Sequence[MeasuredMarginal]) -> None:
+    def fit(self, measured: Sequence[ChosenMarginal]) -> None:
         self.model.fit([self.released(one) for one in measured])
 
     def fits(self, place: int, part: Fraction) -> bool:
@@ -114,7 +114,7 @@ class ByCells:
         numbers = self.model.predicted([one.name for one in self.by[place]])
         return [float(numbers[cells]) for cells in self._cells(place, groups)]
 
-    def released(self, one: MeasuredMarginal) -> ReleasedCounts:
+    def released(self, one: ChosenMarginal) -> ReleasedCounts:
         """The counts by cells."""
         by = self.by[one.place]
         numbers = np.zeros(tuple(attribute.cells for attribute in by))
