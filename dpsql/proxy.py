@@ -17,6 +17,7 @@ from sqlglot import exp
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.calibrate import marginals_above
+from dpsql.chosen_marginals import CandidateMarginal, ChosenMarginals, Model, RoundsPlan
 from dpsql.declared_workloads import DeclaredWorkload, DeclaredWorkloads, WorkloadPart
 from dpsql.engines import Cancellation, Concern, Load, Patience, Progress
 from dpsql.error_border import translated
@@ -68,6 +69,7 @@ class Proxy:
         self.answering = Answering(opened, sampler, silent=silent)
         self.watching = Watching(self.answering, sampler)
         self.workloads = Workloads(self.answering)
+        self.chosen = ChosenMarginals(self.answering, sampler)
         self.stale = StaleAnswers(opened, sampler, silent=silent)
         self.declared = DeclaredWorkloads(self.answering, sampler, self.questions, silent=silent)
         self._statements: Memory[tuple[object, ...], _Understood]
@@ -425,6 +427,31 @@ class Session:
         named = replace(asked, prepared=replace(one, sql=";\n".join(statements)))
         return self._proxy.workloads.buy(first, lambda: self._workload(wanted, epsilon), named)
 
+    @translated
+    def rounds(self, candidates: Sequence[tuple[str, int, int]], epsilon: Fraction | None = None) -> RoundsPlan | None:
+        """How marginals would be chosen among counts, each with its statement, the number of its columns and its
+        weight; None where they cannot be (:meth:`dpsql.chosen_marginals.ChosenMarginals.plan`). Free, and reads no
+        data."""
+        price = self._price(epsilon)
+        with collecting_rarely():
+            questions = self._proxy.questions([sql for sql, _, _ in candidates])
+            found = [CandidateMarginal(one, *rest) for one, (_, *rest) in zip(questions, candidates, strict=True)]
+            return self._proxy.chosen.plan(found, price)
+
+    @translated
+    def buy_rounds(
+        self, plan: RoundsPlan, model: Model, receipt: Receipt | None = None
+    ) -> tuple[RoundsPlan, PrivacyLoss]:
+        """Buy marginals that are chosen round by round, with one charge: the plan with what was ``kept``, and what was
+        charged now. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        usual = Settings(epsilon=self._proxy.policy.statement.epsilon)
+        patience = Patience.of(self._opened.timeout, None, None)
+        self._opened.ledger.check(self.analyst, plan.loss)
+        first = plan.candidates[0].prepared
+        named = replace(first, sql=";\n".join(one.prepared.sql for one in plan.candidates))
+        asked = Asked(named, self.analyst, usual, patience, Receipt() if receipt is None else receipt)
+        return self._proxy.chosen.buy(plan, model, asked)
+
     def budget_after(self, loss: PrivacyLoss) -> Budget:
         """What is left once a loss is charged too."""
         return self._budget(loss)
@@ -434,13 +461,18 @@ class Session:
         if isinstance(wanted, DeclaredWorkload):
             with collecting_rarely():
                 return self._proxy.declared.plan(wanted)
+        price = self._price(epsilon)
+        with collecting_rarely():
+            return self._proxy.workloads.plan(self._proxy.questions(wanted), price)
+
+    def _price(self, epsilon: Fraction | None) -> Fraction:
+        """The ε of a workload, that of a statement where none is given. Raises DataError where the policy caps it."""
         owner = self._proxy.policy.statement
         price = owner.epsilon if epsilon is None else epsilon
         if not 0 < price <= owner.max_epsilon:
             hint = f"between 0 and {float(owner.max_epsilon):g}, the policy's statement.max_epsilon"
             raise DataError("the price of a workload is out of its range", sqlstate="22023", hint=hint)
-        with collecting_rarely():
-            return self._proxy.workloads.plan(self._proxy.questions(wanted), price)
+        return price
 
     def _part(self, prepared: Prepared) -> WorkloadPart | None:
         """The workload of the policy that a statement is answered by."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.above_threshold import AboveThreshold
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
+from dpsql.mechanisms.highest_score import HighestScore
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.mechanism import Mechanism
 from dpsql.mechanisms.picking import Picking
@@ -30,6 +31,7 @@ __all__ = [
     "PICKS",
     "AboveThreshold",
     "Gaussian",
+    "HighestScore",
     "Laplace",
     "Mechanism",
     "Picking",

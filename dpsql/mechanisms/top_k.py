@@ -61,7 +61,7 @@ class TopK:
     @classmethod
     def of_rho(cls, top: Top, rho: Fraction) -> TopK:
         """The greatest rate, but for rounding down, that costs at most ρ."""
-        return cls(top, _root_at_most(8 * rho / top.count) / max(top.reach, 1), concentrated=True)
+        return cls(top, root_at_most(8 * rho / top.count) / max(top.reach, 1), concentrated=True)
 
     @classmethod
     def of_epsilon(cls, top: Top, epsilon: Fraction) -> TopK:
@@ -134,10 +134,10 @@ def part_of_picks(top: Top, cells: int, shown: float, *, concentrated: bool) -> 
     return Fraction(min(max(round(_SHARES / (1 + ratio)), 1), _SHARES - 1), _SHARES)
 
 
-def _root_at_most(square: Fraction) -> Fraction:
+def root_at_most(square: Fraction) -> Fraction:
     """A square root, rounded down; that of a square is exact.
 
-    >>> _root_at_most(Fraction(1, 25)), float(_root_at_most(Fraction(2)))
+    >>> root_at_most(Fraction(1, 25)), float(root_at_most(Fraction(2)))
     (Fraction(1, 5), 1.4142135623730951)
     """
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)

@@ -3,9 +3,11 @@
 from dpsql.synthetic.attributes import Attribute, Unmodelled, attributes
 from dpsql.synthetic.comparison import Comparison, MeanCompared, compared, means
 from dpsql.synthetic.made_up_table import made_table
-from dpsql.synthetic.marginals import Draw, Marginals, MarginalsPlan, ReleasedCounts, best
+from dpsql.synthetic.marginals import AdaptiveModel, AdaptivePlan, Draw, Marginals, MarginalsPlan, ReleasedCounts, best
 
 __all__ = [
+    "AdaptiveModel",
+    "AdaptivePlan",
     "Attribute",
     "Comparison",
     "Draw",

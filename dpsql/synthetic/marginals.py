@@ -1,9 +1,9 @@
-"""Counts of a table by its columns, one by one and in pairs, bought as one workload for made-up rows.
+"""Counts of a table by its columns, for made-up rows: all single ones and pairs, or some that are chosen in rounds.
 
-Guarantee: a purchase is that of a workload (:mod:`dpsql.workload`): one charge, durable before any row is read, and
-nothing where the same was bought before. Which counts are bought follows from policy, schema and the columns asked
-for. What was bought is read from the store of releases. A count that is bought beside the others is asked for again,
-unless that were not free.
+Guarantee: a purchase is that of a workload (:mod:`dpsql.workload`) or of rounds (:mod:`dpsql.chosen_marginals`): one
+charge, durable before any row is read, and nothing where the same was bought before. Which counts are bought, or are
+candidates, follows from policy, schema and the columns asked for. A workload is read from the store of releases. A
+count that is bought beside the others is asked for again, unless that were not free.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import prod, sqrt
+from typing import Protocol
 
 import numpy as np
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.chosen_marginals import ChosenMarginal, RoundsPlan
 from dpsql.errors import DataError
 from dpsql.ledger import Receipt
 from dpsql.proxy import Proxy, Session
+from dpsql.releases import Key
 from dpsql.synthetic.attributes import Attribute, Unmodelled, attributes, quoted
 from dpsql.workload import WorkloadPlan
 from rewriter.declared import Scalar
@@ -29,6 +32,10 @@ from rewriter.plan import Plan
 MOST_COLUMNS = 12
 """The most columns of which all pairs are counted."""
 
+_WIDEST = 3
+"""The most columns of a count that is chosen: made-up rows are to have the counts by any three."""
+_MOST_CELLS = 10_000
+"""The most cells of a count that is a candidate."""
 _NORMAL = 1.959963984540054
 """The half-width of a 95 % interval over the standard deviation."""
 
@@ -67,6 +74,71 @@ def best(measured: Sequence[ReleasedCounts], names: Sequence[str]) -> ReleasedCo
 Draw = Callable[[Mapping[str, int], Sequence[ReleasedCounts], int | None], Mapping[str, np.ndarray]]
 """Draws rows from a model of marginals: the cell of each row, by attribute. Given are the cells of each attribute, the
 marginals, and the number of rows; without it as many rows are drawn as were measured."""
+
+
+class AdaptiveModel(Protocol):
+    """A model of the cells of attributes that says which counts it gets wrong, and draws rows."""
+
+    def fit(self, measured: Sequence[ReleasedCounts]) -> None:
+        """Fit to released counts, as far as the next choice needs it."""
+        ...
+
+    def fits(self, names: Sequence[str], part: Fraction) -> bool:
+        """Whether the model is small enough with counts by these attributes, where a part of the price is spent."""
+        ...
+
+    def predicted(self, names: Sequence[str]) -> np.ndarray:
+        """The rows that are expected in each cell of some attributes."""
+        ...
+
+    def rows(self, measured: Sequence[ReleasedCounts], rows: int | None) -> Mapping[str, np.ndarray]:
+        """Rows of a model of all counts, as cells of each attribute; as many as were measured, where no number is
+        given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByCells:
+    """A model of cells as one of the groups of candidates: what :mod:`dpsql.chosen_marginals` asks."""
+
+    model: AdaptiveModel
+    by: tuple[tuple[Attribute, ...], ...]
+
+    def fit(self, measured: Sequence[ChosenMarginal]) -> None:
+        self.model.fit([self.released(one) for one in measured])
+
+    def fits(self, place: int, part: Fraction) -> bool:
+        return self.model.fits([one.name for one in self.by[place]], part)
+
+    def predicted(self, place: int, groups: Sequence[Key]) -> list[float]:
+        numbers = self.model.predicted([one.name for one in self.by[place]])
+        return [float(numbers[cells]) for cells in self._cells(place, groups)]
+
+    def released(self, one: ChosenMarginal) -> ReleasedCounts:
+        """The counts by cells."""
+        by = self.by[one.place]
+        numbers = np.zeros(tuple(attribute.cells for attribute in by))
+        for cells, count in zip(self._cells(one.place, one.groups), one.counts, strict=True):
+            numbers[cells] = count
+        return ReleasedCounts(tuple(attribute.name for attribute in by), numbers, one.deviation)
+
+    def _cells(self, place: int, groups: Sequence[Key]) -> Iterator[tuple[int, ...]]:
+        for group in groups:
+            yield tuple(one.cell(key) for one, key in zip(self.by[place], group, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptivePlan:
+    """What would be bought of a table: counts by the ``attributes`` of ``cliques``, chosen round by round."""
+
+    attributes: tuple[Attribute, ...]
+    without: tuple[Unmodelled, ...]
+    cliques: tuple[tuple[str, ...], ...]
+    rounds: RoundsPlan
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.rounds.loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +192,30 @@ class Marginals:
         statements = tuple(self._statement([known[name].key for name in names]) for names in cliques)
         plan = self._session.workload(statements, epsilon)
         return MarginalsPlan(self._attributes, self._without, cliques, statements, plan)
+
+    def adaptive(self, epsilon: Fraction | None) -> AdaptivePlan | None:
+        """What is bought at a price where counts by one, two and three columns are chosen round by round; None where
+        they cannot be. Free, and reads no data. Raises :class:`dpsql.errors.Error`."""
+        known = {one.name: one for one in self._attributes}
+        wanted = [set(names) for names in combinations(known, min(_WIDEST, len(known)))]
+        cliques = [names for width in range(1, _WIDEST + 1) for names in combinations(known, width)]
+        sizes = [prod(known[name].cells for name in names) for names in cliques]
+        cliques = [names for names, size in zip(cliques, sizes, strict=True) if size <= _MOST_CELLS or len(names) == 1]
+        weights = [sum(len(one & set(names)) for one in wanted) for names in cliques]
+        statements = [self._statement([known[one].key for one in names]) for names in cliques]
+        asked = list(zip(statements, map(len, cliques), weights, strict=True))
+        rounds = self._session.rounds(asked, epsilon)
+        return None if rounds is None else AdaptivePlan(self._attributes, self._without, tuple(cliques), rounds)
+
+    def choose(
+        self, plan: AdaptivePlan, model: AdaptiveModel, receipt: Receipt | None = None
+    ) -> tuple[list[ReleasedCounts], PrivacyLoss]:
+        """Buy all rounds with one charge: the counts, and what was charged now. Raises :class:`dpsql.errors.Error`;
+        nothing was charged unless data was to be read."""
+        known = {one.name: one for one in plan.attributes}
+        cells = ByCells(model, tuple(tuple(known[name] for name in names) for names in plan.cliques))
+        bought, charged = self._session.buy_rounds(plan.rounds, cells, receipt)
+        return [cells.released(one) for one in bought.kept or ()], charged
 
     def buy(self, plan: MarginalsPlan, epsilon: Fraction | None, receipt: Receipt | None = None) -> PrivacyLoss:
         """Buy all of it with one charge: what was charged now. Raises :class:`dpsql.errors.Error`; nothing was

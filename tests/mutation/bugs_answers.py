@@ -25,6 +25,7 @@ ADDED_UP = "tests/price/test_added_up.py"
 WORKLOAD_LAW = "tests/properties/test_workload_neighbours.py"
 WORKLOAD_ROWS = "tests/answer/test_workload_rows.py"
 SYNTHETIC = "tests/synthetic/test_synthesize.py"
+CHOSEN = "tests/synthetic/test_chosen_marginals.py"
 MADE_UP = "tests/synthetic/test_made_up_previews.py"
 
 CLOSED = "tests/price/test_closed_windows.py"
@@ -710,6 +711,27 @@ BUGS: tuple[Bug, ...] = (
         "if priced.loss and paid is None:",
         "if priced.loss and paid is None and len(priced.calibrations) < 2:",
         f"{SYNTHETIC}::test_the_price_is_said_and_charged_once_before_any_row_is_read",
+    ),
+    bug(
+        "a round's choice is not charged",
+        "dpsql.chosen_marginals:Rounds._choose",
+        "        self._pay(paid, part * (1 - _NOISE))\n",
+        "",
+        f"{CHOSEN}::test_what_rounds_lose_is_within_the_one_charge_before_the_first_read",
+    ),
+    bug(
+        "a pick is paid for as if scores went one way alone",
+        "dpsql.mechanisms.highest_score:HighestScore.of_rho",
+        "root_at_most(2 * rho)",
+        "root_at_most(8 * rho)",
+        f"{CHOSEN}::test_what_rounds_lose_is_within_the_one_charge_before_the_first_read",
+    ),
+    bug(
+        "one person is taken to move a score by one row",
+        "dpsql.chosen_marginals:_moved",
+        "max(most if l1 is None else min(l1, most), 1)",
+        "1",
+        f"{CHOSEN}::test_one_person_moves_no_score_further_than_is_paid_for",
     ),
     bug(
         "rows beyond a made-up column's list are in no cell",

@@ -401,7 +401,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.mechanisms.top_k:TopK",
         (
             ("PrivacyLoss(rho=self.top.count * each * each / 8)", "PrivacyLoss(rho=each * each / 8)"),
-            ("_root_at_most(8 * rho / top.count)", "_root_at_most(8 * rho)"),
+            ("root_at_most(8 * rho / top.count)", "root_at_most(8 * rho)"),
         ),
         (f"{TOP}::test_picks_and_numbers_together_cost_no_more_than_the_price",),
     ),

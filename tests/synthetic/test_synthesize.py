@@ -281,6 +281,73 @@ def test_a_comparison_sees_what_made_up_rows_get_wrong(folder: Path) -> None:
     assert sorted(made.column("plan").to_pylist()) == ["free", "free", "pro", "pro"]
 
 
+class InRounds:
+    """A model of columns that do not depend on each other, which is asked in rounds."""
+
+    def __init__(self, cells: Mapping[str, int]) -> None:
+        self._cells = cells
+        self._measured: Sequence[ReleasedCounts] = ()
+
+    def fit(self, measured: Sequence[ReleasedCounts]) -> None:
+        self._measured = measured
+
+    def fits(self, names: Sequence[str], part: Fraction) -> bool:
+        return len(names) < 3 or part == 1
+
+    def predicted(self, names: Sequence[str]) -> np.ndarray:
+        found = np.array(1.0)
+        for name in names:
+            found = np.multiply.outer(found, best(self._measured, (name,)).numbers / PEOPLE)
+        return found * PEOPLE
+
+    def rows(self, measured: Sequence[ReleasedCounts], rows: int | None) -> Mapping[str, np.ndarray]:
+        return independent(self._cells, measured, rows)
+
+
+def test_counts_are_chosen_in_rounds_where_that_is_asked_for(folder: Path) -> None:
+    asked = {"epsilon": "2", "only": ("plan", "vip", "age"), "adaptive": InRounds}
+    told = command(folder, **asked, rows=500)
+    assert "Rows of person are counted by plan, vip, age, and by some of 4 pairs and triples, chosen in rounds." in told
+    assert "The price of these counts: ρ = 2, with one charge." in told
+    assert pq.read_table(folder / "made.parquet").num_rows == 500
+    (folder / "made.parquet").unlink()
+    assert "Bought before: nothing was charged." in command(folder, **asked)
+    with opened(folder) as proxy:
+        assert len(proxy.ledger.charges(limit=10)) == 1
+
+
+def test_without_rounds_all_pairs_are_bought(folder: Path) -> None:
+    """Losses in ε do not add up as rounds need it."""
+    policy(folder, "{epsilon: 50}")
+    told = command(folder, epsilon="2", only=("plan", "vip", "age"), adaptive=InRounds)
+    assert "Counts are not chosen in rounds: this policy's budget or table does not allow it." in told
+    assert "Rows of person are counted by plan, vip, age, and by 3 pairs of them." in told
+
+
+def test_a_model_of_rounds_predicts_what_was_measured() -> None:
+    """Counts by columns that are in no common count are those of a chain: a tells of c by b."""
+    pytest.importorskip("mbi")
+    from dpsql.synthetic.graphical_model import GraphicalModel
+
+    first, second = np.array([[900.0, 100.0], [100.0, 900.0]]), np.array([[600.0, 300.0, 100.0], [100.0, 300.0, 600.0]])
+    single = [("a", first.sum(1)), ("b", first.sum(0)), ("c", second.sum(0)), ("d", np.array([500.0, 1500.0]))]
+    model = GraphicalModel({"a": 2, "b": 2, "c": 3, "d": 2})
+    measured = [ReleasedCounts((name,), numbers, 1.0) for name, numbers in single]
+    model.fit(measured)
+    assert model.predicted(("a", "d")) == pytest.approx(np.outer(first.sum(1), [0.25, 0.75]), abs=5)
+    measured += [ReleasedCounts(("a", "b"), first, 1.0), ReleasedCounts(("c", "b"), second.T, 1.0)]
+    made = model.rows(measured, None)
+    chain = (first / first.sum(0)) @ second
+    assert model.predicted(("c", "a")) == pytest.approx(chain.T, abs=10)
+    assert model.predicted(("d", "a", "c")) == pytest.approx(np.multiply.outer([0.25, 0.75], chain), abs=10)
+    assert model.fits(("a", "b"), Fraction(1, 10**9))
+    assert not model.fits(("a", "b", "c"), Fraction(1, 10**9))
+    assert model.fits(("a", "b", "c"), Fraction(1))
+    pairs = np.zeros((2, 2))
+    np.add.at(pairs, (made["a"], made["b"]), 1)
+    assert np.abs(pairs - first).max() < 20
+
+
 def test_a_graphical_model_agrees_with_what_was_measured() -> None:
     pytest.importorskip("mbi")
     from dpsql.synthetic.graphical_model import draw

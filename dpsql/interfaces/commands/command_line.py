@@ -137,6 +137,11 @@ def parser() -> argparse.ArgumentParser:
     synthesize.add_argument(
         "--columns", metavar="C,C,…", help="the columns that are made up, others are NULL; by itself the first 12"
     )
+    synthesize.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="choose counts by up to three columns in rounds (AIM), where a model is most wrong; takes minutes",
+    )
     synthesize.add_argument("--rows", type=_rows, metavar="N", help="how many; by itself as many as were measured")
     synthesize.add_argument("--price", action="store_true", help="buy nothing: say what it costs")
 

@@ -261,7 +261,7 @@ def _workload(options: argparse.Namespace) -> int:
 
 def _synthesize(options: argparse.Namespace) -> int:
     try:
-        from dpsql.synthetic.graphical_model import draw
+        from dpsql.synthetic.graphical_model import GraphicalModel, draw
     except ModuleNotFoundError as missing:
         name = (missing.name or "").partition(".")[0]
         raise OperationalError(f"dpsql synthesize needs {name}", sqlstate="58P01", hint=install("synthetic")) from None
@@ -270,7 +270,7 @@ def _synthesize(options: argparse.Namespace) -> int:
     only = [name for name in (options.columns or "").split(",") if name]
     asked = (options.policy, options.table, options.output, draw, _console(), _tell)
     wanted = {"analyst": options.analyst, "epsilon": options.epsilon, "only": only, "rows": options.rows}
-    synthesize(*asked, **wanted, price_only=options.price)
+    synthesize(*asked, **wanted, price_only=options.price, adaptive=GraphicalModel if options.adaptive else None)
     return DONE
 
 
