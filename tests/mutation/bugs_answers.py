@@ -602,13 +602,6 @@ BUGS: tuple[Bug, ...] = (
         f"{WORKLOAD_LAW}::test_people_and_their_rows_in_one_vector_are_charged",
     ),
     bug(
-        "people of groups that a person is several of are joined with their rows",
-        "rewriter.planner.joint_rows:check_joined",
-        "(one.distinct and not constant)",
-        "False",
-        f"{WORKLOAD_ROWS}::test_what_is_no_marginal_of_one_table_is_bought_beside",
-    ),
-    bug(
         "rows beside people are read off as if one row of each were not in the other cell",
         "rewriter.bound.people_beside_rows:Weights.sums",
         "Fraction(-q, whole * steps)",
