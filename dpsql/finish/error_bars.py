@@ -31,7 +31,7 @@ from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColu
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, Running, Total, row_column, slots_of
+from rewriter.front_door import AddedUp, Either, Listed, Mean, Measured, Running, row_column, slots_of
 from rewriter.plan import Plan
 from rewriter.release import OverGroups, end_name, margin_name
 
@@ -88,7 +88,7 @@ def pieced(
 
 
 def exact_bars(
-    measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece], totals: Sequence[Total | None] = ()
+    measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece], totals: Sequence[AddedUp | None] = ()
 ) -> tuple[Bars | None, ...]:
     """The interval of every cell of every column; None for a column of which nothing exact is known.
 

@@ -23,7 +23,19 @@ from dpsql.inference.intervals import ONE_SIDED, ONE_SIDED_Z, Z, count_ends, hal
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import DOUBLE
-from rewriter.front_door import Affine, Either, Form, Mean, Measured, Quotient, Rounding, Running, Term, Total, slots_of
+from rewriter.front_door import (
+    AddedUp,
+    Affine,
+    Either,
+    Form,
+    Mean,
+    Measured,
+    Quotient,
+    Rounding,
+    Running,
+    Term,
+    slots_of,
+)
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along, Frame
 
@@ -172,12 +184,12 @@ class Sources:
     pieces: Sequence[Piece]
     slots: tuple[IntArray, ...]
     size: int
-    totals: Sequence[Total | None] = ()
+    totals: Sequence[AddedUp | None] = ()
     _groups: dict[tuple[int, tuple[str, ...]], IntArray] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int, totals: Sequence[Total | None] = ()
+        cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int, totals: Sequence[AddedUp | None] = ()
     ) -> Sources:
         slots = []
         for column in columns:
@@ -199,14 +211,14 @@ class Sources:
         groups = self.groups(owner, total)
         return TotalRows(self.pieces[owner], row, np.flatnonzero(groups == groups[row]), total.mean)
 
-    def total(self, slot: int) -> Total | None:
+    def total(self, slot: int) -> AddedUp | None:
         return self.totals[slot] if self.totals else None
 
     def has_totals(self, form: Form) -> bool:
         """Whether a form is made of the sum of many rows."""
         return any(self.total(slot) is not None for slot in slots_of(form))
 
-    def groups(self, owner: int, total: Total) -> IntArray:
+    def groups(self, owner: int, total: AddedUp) -> IntArray:
         """For each row of a piece's table, the number of the group that is added up with it."""
         known = self._groups.get((owner, total.keys))
         if known is None:
@@ -256,7 +268,7 @@ class Sources:
                 found[places] = column.floats[rows]
         return found
 
-    def _added_up(self, slot: int, name: str, total: Total) -> FloatArray:
+    def _added_up(self, slot: int, name: str, total: AddedUp) -> FloatArray:
         found = np.full(self.size, math.nan)
         for owner in _values_of(self.slots[slot] >> _ROW_BITS):
             if owner < 0:
@@ -329,7 +341,7 @@ class Sources:
             if self.total(other) is None:
                 yield np.asarray(group(other) == own, dtype=np.int64)
 
-    def _sizes(self, slot: int, total: Total, places: IntArray) -> IntArray:
+    def _sizes(self, slot: int, total: AddedUp, places: IntArray) -> IntArray:
         numbers = self.slots[slot][places]
         found = np.zeros(len(places), dtype=np.int64)
         for owner in _values_of(numbers >> _ROW_BITS):

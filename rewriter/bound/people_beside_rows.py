@@ -53,7 +53,7 @@ class PeopleAndRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class PairWeights:
     """Two cells as ``people``·(number of people) + ``rows``·(steps of rows): the first cell's, then the second's."""
 
     people: tuple[int, int]
@@ -73,7 +73,7 @@ class Weights:
         return _present(people), _present(rows)
 
 
-def weights(most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1)) -> Weights:
+def weights(most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1)) -> PairWeights:
     """The weights for at most so many rows of a person, of ``steps`` steps each. ``asked_by``: how many statements ask
     for people, and how many for rows.
 
@@ -81,11 +81,11 @@ def weights(most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1
     Sensitivity(l1=4000, l2_squared=16000000)
     >>> found = weights(4, 1000, Norm.L2)
     >>> found.people, found.rows
-    ((8124, -5000), (0, 2))
+    ((5320, -5000), (0, 2))
     """
     if norm is Norm.L1:
         whole = most * steps
-        return Weights((0, whole), (1, -1), Sensitivity(whole, whole * whole))
+        return PairWeights((0, whole), (1, -1), Sensitivity(whole, whole * whole))
     least = 1 if most > 1 else 0
     reach, middle = (most - least) * steps, (most + least) * steps
     people, rows = asked_by
@@ -94,7 +94,7 @@ def weights(most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1
         Fraction((most + least) ** 2 * rows + 4 * most**2 * people, rows) * (max(most - least, 1) * steps * steps) ** 2
     )
     large = max(1, round(sqrt(sqrt(ends))))
-    return Weights((large, -middle), (0, 2), Sensitivity(large + reach, large**2 + reach**2))
+    return PairWeights((large, -middle), (0, 2), Sensitivity(large + reach, large**2 + reach**2))
 
 
 def people_and_rows(work: Workload, bounded: Bounded, most: int, norm: Norm) -> PeopleAndRows | None:
@@ -118,7 +118,7 @@ def people_and_rows(work: Workload, bounded: Bounded, most: int, norm: Norm) -> 
     )
     vector = Vector(cells, found.sensitivity.l1 or 0, found.sensitivity.l2_squared, signed=norm is Norm.L2)
     statistics = tuple(Statistic(one.name, one.granularity, _most(found), one.text) for one in cells)
-    block = Block(statistics, found.sensitivity, rises=norm is Norm.L1)
+    block = Block(statistics, found.sensitivity)
     tree = bounded.tree.copy()
     of_names = {one.alias: one.this for one in tree.expressions if one.alias in names}
     tree.set("expressions", [*(one for one in tree.expressions if one.alias not in names)])
@@ -143,7 +143,7 @@ def _counts_all(vector: Vector) -> bool:
     return plain and len(vector.cells) == 1 and vector.cells[0].addends == (ALL_ROWS,)
 
 
-def _most(found: Weights) -> int:
+def _most(found: PairWeights) -> int:
     """The most that a person moves one of the cells."""
     return isqrt(found.sensitivity.l2_squared)
 

@@ -7,6 +7,7 @@ from rewriter.outer.outer_constants import constants_sql
 from rewriter.outer.over_replicates import REPLICATE, REPLICATES
 from rewriter.outer.provenance import (
     EXTREME,
+    AddedUp,
     Affine,
     Either,
     Form,
@@ -18,7 +19,6 @@ from rewriter.outer.provenance import (
     Rounding,
     Running,
     Term,
-    Total,
     slots_of,
 )
 from rewriter.outer.question import Question
@@ -28,6 +28,7 @@ __all__ = [
     "EXTREME",
     "REPLICATE",
     "REPLICATES",
+    "AddedUp",
     "Affine",
     "Described",
     "Either",
@@ -42,7 +43,6 @@ __all__ = [
     "Rounding",
     "Running",
     "Term",
-    "Total",
     "constants_sql",
     "outer_select",
     "row_column",

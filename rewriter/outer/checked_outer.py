@@ -16,7 +16,7 @@ from rewriter.outer.construct import Columns
 from rewriter.outer.independence import independent
 from rewriter.outer.operand_types import check_types
 from rewriter.outer.over_replicates import replicated_sql
-from rewriter.outer.provenance import OTHER, PUBLIC, Form, Measured, Other, Total, slots_of
+from rewriter.outer.provenance import OTHER, PUBLIC, AddedUp, Form, Measured, Other, slots_of
 from rewriter.outer.question import Question
 from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
@@ -85,7 +85,7 @@ class Described:
     origins: tuple[frozenset[str], ...]
     question: Question
     over_groups: tuple[OverGroups, ...] = ()
-    totals: tuple[Total | None, ...] = ()
+    totals: tuple[AddedUp | None, ...] = ()
 
     def has_totals(self, form: Form) -> bool:
         """Whether a form is made of the sum of many rows."""

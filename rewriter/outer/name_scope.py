@@ -23,13 +23,13 @@ from rewriter.outer.outer_aggregates import of_any_row
 from rewriter.outer.provenance import (
     OTHER,
     PUBLIC,
+    AddedUp,
     Affine,
     Listed,
     Mean,
     Measured,
     Quotient,
     Running,
-    Total,
     over_slots,
     running,
     slots_of,
@@ -49,7 +49,7 @@ class Slot:
 
     tables: frozenset[str]
     picked: bool = False
-    total: Total | None = None
+    total: AddedUp | None = None
 
     @property
     def of_other_rows(self) -> bool:
@@ -112,7 +112,7 @@ class PickedRows:
         number.this.set("this", self.numbers[own].copy())
         return self.slot(replace(self.own[own], picked=True), number)
 
-    def added_up(self, total: Total, own: int, *, gathered: bool) -> int:
+    def added_up(self, total: AddedUp, own: int, *, gathered: bool) -> int:
         """The slot of the own slot's rows that are added up."""
         number = self.numbers[own].copy()
         return self.slot(replace(self.own[own], total=total), of_any_row(number) if gathered else number)
@@ -263,7 +263,7 @@ def _total(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured | N
     (own,) = slots
     if scope.picks.own[own].of_other_rows:
         return None
-    total = Total(tuple(sorted({*known})), mean=CONSTRUCTS.has(call, Trait.MEAN))
+    total = AddedUp(tuple(sorted({*known})), mean=CONSTRUCTS.has(call, Trait.MEAN))
     slot = scope.picks.added_up(total, own, gathered=scope.gathered)
     return Measured(over_slots(one, lambda _: slot).form, nonnegative=one.nonnegative)
 

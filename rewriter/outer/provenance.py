@@ -20,7 +20,7 @@ Term = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class AddedUp:
     """A slot stands for all rows of its released table that agree with its row in the columns ``keys``: an output of it
     is the sum over them, or their ``mean``."""
 

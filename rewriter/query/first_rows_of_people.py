@@ -67,13 +67,20 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
 
 
 def _is_aggregated(select: exp.Select) -> bool:
-    """Whether a query around it aggregates its rows."""
+    """Whether a query around it aggregates its rows; a list or a document of them is none."""
     around = select.parent_select
     while around is not None:
         if is_grouped(around):
-            return True
+            return not any(one.find(*_LISTS) or _is_document(one) for one in around.expressions)
         around = around.parent_select
     return False
+
+
+_LISTS = (exp.ArrayAgg, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg, exp.GroupConcat)
+
+
+def _is_document(item: exp.Expr) -> bool:
+    return any(one.name.lower().startswith("json") for one in item.find_all(exp.Anonymous, exp.AnonymousAggFunc))
 
 
 def _has_values(rows: exp.Select, value: exp.Expr, catalog: Catalog) -> bool:

@@ -10,16 +10,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from rewriter.bound.people_beside_rows import Weights, weights
+from rewriter.bound.people_beside_rows import PairWeights, weights
 from rewriter.declared import Norm
 
 
-def moved(found: Weights, rows: int) -> tuple[int, int]:
+def moved(found: PairWeights, rows: int) -> tuple[int, int]:
     """What a person with so many steps of rows adds to both cells."""
     return found.people[0] + found.rows[0] * rows, found.people[1] + found.rows[1] * rows
 
 
-def total(found: Weights, most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1)) -> float:
+def total(found: PairWeights, most: int, steps: int, norm: Norm, asked_by: tuple[int, int] = (1, 1)) -> float:
     """The variances of both numbers, each in units of its own variance alone."""
     people, rows = (sum(float(weight) ** 2 for _, weight in one) for one in found.sums(("a", "b"), steps))
     size = found.sensitivity.l2_squared if norm is Norm.L2 else (found.sensitivity.l1 or 0) ** 2

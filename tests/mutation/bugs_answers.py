@@ -603,7 +603,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows beside people are read off as if one row of each were not in the other cell",
-        "rewriter.bound.people_beside_rows:Weights.sums",
+        "rewriter.bound.people_beside_rows:PairWeights.sums",
         "Fraction(-q, whole * steps)",
         "Fraction(q, whole * steps)",
         f"{WORKLOAD_ROWS}::test_without_noise_the_answers_are_those_of_the_database",
