@@ -127,7 +127,7 @@ def state(session: Session, sql: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("sql", statements())
+@pytest.mark.parametrize("sql", list(statements()))
 def test_types_go_together_where_postgres_says_so(sql: str, session: Session, postgres: psycopg.Connection) -> None:
     expected = ""
     try:
