@@ -17,6 +17,7 @@ from rewriter.query.distinct_names import Labels
 from rewriter.query.lateral_subqueries import by_expressions
 from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import constant
+from rewriter.query.row_at_share import passed_rows
 from rewriter.query.windows_of_people import is_of_people
 from rewriter.statement import is_grouped, output_name, unaliased
 
@@ -37,7 +38,7 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     if any(one.find(exp.Window, exp.Query) is not None for one in select.expressions):
         return False
     outputs = [(output_name(one), unaliased(one)) for one in select.expressions]
-    passed, offset = _passed(select.args.get("limit")), select.args.get("offset")
+    passed, offset = _whole(passed_rows(select.args.get("limit"))), select.args.get("offset")
     before = 0 if offset is None else _whole(offset.expression)
     if passed is None or before is None or len(dict(outputs)) < len(outputs) or _NUMBER in dict(outputs):
         return False
@@ -92,16 +93,6 @@ def _has_values(rows: exp.Select, value: exp.Expr, catalog: Catalog) -> bool:
     return is_never_null(around, exp.column(exp.to_identifier(_NUMBER, quoted=True), _NAME), catalog)
 
 
-def _passed(limit: exp.Expr | None) -> int | None:
-    """How many rows LIMIT or FETCH lets pass, where that is a constant."""
-    if isinstance(limit, exp.Fetch):
-        options = limit.args.get("limit_options")
-        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
-            return None
-        return _whole(limit.args.get("count") or exp.Literal.number(1))
-    return _whole(limit.expression) if isinstance(limit, exp.Limit) else None
-
-
-def _whole(node: exp.Expr) -> int | None:
-    found = constant(node)
+def _whole(node: exp.Expr | None) -> int | None:
+    found = None if node is None else constant(node)
     return int(found) if found is not None and found >= 0 and found.denominator == 1 else None

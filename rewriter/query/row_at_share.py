@@ -41,7 +41,7 @@ def ask_share(select: exp.Select) -> bool:
     if not _means(ordered.this, items[0], value):
         return False
     limit, offset = select.args.get("limit"), select.args["offset"].expression
-    wanted = [_at(_passed(limit), select, _MANY + odd) for odd in (0, 1)]
+    wanted = [_at(passed_rows(limit), select, _MANY + odd) for odd in (0, 1)]
     before = _at(offset, select, _MANY) if offset.find(exp.Select) is not None else None
     if before is None:
         return False
@@ -63,11 +63,14 @@ def ask_share(select: exp.Select) -> bool:
     return True
 
 
-def _passed(limit: exp.Expr | None) -> exp.Expr | None:
-    """The number of rows that LIMIT or FETCH lets pass."""
+def passed_rows(limit: exp.Expr | None) -> exp.Expr | None:
+    """The number of rows that LIMIT or FETCH lets pass; None where that hangs on the rows."""
     if isinstance(limit, exp.Fetch):
+        options = limit.args.get("limit_options")
+        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+            return None
         return limit.args.get("count") or exp.Literal.number(1)
-    return None if limit is None else limit.args.get("expression")
+    return limit.expression if isinstance(limit, exp.Limit) else None
 
 
 def _given(select: exp.Select, parts: frozenset[str]) -> bool:

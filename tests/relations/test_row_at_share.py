@@ -48,6 +48,7 @@ def test_a_row_at_a_share_of_the_rows_is_a_quantile(both: tuple[Session, object]
         "SELECT w FROM person ORDER BY w LIMIT 1 OFFSET (SELECT COUNT(*) * COUNT(*) FROM person)",
         "SELECT w FROM person ORDER BY w LIMIT (SELECT COUNT(*) / 4 FROM person)",
         "SELECT w FROM person ORDER BY w LIMIT 1 OFFSET (SELECT MAX(w) FROM person)",
+        "SELECT w FROM person ORDER BY w OFFSET ((SELECT COUNT(*) FROM person) / 4) ROWS FETCH FIRST 1 ROW WITH TIES",
         "SELECT w FROM person ORDER BY w LIMIT 2 - MOD((SELECT COUNT(*) FROM person), 2)"
         " OFFSET (SELECT (COUNT(*) - 1) / 2 FROM person)",
     ],
