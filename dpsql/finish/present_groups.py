@@ -193,7 +193,7 @@ def _over_groups(
     size, number = groups.size, int(kept.sum())
     found = EstimatedGroups(number, number, number, number)
     if not exact:
-        found = counted_groups(groups.counts, kept, groups.terms, number_alone)
+        found = counted_groups(groups.counts, kept, groups.terms, number_alone, independent=groups.prefix is None)
     columns = _in_every_row(COUNTED_GROUPS, BIGINT, (found.number, found.least, found.most), size)
     for output in groups.plan.outputs:
         estimator = output.estimator.as_sum

@@ -19,13 +19,14 @@ FOUR = Gaussian(Fraction(4))
 @dataclass(frozen=True)
 class Found:
     """Relative root mean square errors of the mean by the rule and of the plain mean of what is trimmed, of the number of
-    groups, and how often the ends hold."""
+    groups, how often the ends hold, and the half-width of the mean's."""
 
     mean: float
     plain: float
     number: float
     mean_held: float
     number_held: float
+    width: float
 
 
 def asked(cells: int, people: int, filled: float, noise: Additive = FOUR, runs: int = 200) -> Found:
@@ -34,7 +35,7 @@ def asked(cells: int, people: int, filled: float, noise: Additive = FOUR, runs: 
     terms = ((noise, Fraction(1)),)
     first, size = cells // 3, round(cells / 3)
     there = max(1, round(filled * size))
-    means, plains, numbers, mean_held, number_held = [], [], [], 0, 0
+    means, plains, numbers, widths, mean_held, number_held = [], [], [], [], 0, 0
     for _ in range(runs):
         truth = np.zeros(cells)
         truth[first + rng.choice(size, there, replace=False)] = people
@@ -47,10 +48,11 @@ def asked(cells: int, people: int, filled: float, noise: Additive = FOUR, runs: 
         means.append(total / found.number / people - 1)
         plains.append(float(noisy[kept].mean()) / people - 1)
         numbers.append(found.number / there - 1)
+        widths.append((high - low) / 2 / people)
         mean_held += low <= people <= high
         number_held += found.least <= there <= found.most
     errors = (float(np.sqrt(np.mean(np.square(one)))) for one in (means, plains, numbers))
-    return Found(*errors, mean_held / runs, number_held / runs)
+    return Found(*errors, mean_held / runs, number_held / runs, float(np.median(widths)))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,32 @@ def test_laplace_noise_has_other_tails(cells: int, people: int, filled: float) -
     assert found.mean <= 0.4, found
     assert found.mean_held >= 0.9, found
     assert found.number_held >= 0.95, found
+
+
+@pytest.mark.parametrize(
+    ("cells", "people", "noise", "most"),
+    [
+        (365, 20, Gaussian(Fraction(10)), 0.35),
+        (365, 20, Laplace(Fraction(10)), 0.6),
+        (365, 62, Gaussian(Fraction(20)), 0.1),
+    ],
+)
+def test_groups_that_hide_in_their_noise_one_by_one_are_counted_together(
+    cells: int, people: int, noise: Additive, most: float
+) -> None:
+    """Hardly any of them is beyond all noise, and then the mean would lie between the whole sum and a part of it."""
+    found = asked(cells, people, 1, noise, runs=60)
+    assert found.width <= most, found
+    assert found.mean_held >= 0.9, found
+    assert found.number_held >= 0.95, found
+
+
+@pytest.mark.parametrize(("people", "filled"), [(5, 1), (20, 0.1), (62, 0.1), (1, 1)])
+@pytest.mark.parametrize("noise", [Gaussian(Fraction(20)), Laplace(Fraction(4))])
+def test_ends_of_numbers_of_groups_hold_in_any_noise(people: int, filled: float, noise: Additive) -> None:
+    found = asked(365, people, filled, noise, runs=100)
+    assert found.number_held >= 0.95, found
+    assert found.mean_held >= 0.92, found
 
 
 @pytest.mark.quick

@@ -27,6 +27,9 @@ _CLEAR = 3.0
 _FULL = 0.6
 """From this part of all groups on, the tail's bound leaves all of them possible."""
 
+_SAFE = 0.01
+"""How often the fewest groups that may have rows are too many."""
+
 _KNOWN = 0.15
 """The part of all groups that a measured number may be off by, to stand for an estimate."""
 
@@ -51,12 +54,18 @@ class MeasuredNumber:
 
 
 def counted_groups(
-    counts: FloatArray, kept: BoolArray, terms: Terms, measured: MeasuredNumber | None = None
+    counts: FloatArray,
+    kept: BoolArray,
+    terms: Terms,
+    measured: MeasuredNumber | None = None,
+    *,
+    independent: bool = True,
 ) -> EstimatedGroups:
     """How many of the groups have rows, of those that are ``kept``. ``counts`` are noisy and not moved to 0; each is
     off by a draw of Σ weight · noise. Of the groups left out, as many may have rows as their sum may hold, if these are
     as large as the others in the mean. What was ``measured`` of the number stands where groups are not clear of the
-    noise, if it is known to a part of them, and narrows its ends.
+    noise, if it is known to a part of them, and narrows its ends. Where noises are not ``independent``, no more groups
+    than those beyond all noise are taken as sure.
 
     >>> from fractions import Fraction
     >>> from dpsql.mechanisms import Gaussian
@@ -76,6 +85,8 @@ def counted_groups(
     chances = chances_above(terms, points + 0.5)
     bounds = (beyond - size * chances - np.sqrt(size * chances * (1 - chances))) / (1 - chances)
     bound = float(np.clip(bounds.max(), max(least, 1), size))
+    if independent:
+        least = max(least, *(_least_number(int(n), size, float(q)) for n, q in zip(beyond, chances, strict=True)))
     total = float(inside.sum())
     is_clear = total / bound >= _CLEAR * deviation
     number = size if not is_clear and bound >= _FULL * size else round(bound)
@@ -90,6 +101,36 @@ def counted_groups(
         most = max(float(outside.sum()), 0.0) + half_width(terms, times=len(outside))
         more = len(outside) if most * number >= total * len(outside) else int(most * number / total)
     return EstimatedGroups(number, max(least, 1), most_kept, most_kept + more)
+
+
+def _least_number(beyond: int, size: int, chance: float) -> int:
+    """The fewest of ``size`` groups that have rows, where so many are ``beyond`` a point that noise alone is with a
+    ``chance``. Fewer are the truth in :data:`_SAFE` of all answers, over all points together: the others would have to
+    reach the point by chance, as a binomial number does (Chernoff 1952).
+
+    >>> _least_number(307, 365, 0.16), _least_number(60, 365, 0.16), _least_number(5, 5, 0.0)
+    (280, 0, 5)
+    """
+    enough = math.log(len(_POINTS) / _SAFE)
+    low, high = 0, beyond
+    while low < high:
+        number = (low + high) // 2
+        if _surprise(beyond - number, size - number, chance) > enough:
+            low = number + 1
+        else:
+            high = number
+    return low
+
+
+def _surprise(reached: int, of: int, chance: float) -> float:
+    """At most exp(-this) is the chance that so many of independent draws reach what one does with a ``chance``."""
+    share = reached / of if of else 0.0
+    if share <= chance:
+        return 0.0
+    if not chance:
+        return math.inf
+    rest = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
+    return of * (share * math.log(share / chance) + rest)
 
 
 def ends_of_mean(total: float, width: float, groups: EstimatedGroups) -> tuple[float, float]:
