@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.inference.estimates import RunningNoise, decoded, measured, sum_half_width, terms_of
+from dpsql.inference.estimates import RunningNoise, decoded, group_noise, measured, sum_half_width, terms_of
 from dpsql.inference.intervals import Terms, Z, distances_above, half_width, spread, variance
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
@@ -529,7 +529,7 @@ def _there(
         rows = slice(row, row + len(table.keys))
         row = rows.stop
         if plan.keys and known:
-            least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
+            least = 0.0 if silent else _threshold(plan, shape.counted, table.noise, cells)
             factors = np.ones(1) if shrunk is None else shrunk[rows]
             found[rows] = _exceeds(counts[rows], least, factors)
     return found
@@ -544,6 +544,11 @@ def _exceeds(counts: ValueColumn, least: float, factors: FloatArray) -> NDArray[
     # What is whole is above a number where it is above its whole part.
     above = counts.units.array > np.floor(np.minimum(limits, 2.0**62)).astype(np.int64)
     return np.asarray(counts.known & above.astype(np.bool_) & np.isfinite(limits))
+
+
+def _threshold(plan: Plan, place: int, noise: Mapping[str, Additive], cells: int) -> float:
+    """The :func:`threshold` of the groups of a plan, which may be the differences of running sums that are measured."""
+    return threshold(_rows_of(plan, place), group_noise(plan.blocks, noise), cells)
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:
@@ -581,7 +586,7 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], 
 def _rules(shape: Shape, declared: Sequence[Calibration], rows: int) -> Iterator[str]:
     """By which rule groups are left out, for each reader of them."""
     cells = sum(one.plan.cells or 0 for one in declared)
-    least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in declared)
+    least = max(_threshold(one.plan, shape.counted, one.noise, cells) for one in declared)
     keys = ", ".join(key.text for key in shape.keys)
     axes = dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.ordered)
     lacking = ", ".join(dict.fromkeys(key.text for one in declared for key in one.plan.keys if key.may_lack))

@@ -133,3 +133,19 @@ def test_sessions_may_count_all_groups(visits: Visits) -> None:
         assert session.execute(ASKED[0]).rows[0][3] == 96
     finally:
         session.execute("RESET dpsql.empty_groups")
+
+
+RUNNING = "SELECT DATE_TRUNC('month', day) AS m, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('month', day)) AS r FROM visit"
+
+
+@pytest.mark.parametrize(("epsilon", "months"), [("0.25", {11, 12, 13, 14}), ("300", {10})])
+def test_running_sums_have_the_groups_of_their_differences(
+    visits: tuple[Session, Mapping[str, list[Row]]], epsilon: str, months: set[int]
+) -> None:
+    """The noise of a group is that of a difference of running sums, not that of what is measured for them."""
+    session, _ = visits
+    session.execute(f"SET dpsql.epsilon = {epsilon}")
+    try:
+        assert len(session.execute(f"{RUNNING} GROUP BY 1").rows) in months
+    finally:
+        session.execute("RESET dpsql.epsilon")
