@@ -7,6 +7,7 @@ them on, or tunes a policy by them, gives away what the budget does not count.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +21,25 @@ from rich.text import Text
 from sqlglot import exp
 
 from dpsql.display import grid
-from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
+from dpsql.engines import Way, cut_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.what_if_report import part_of, questions_of, what_if
+from dpsql.narrower_ranges import GROUPS, CutOff, NarrowRange, narrow_ranges, round_ends
 from dpsql.policy import MostRows, Policy, Written, most_rows, steps_of
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
-from dpsql.what_if import Asked, ErrorBeside, asked_under, error_beside, per_cent, unreleased, with_rows
+from dpsql.what_if import (
+    BAR,
+    Asked,
+    ErrorBeside,
+    asked_under,
+    error_beside,
+    per_cent,
+    plain,
+    unreleased,
+    with_range,
+    with_rows,
+)
 from rewriter.declared import Catalog, Column, Kind, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
@@ -122,6 +135,8 @@ class _Checked:
             [[line[at] for line in lines] for at in range(7)],
             [False, True, True, True, True, True, False],
         )
+        for column in table.columns.values():
+            yield from map(Text, self._narrower(table, column))
         yield Text("")
 
     def _people(self, table: Table) -> Iterator[object]:
@@ -296,6 +311,58 @@ class _Checked:
             todo.append("nearly every row has another value: leave it out if it identifies people")
         return (column.name, _share(nulls, rows), f"{different:,}", *shares, listed, "; ".join(todo))
 
+    def _narrower(self, table: Table, column: Column) -> Iterator[str]:
+        """A narrower range for the policy, with what means of groups would err by: the first that makes the errors of
+        sums and means by all keys smaller, bias² and variance together, and that of none larger."""
+        tried = self._narrow_ranges(table, column)
+        if not tried:
+            return
+        name, source = f'"{column.name}"', f'"{table.name}"'
+        asked = [f"SELECT SUM({name}) FROM {source}", f"SELECT AVG({name}) FROM {source}"]
+        asked += [one.sql.replace("COUNT(*)", f"AVG({name})") for one in _grouped(table)]
+        known = asked_under(self._proxy.policy, asked)
+        for one in tried:
+            error = error_beside(with_range(self._proxy.policy, table.name, column.name, one.low, one.high), known)
+            if not _is_gain(error):
+                continue
+            said = f"{table.name}.{column.name}: range: [{plain(one.low)}, {plain(one.high)}]"
+            yield from self._advised(said, error, known)
+            means = (
+                f"of {many}, ± {bar(then)}, not ± {bar(now)}"
+                for many, (then, now) in zip(GROUPS, one.errors, strict=True)
+            )
+            yield f"    the mean of each of so many groups of one size would be off: {'; '.join(means)}"
+            yield f"    {_percent(one.part)} of the values would be cut off"
+            return
+
+    def _narrow_ranges(self, table: Table, column: Column) -> tuple[NarrowRange, ...]:
+        """The ranges that are worth a try, by how the values lie and what noise a mean has."""
+        if not _is_amount(column) or _is_short(column) or column.step is not None or column.range is None:
+            return ()
+        try:
+            told = unreleased(self._proxy).explain(f'SELECT AVG("{column.name}") FROM "{table.name}"')
+        except Error:
+            return ()
+        low, high = (Fraction(str(end)) for end in column.range)
+        error = told.expected[-1]
+        # The error of a group that is hardly known is the half of its range, whatever the noise is.
+        if error is None or not 0 < error < float(high - low) / 4:
+            return ()
+        digits = {Kind.DOUBLE: None, Kind.DECIMAL: column.type.scale}.get(column.type.kind, 0)
+        ends = round_ends(low, high, digits)
+        scan = partial(
+            cut_scan, table=table.name, column=column.name, ends=[_literal(Decimal(plain(end))) for end in ends]
+        )
+        values, *cut = (float(one or 0) for one in self._engine.figures(scan, self._seconds))
+        if not values:
+            return ()
+        below, below_by, above, above_by = (cut[at::4] for at in range(4))
+        sides = [
+            [CutOff(end, count / values, far / values) for end, count, far in zip(ends, counts, distances, strict=True)]
+            for counts, distances in ((below, below_by), (above, above_by))
+        ]
+        return narrow_ranges(*sides, error / BAR * told.releases[0].group / values)
+
     def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
         """Whether a column is as good as a name: unique values, and no key that the policy needs."""
         keys = {name for hop in table.path for name in (*hop.columns, *hop.parent_columns)}
@@ -412,6 +479,11 @@ def _is_amount(column: Column) -> bool:
         return False
     low, high = (Fraction(str(end)) for end in column.range)
     return low <= 0 or high - low > low / 2
+
+
+def _percent(part: float) -> str:
+    """A part of rows that is known as such."""
+    return _share(math.ceil(part * 10**9), 10**9) if part else "none"
 
 
 def _share(part: int, whole: int) -> str:
