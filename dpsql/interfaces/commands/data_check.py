@@ -356,12 +356,12 @@ class _Checked:
         values, *cut = (float(one or 0) for one in self._engine.figures(scan, self._seconds))
         if not values:
             return ()
-        below, below_by, above, above_by = (cut[at::4] for at in range(4))
-        sides = [
-            [CutOff(end, count / values, far / values) for end, count, far in zip(ends, counts, distances, strict=True)]
-            for counts, distances in ((below, below_by), (above, above_by))
-        ]
-        return narrow_ranges(*sides, error / BAR * told.releases[0].group / values)
+
+        def beyond(first: int) -> list[CutOff]:
+            sides = zip(ends, cut[first::4], cut[first + 1 :: 4], strict=True)
+            return [CutOff(end, count / values, far / values) for end, count, far in sides]
+
+        return narrow_ranges(beyond(0), beyond(2), error / BAR * told.releases[0].group / values)
 
     def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
         """Whether a column is as good as a name: unique values, and no key that the policy needs."""
