@@ -1,8 +1,9 @@
 """Narrower ranges of a column's values that make means more accurate, by exact figures: for the owner's eyes alone.
 
 Guarantee: no group's mean loses, however many groups there are and however unlike the others one is. A proposed range
-makes the error of the mean of all rows no larger, noise and what is cut off together. If all that is cut off were in
-one group of a tenth of the rows, its mean would move ten times as far, and has ten times the noise as well.
+makes the error of the mean of all rows no larger, noise and what is cut off together, wherever the mean lies. If all
+that is cut off were in one group of a tenth of the rows, its mean would move ten times as far, and has ten times the
+noise as well.
 
 Noise is in proportion to the width of a range, and a narrower one bends means by the values that it cuts off: a bias
 that no error bar covers. Of groups like the others, the more there are, the more they gain.
@@ -29,6 +30,8 @@ _WORTH = 0.95
 _ROUND = (1, Fraction(3, 2), 2, Fraction(5, 2), 3, 4, 5, 6, 8)
 _ALIKE = 1.05
 """Errors of means that differ by such a factor at most are taken for the same."""
+_MIDDLE = math.sqrt(0.5)
+"""The noise of a mean in the middle of its range, beside that at an end: the least beside the most."""
 _DECADES = 3
 _STEPS = 10
 
@@ -79,7 +82,7 @@ def narrow_ranges(lows: Sequence[CutOff], highs: Sequence[CutOff], noise: float)
 
     Of ranges with nearly the same error, the one that keeps more of the declared ends, and then the widest. The first
     of ``lows`` and the last of ``highs`` are the declared ends. ``noise`` is the standard deviation that the mean of
-    all rows has under these.
+    all rows has at an end of these: the most there is.
     """
     width = highs[-1].end - lows[0].end
 
@@ -90,7 +93,7 @@ def narrow_ranges(lows: Sequence[CutOff], highs: Sequence[CutOff], noise: float)
         for low, high in product(lows, highs):
             # Each group may have the values beyond one end alone: their biases do not cancel there.
             moved, narrow = low.moved + high.moved, high.end - low.end
-            if narrow <= 0 or narrow == width or error(narrow, 1, moved) > noise:
+            if narrow <= 0 or narrow == width or error(narrow, 1, moved) > noise * _MIDDLE:
                 continue
             pairs = [(error(narrow, count, moved), error(width, count, 0.0)) for count in GROUPS]
             mean = math.prod(then / now for then, now in pairs) ** (1 / len(pairs))

@@ -1189,7 +1189,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a range is advised whatever it takes from the mean of all rows",
         "dpsql.narrower_ranges:narrow_ranges",
-        " or error(narrow, 1, moved) > noise",
+        " or error(narrow, 1, moved) > noise * _MIDDLE",
         "",
         "tests/clients/test_narrower_ranges.py",
     ),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -135,8 +136,7 @@ class _Checked:
             [[line[at] for line in lines] for at in range(7)],
             [False, True, True, True, True, True, False],
         )
-        for column in table.columns.values():
-            yield from map(Text, self._narrower(table, column))
+        yield from map(Text, self._narrower(table))
         yield Text("")
 
     def _people(self, table: Table) -> Iterator[object]:
@@ -311,29 +311,31 @@ class _Checked:
             todo.append("nearly every row has another value: leave it out if it identifies people")
         return (column.name, _share(nulls, rows), f"{different:,}", *shares, listed, "; ".join(todo))
 
-    def _narrower(self, table: Table, column: Column) -> Iterator[str]:
-        """A narrower range for the policy, with what means of groups would err by: the first that makes the errors of
-        sums and means by all keys smaller, bias² and variance together, and that of none larger."""
-        tried = self._narrow_ranges(table, column)
-        if not tried:
-            return
-        name, source = f'"{column.name}"', f'"{table.name}"'
-        asked = [f"SELECT SUM({name}) FROM {source}", f"SELECT AVG({name}) FROM {source}"]
-        asked += [one.sql.replace("COUNT(*)", f"AVG({name})") for one in _grouped(table)]
-        known = asked_under(self._proxy.policy, asked)
-        for one in tried:
+    def _narrower(self, table: Table) -> Iterator[str]:
+        """Narrower ranges for the policy, with what means of groups would err by: of each column the first that makes
+        the errors of sums and means by all keys smaller, bias² and variance together, and that of none larger."""
+        tried = {one.name: found for one in table.columns.values() if (found := self._narrow_ranges(table, one))}
+        asked = {name: _amounts(table, table.columns[name]) for name in tried}
+        every = list(chain.from_iterable(asked.values()))
+        answered = {one[0]: one for one in asked_under(self._proxy.policy, every)} if every else {}
+        for name, ranges in tried.items():
+            known = [answered[sql] for sql in asked[name] if sql in answered]
+            yield from self._first_gain(table, table.columns[name], ranges, known)
+
+    def _first_gain(
+        self, table: Table, column: Column, ranges: Sequence[NarrowRange], known: Sequence[Asked]
+    ) -> Iterator[str]:
+        """The lines of the first range that is a gain."""
+        for one in ranges:
             error = error_beside(with_range(self._proxy.policy, table.name, column.name, one.low, one.high), known)
-            if not _is_gain(error):
-                continue
-            said = f"{table.name}.{column.name}: range: [{plain(one.low)}, {plain(one.high)}]"
-            yield from self._advised(said, error, known)
-            means = (
-                f"of {many}, ± {bar(then)}, not ± {bar(now)}"
-                for many, (then, now) in zip(GROUPS, one.errors, strict=True)
-            )
-            yield f"    the mean of each of so many groups of one size would be off: {'; '.join(means)}"
-            yield f"    {_percent(one.part)} of the values would be cut off"
-            return
+            if _is_gain(error):
+                said = f"{table.name}.{column.name}: range: [{plain(one.low)}, {plain(one.high)}]"
+                yield from self._advised(said, error, known)
+                pairs = zip(GROUPS, one.errors, strict=True)
+                means = (f"of {many}, ± {bar(then)}, not ± {bar(now)}" for many, (then, now) in pairs)
+                yield f"    the mean of each of so many groups of one size would be off: {'; '.join(means)}"
+                yield f"    {_percent(one.part)} of the values would be cut off"
+                return
 
     def _narrow_ranges(self, table: Table, column: Column) -> tuple[NarrowRange, ...]:
         """The ranges that are worth a try, by how the values lie and what noise a mean has."""
@@ -459,6 +461,13 @@ def _grouped(table: Table) -> list[GroupedQuestion]:
         elif column.values is not None or column.type.kind is Kind.BOOLEAN or _is_short(column):
             found.append(GroupedQuestion(f"SELECT {name}, COUNT(*) FROM {source} GROUP BY 1", column.name))
     return found
+
+
+def _amounts(table: Table, column: Column) -> list[str]:
+    """The total and the mean of a column, and its means by every key of typical questions."""
+    name, source = f'"{column.name}"', f'"{table.name}"'
+    by_keys = [one.sql.replace("COUNT(*)", f"AVG({name})") for one in _grouped(table)]
+    return [f"SELECT SUM({name}) FROM {source}", f"SELECT AVG({name}) FROM {source}", *by_keys]
 
 
 def _is_gain(error: ErrorBeside) -> bool:
