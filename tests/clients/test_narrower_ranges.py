@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,12 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from rich.console import Console
+from sqlglot import exp
 
+from dpsql.engines import cut_scan
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.narrower_ranges import CutOff, NarrowRange, narrow_ranges
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.what_if import tried, with_range
+from tests.engines.postgres_server import copy_tables, shared_server
 
 PEOPLE = 40_000
 POLICY = """
@@ -150,3 +154,23 @@ def test_a_proxy_is_not_charged_for_it(tmp_path: Path) -> None:
     proxy = Proxy.open(path)
     assert not proxy.ledger.charges(limit=10)
     proxy.close()
+
+
+def test_what_is_beyond_each_end_is_told_alike_by_engines(tmp_path: Path) -> None:
+    spent = np.array([-3.0, 0.0, 1.0, 4.0, 10.0, 12.0, np.nan])
+    path = shop(tmp_path, spent)
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("UPDATE customer SET spent = NULL WHERE isnan(spent)")
+    server = shared_server()
+    name = server.database("CREATE TABLE customer (id BIGINT PRIMARY KEY, shop BIGINT, place BIGINT, spent FLOAT8)")
+    with duckdb.connect(str(tmp_path / "shop.duckdb"), read_only=True) as rows, server.owner(name) as connection:
+        copy_tables(rows, connection, ("customer",))
+    ends = [exp.Literal.number(end) for end in ("0", "2.5", "5", "10")]
+    scan = partial(cut_scan, table="customer", column="spent", ends=ends)
+    for url in ("duckdb:shop.duckdb", server.url(name)):
+        path.write_text(POLICY.replace("duckdb:shop.duckdb", url))
+        proxy = Proxy.open(path)
+        found = [float(one) for one in proxy.answering.opened.engine.figures(scan)]
+        proxy.close()
+        # Of 0, 0, 1, 4, 10 and 10: below, how far, above, how far.
+        assert found == [6, *(0, 0, 4, 25), *(3, 6.5, 3, 16.5), *(4, 15, 2, 10), *(4, 35, 0, 0)]
