@@ -142,7 +142,7 @@ def _better(
     stages = prepared.stages
     length = len(stages) * sum(len(plan.sql) for stage in stages for plan in stage.program.plans)
     tables, most = prepared.program.private_tables, trials(length, read)
-    found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most)
+    found += suggestions(prepared.sql, opened.catalog, tables, now, errors_under, most, answering.profiles.find_values)
     if most and prepared.earlier is None:
 
         def errors_of(tree: exp.Query) -> tuple[tuple[float | None, ...], int | None]:

@@ -354,7 +354,7 @@ def _ends(policy: Policy, bound: DeclaredBound) -> Iterator[str]:
         other = low + (high - low) * times
         if high.denominator == 1:
             other = Fraction(math.ceil(other))
-        yield f"{Decimal(other.numerator) / Decimal(other.denominator):f}"
+        yield plain(other)
 
 
 def _spelt(policy: Policy, bound: DeclaredBound) -> str:
@@ -388,6 +388,20 @@ def with_rows(policy: Policy, name: str, key: str, most: MostRows) -> Policy:
     return _with_tables(
         policy, lambda one, table: table.model_copy(update={key: value}) if one.lower() == name.lower() else table
     )
+
+
+def with_range(policy: Policy, name: str, column: str, low: Fraction, high: Fraction) -> Policy:
+    """The policy with another range of a column of the table with this name."""
+    ends = tuple(Written(plain(end)) for end in (low, high))
+
+    def ranged(table: TableSection) -> TableSection:
+        columns = {
+            one: said.model_copy(update={"range": ends}) if one.lower() == column.lower() else said
+            for one, said in (table.columns or {}).items()
+        }
+        return table.model_copy(update={"columns": columns})
+
+    return _with_tables(policy, lambda one, table: ranged(table) if one.lower() == name.lower() else table)
 
 
 def asked_under(policy: Policy, questions: Sequence[str]) -> list[Asked]:
@@ -464,6 +478,15 @@ def _ratio(after: float, before: float) -> float:
 def _mean(ratios: Sequence[float]) -> float:
     """The geometric mean."""
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
+
+
+def plain(number: Fraction) -> str:
+    """A number as a policy has it, without an exponent.
+
+    >>> plain(Fraction(1, 4)), plain(Fraction(20000))
+    ('0.25', '20000')
+    """
+    return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
 def per_cent(part: float) -> str:

@@ -1,6 +1,6 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
-from dpsql.engines.data_scan import extent_scan, owned_rows_scan, total_scan, value_scan
+from dpsql.engines.data_scan import cut_scan, extent_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience, Progress
 from dpsql.engines.engine import Engine
 from dpsql.engines.engine_kind import PATH, Address, EngineKind, Files, Resources
@@ -48,6 +48,7 @@ __all__ = [
     "Way",
     "busy",
     "cancelled",
+    "cut_scan",
     "enumerated",
     "extent_scan",
     "holds_texts",

@@ -114,6 +114,34 @@ def extent_scan(rows: Rows, table: str, column: str) -> exp.Select:
     )
 
 
+def cut_scan(rows: Rows, table: str, column: str, ends: Sequence[exp.Expr]) -> exp.Select:
+    """SQL of one row: how many values a column has; then for each of the ``ends``, of which the first and the last are
+    those of its range, how many values are below, how far they are below together, how many are above, how far.
+
+    What is beyond the range is moved to its end before.
+    """
+    value = exp.Cast(this=exp.column("v"), to=exp.DataType.build("DOUBLE"))
+    inside = exp.Case(
+        ifs=[
+            exp.If(this=exp.LT(this=exp.column("v"), expression=ends[0].copy()), true=_double(ends[0])),
+            exp.If(this=exp.GT(this=exp.column("v"), expression=ends[-1].copy()), true=_double(ends[-1])),
+        ],
+        default=value,
+    )
+    clipped = exp.select(exp.alias_(inside, "v")).from_(_named(rows(table, {"v": column}), "r"), copy=False)
+    found: list[exp.Expr] = [exp.Count(this=exp.column("v"))]
+    for end in ends:
+        for kind, sides in ((exp.LT, (_double(end), exp.column("v"))), (exp.GT, (exp.column("v"), _double(end)))):
+            beyond = kind(this=exp.column("v"), expression=_double(end))
+            far = exp.Case(ifs=[exp.If(this=beyond.copy(), true=exp.Sub(this=sides[0], expression=sides[1]))])
+            found += [_how_many(beyond), exp.Coalesce(this=exp.Sum(this=far), expressions=[exp.Literal.number(0)])]
+    return exp.select(*found).from_(_named(clipped, "c"), copy=False)
+
+
+def _double(number: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=number.copy(), to=exp.DataType.build("DOUBLE"))
+
+
 def _how_many(test: exp.Expr) -> exp.Expr:
     case = exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))], default=exp.Literal.number(0))
     return exp.Coalesce(this=exp.Sum(this=case), expressions=[exp.Literal.number(0)])

@@ -16,11 +16,14 @@ from itertools import islice
 
 from sqlglot import exp
 
+from dpsql.inference.estimates import BeyondShare, ValuesProfile
 from dpsql.reply import Better
 from rewriter.declared import Catalog, Column, Spans, Table, day_beside
 from rewriter.front_door import coarser_groups
 
 Errors = tuple[float | None, ...]
+ValuesOf = Callable[[str, str], ValuesProfile | None]
+"""The released profile of the values of a table's column, if there is one."""
 
 MOST = 4
 """Suggestions to the owner that are shown."""
@@ -53,13 +56,17 @@ def suggestions(
     now: Errors,
     errors_under: Callable[[Catalog], Errors],
     most: int,
+    values_of: ValuesOf = lambda *_: None,
 ) -> tuple[Better, ...]:
     """What the owner could change in the policy's ``tables``, the best first; of the ``most`` that are tried.
+
+    Half of a range is a try whatever the values are. Where a profile says how they lie, the range that holds all values
+    it sees takes the place of the half, and no range is suggested that cuts off what it sees.
 
     A bound on rows in a group comes last. It is one for all keys, and whether others lose by it follows from rows.
     """
     found = []
-    for change, changed in islice(_changes(statement, catalog, tables), most):
+    for change, changed in islice(_changes(statement, catalog, tables, values_of), most):
         errors = errors_under(changed)
         if _gain(now, errors) <= _WORTH:
             found.append(Better(change, errors, by_owner=True, all_keys=_OF_ALL_KEYS in change))
@@ -114,7 +121,9 @@ def _gain(now: Errors, then: Sequence[float | None]) -> float:
     return min(parts, default=1.0) if all(part <= 1.01 for part in parts) else 1.0
 
 
-def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterator[tuple[str, Catalog]]:
+def _changes(
+    statement: str, catalog: Catalog, tables: Sequence[str], values_of: ValuesOf
+) -> Iterator[tuple[str, Catalog]]:
     """Bounds of rows before ranges of values, of which there are more."""
     words = {word.lower() for word in re.findall(r"\w+", statement)}
     for name in tables:
@@ -126,7 +135,7 @@ def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterato
         table = catalog.tables[name]
         for column in table.columns.values():
             if column.name.lower() in words:
-                for change, tighter in _of_column(column):
+                for change, tighter in _of_column(column, values_of(name, column.name)):
                     columns = {**table.columns, column.name: tighter}
                     yield f"{name}.{column.name}: {change}", _with(catalog, replace(table, columns=columns))
 
@@ -171,16 +180,22 @@ def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
             yield f"{_OF_ALL_KEYS}: 2", replace(table, max_rows_per_group=2)
 
 
-def _of_column(column: Column) -> Iterator[tuple[str, Column]]:
+def _of_column(column: Column, values: ValuesProfile | None) -> Iterator[tuple[str, Column]]:
     if column.range is None or not column.type.numeric or column.step is not None:
         return
     low, high = (Fraction(str(end)) for end in column.range)
-    if high > low:
-        # Half as wide, about zero where values are on both sides of it, as changes are.
-        ends = (low / 2, high / 2) if low < 0 < high else (low, low + (high - low) / 2)
-        half = (_plain(ends[0]), _plain(ends[1]))
-        said = f"range: [{half[0]}, {half[1]}], not [{column.range[0]}, {column.range[1]}]"
-        yield said, replace(column, range=half)
+    if high <= low:
+        return
+    # Half as wide, about zero where values are on both sides of it, as changes are.
+    ends, told = (low / 2, high / 2) if low < 0 < high else (low, low + (high - low) / 2), ""
+    if values is not None and values.spread is not None:
+        if (seen := values.narrower) is None:
+            return
+        ends = Fraction(seen.low), Fraction(seen.high)
+        told = f" ({BeyondShare(0.0, seen.beyond)} of the values beyond it, by the profile)"
+    narrow = (_plain(ends[0]), _plain(ends[1]))
+    said = f"range: [{narrow[0]}, {narrow[1]}], not [{column.range[0]}, {column.range[1]}]{told}"
+    yield said, replace(column, range=narrow)
 
 
 def _plain(end: Fraction) -> int | float:

@@ -63,3 +63,30 @@ def test_of_too_few_people_nothing_is_told() -> None:
     assert few.spread is None
     assert few.beyond == (None, None)
     assert few.notice == ""
+
+
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+@pytest.mark.parametrize("far", [0, 15, 60, 75, 400])
+def test_beyond_a_narrower_range_lies_no_more_than_is_told(law: type[Gaussian | Laplace], far: int) -> None:
+    """Of 5,000 people most have values in three bins, and some are spread over the last three."""
+    plan, rng = column(), np.random.default_rng(far)
+    (statistic,) = plan.people.statistics
+    unit = statistic.granularity
+    noise = law(Fraction(10) / unit)
+    true = np.zeros(len(plan.ends) + 1)
+    true[4:7], true[-4:-1] = (5_000 - far) / 3, far / 3
+    held, found = [], 0
+    for _ in range(RUNS):
+        counted = [round(count / unit) + int(n) for count, n in zip(true, noise.replicas(len(true), rng), strict=True)]
+        noisy = NoisyTable(
+            tuple((place,) for place in range(len(true))), {statistic.name: tuple(counted)}, {statistic.name: noise}
+        )
+        told = ValuesProfile.of(plan, noisy).narrower
+        if told is None:
+            continue
+        found += 1
+        inside = [place for place, end in enumerate(plan.ends[1:], 1) if told.low < end <= told.high]
+        assert set(range(4, 7)) <= set(inside), "what is seen is within"
+        held.append(1 - true[inside].sum() / true.sum() <= told.beyond + 1e-12)
+    assert found > 0.9 * RUNS if far <= 15 else found < 0.9 * RUNS, "many people are seen"
+    assert np.mean(held or [True]) > 0.93

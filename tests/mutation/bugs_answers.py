@@ -1180,6 +1180,27 @@ BUGS: tuple[Bug, ...] = (
         "tests/inference/test_told_values.py",
     ),
     bug(
+        "values that a profile does not see are told not to be there",
+        "dpsql.inference.estimates.told_values:ValuesProfile.narrower",
+        "max(out, 0.0) + SPEAKS * law.spread(0, len(inside) - after + first)",
+        "max(out, 0.0)",
+        "tests/inference/test_told_values.py",
+    ),
+    bug(
+        "a range is advised whatever it takes from the mean of all rows",
+        "dpsql.narrower_ranges:narrow_ranges",
+        " or error(narrow, 1, moved) > noise * _MIDDLE",
+        "",
+        "tests/clients/test_narrower_ranges.py",
+    ),
+    bug(
+        "what a range cuts off at one end makes up for the other",
+        "dpsql.narrower_ranges:narrow_ranges",
+        "low.moved + high.moved",
+        "abs(low.moved - high.moved)",
+        "tests/clients/test_narrower_ranges.py",
+    ),
+    bug(
         "the share of values beyond a range is told as surer than it is",
         "dpsql.inference.estimates.told_values:ValuesProfile.beyond",
         "low, high = max(0.0, count - self.margin), max(0.0, count + self.margin)",

@@ -435,6 +435,39 @@ def test_beside_a_number_that_is_clipped_into_a_range_stands_how_much_is_beyond(
     assert abs(float(middle[1]) - np.median(LONG)) < 3
 
 
+def test_a_range_is_suggested_that_holds_all_that_a_profile_sees(spread: Path) -> None:
+    """Without a profile half of the range is a try, whatever it cuts off; with one it is told how much that may be."""
+    proxy = Proxy.open(spread)
+    asked = "SELECT AVG(cost) FROM visit"
+    (blind,) = [one.change for one in proxy.session().explain(asked).better if "range" in one.change]
+    assert blind == "visit.cost: range: [0, 500], not [0, 1000]"
+    buy(proxy)
+    (told,) = [one for one in proxy.session().explain(asked).better if "range" in one.change]
+    proxy.close()
+    found = re.fullmatch(
+        r"visit\.cost: range: \[0, (\d+(?:\.\d+)?)\], not \[0, 1000\] \(up to ([\d.]+) % of the values beyond it, by"
+        r" the profile\)",
+        told.change,
+    )
+    assert found is not None, told.change
+    within = LONG[LONG <= 160]
+    assert (within > float(found[1])).mean() <= float(found[2]) / 100 < 0.02
+    assert float(found[1]) < 500
+    spread.write_text(spread.read_text().replace("range: [0, 1000]", f"range: [0, {found[1]}]"))
+    followed = Proxy.open(spread)
+    assert followed.session().explain(asked).expected[0] == pytest.approx(told.errors[0], rel=0.02)
+    followed.close()
+
+
+def test_no_range_is_suggested_that_cuts_off_what_a_profile_sees(spread: Path) -> None:
+    with duckdb.connect(str(spread.parent / "clinic.duckdb")) as connection:
+        connection.execute("UPDATE visit SET cost = patient_id % 1000")
+    proxy = Proxy.open(spread)
+    buy(proxy)
+    assert not any("range" in one.change for one in proxy.session().explain("SELECT AVG(cost) FROM visit").better)
+    proxy.close()
+
+
 PAIRED = np.random.default_rng(11).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 20_000)
 BENT = {
     "REGR_SLOPE(y, x)": [("slopes of y", "nearer to"), ("slopes by x", "farther from")],

@@ -20,7 +20,7 @@ from dpsql.inference.estimates.running_estimates import (
 from dpsql.inference.estimates.told_bends import bend_notice
 from dpsql.inference.estimates.told_means import MeansProfile
 from dpsql.inference.estimates.told_profile import BeyondShare, RowsProfile
-from dpsql.inference.estimates.told_values import ValuesProfile
+from dpsql.inference.estimates.told_values import NarrowerRange, ValuesProfile
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.estimates.weighted_sums import sum_half_width, terms_of
 
@@ -30,6 +30,7 @@ __all__ = [
     "Column",
     "Groups",
     "MeansProfile",
+    "NarrowerRange",
     "RowsProfile",
     "RunningEstimate",
     "RunningNoise",

@@ -7,12 +7,14 @@ them on, or tunes a policy by them, gives away what the budget does not count.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -20,13 +22,25 @@ from rich.text import Text
 from sqlglot import exp
 
 from dpsql.display import grid
-from dpsql.engines import Way, owned_rows_scan, total_scan, value_scan
+from dpsql.engines import Way, cut_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.what_if_report import part_of, questions_of, what_if
+from dpsql.narrower_ranges import GROUPS, CutOff, NarrowRange, narrow_ranges, round_ends
 from dpsql.policy import MostRows, Policy, Written, most_rows, steps_of
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
-from dpsql.what_if import Asked, ErrorBeside, asked_under, error_beside, per_cent, unreleased, with_rows
+from dpsql.what_if import (
+    BAR,
+    Asked,
+    ErrorBeside,
+    asked_under,
+    error_beside,
+    per_cent,
+    plain,
+    unreleased,
+    with_range,
+    with_rows,
+)
 from rewriter.declared import Catalog, Column, Kind, Scalar, Table
 from rewriter.front_door import Select, parse, rewrite
 
@@ -122,6 +136,7 @@ class _Checked:
             [[line[at] for line in lines] for at in range(7)],
             [False, True, True, True, True, True, False],
         )
+        yield from map(Text, self._narrower(table))
         yield Text("")
 
     def _people(self, table: Table) -> Iterator[object]:
@@ -296,6 +311,60 @@ class _Checked:
             todo.append("nearly every row has another value: leave it out if it identifies people")
         return (column.name, _share(nulls, rows), f"{different:,}", *shares, listed, "; ".join(todo))
 
+    def _narrower(self, table: Table) -> Iterator[str]:
+        """Narrower ranges for the policy, with what means of groups would err by: of each column the first that makes
+        the errors of sums and means by all keys smaller, bias² and variance together, and that of none larger."""
+        tried = {one.name: found for one in table.columns.values() if (found := self._narrow_ranges(table, one))}
+        asked = {name: _amounts(table, table.columns[name]) for name in tried}
+        every = list(chain.from_iterable(asked.values()))
+        answered = {one[0]: one for one in asked_under(self._proxy.policy, every)} if every else {}
+        for name, ranges in tried.items():
+            known = [answered[sql] for sql in asked[name] if sql in answered]
+            yield from self._first_gain(table, table.columns[name], ranges, known)
+
+    def _first_gain(
+        self, table: Table, column: Column, ranges: Sequence[NarrowRange], known: Sequence[Asked]
+    ) -> Iterator[str]:
+        """The lines of the first range that is a gain."""
+        for one in ranges:
+            error = error_beside(with_range(self._proxy.policy, table.name, column.name, one.low, one.high), known)
+            if _is_gain(error):
+                said = f"{table.name}.{column.name}: range: [{plain(one.low)}, {plain(one.high)}]"
+                yield from self._advised(said, error, known)
+                pairs = zip(GROUPS, one.errors, strict=True)
+                means = (f"of {many}, ± {bar(then)}, not ± {bar(now)}" for many, (then, now) in pairs)
+                yield f"    the mean of each of so many groups of one size would be off: {'; '.join(means)}"
+                yield f"    {_percent(one.part)} of the values would be cut off"
+                return
+
+    def _narrow_ranges(self, table: Table, column: Column) -> tuple[NarrowRange, ...]:
+        """The ranges that are worth a try, by how the values lie and what noise a mean has."""
+        if not _is_amount(column) or _is_short(column) or column.step is not None or column.range is None:
+            return ()
+        try:
+            told = unreleased(self._proxy).explain(f'SELECT AVG("{column.name}") FROM "{table.name}"')
+        except Error:
+            return ()
+        low, high = (Fraction(str(end)) for end in column.range)
+        error = told.expected[-1]
+        # The error of a group that is hardly known is the half of its range, whatever the noise is.
+        if error is None or not 0 < error < float(high - low) / 4:
+            return ()
+        digits = {Kind.DOUBLE: None, Kind.DECIMAL: column.type.scale}.get(column.type.kind, 0)
+        ends = round_ends(low, high, digits)
+        scan = partial(
+            cut_scan, table=table.name, column=column.name, ends=[_literal(Decimal(plain(end))) for end in ends]
+        )
+        values, *cut = (float(one or 0) for one in self._engine.figures(scan, self._seconds))
+        if not values:
+            return ()
+
+        def beyond(first: int) -> list[CutOff]:
+            sides = zip(ends, cut[first::4], cut[first + 1 :: 4], strict=True)
+            return [CutOff(end, count / values, far / values) for end, count, far in sides]
+
+        return narrow_ranges(beyond(0), beyond(2), error / BAR * told.releases[0].group / values)
+
     def _identifies(self, table: Table, column: Column, known: int, different: int) -> bool:
         """Whether a column is as good as a name: unique values, and no key that the policy needs."""
         keys = {name for hop in table.path for name in (*hop.columns, *hop.parent_columns)}
@@ -394,6 +463,13 @@ def _grouped(table: Table) -> list[GroupedQuestion]:
     return found
 
 
+def _amounts(table: Table, column: Column) -> list[str]:
+    """The total and the mean of a column, and its means by every key of typical questions."""
+    name, source = f'"{column.name}"', f'"{table.name}"'
+    by_keys = [one.sql.replace("COUNT(*)", f"AVG({name})") for one in _grouped(table)]
+    return [f"SELECT SUM({name}) FROM {source}", f"SELECT AVG({name}) FROM {source}", *by_keys]
+
+
 def _is_gain(error: ErrorBeside) -> bool:
     """Whether a bound is advised: questions gain, and none of them loses."""
     return error.all < _WORTH and error.worst <= 1 / _WORTH
@@ -412,6 +488,11 @@ def _is_amount(column: Column) -> bool:
         return False
     low, high = (Fraction(str(end)) for end in column.range)
     return low <= 0 or high - low > low / 2
+
+
+def _percent(part: float) -> str:
+    """A part of rows that is known as such."""
+    return _share(math.ceil(part * 10**9), 10**9) if part else "none"
 
 
 def _share(part: int, whole: int) -> str:
