@@ -124,7 +124,7 @@ class _Release:
     readings: Mapping[str, Reading] = field(default_factory=dict)
     """Where more is measured with it: its statistics as weighted sums of what is measured."""
     weight: float = 1.0
-    """Its variance at the same price, over the one that it has alone."""
+    """The variance of a cell at the same price, over the one that it has alone."""
     urgent: float = 1.0
     """How many times its variance counts."""
 
@@ -440,14 +440,17 @@ class Workloads:
         }
         alone, silent = self._silent(release.wanted), self._silent(plan)
         try:
-            made = self._answering.reuse.made_of(alone, self._lattice([silent], readings), release.way)
+            lattice = self._lattice([silent], readings)
         except ValueError:
             return None
-        if made is None:
+        made = self._answering.reuse.made_of(alone, lattice, release.way)
+        sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
+        if made is None or sums is None:
             return None
         pairs = zip(squares(made.wanted.plan, made.wanted.noise), squares(release.wanted, alone.noise), strict=True)
         weights = [after / before for after, before in pairs]
-        weight = sum(weights) / len(weights)
+        # How many cells its numbers are sums of is no matter of what each cell measures.
+        weight = sum(weights) / len(weights) / max(map(len, sums.cells))
         return replace(release, measured=plan, statistics=tuple(measures), readings=readings, weight=weight)
 
     def _of_same_statistics(self, every: Sequence[_Release]) -> list[_Joint]:

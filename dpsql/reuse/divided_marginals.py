@@ -19,7 +19,7 @@ its blocks: over neighbours by dynamic programming, and then blocks are joined w
 >>> fine = {(0,): Fraction(1)}
 >>> found = divided_shares((4,), 0, range(4), asked, fine, Norm.L2, [(0,)])
 >>> round(total_of((4,), 0, asked, fine, Norm.L2), 2), round(found.total, 2)
-(2.5, 1.71)
+(2.5, 1.72)
 """
 
 from __future__ import annotations
