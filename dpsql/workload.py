@@ -227,7 +227,7 @@ class Workloads:
             Priced(epsilon, tuple(calibrations), stored),
             (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
             tuple(sorted({name for one in statements for name in one.program.private_tables})),
-            {key.family: key.text for joint in joints for one in joint.releases for key in one.measured.keys},
+            {key.family: key.text for joint in joints for one, _ in joint.plans for key in one.keys},
         )
 
     def buy(
@@ -275,19 +275,19 @@ class Workloads:
             if lattice is None or together is None:
                 continue
             vector = sorted(only_sums(plans[together.members[0][0]]), key=lambda one: one.family)
-            names = [plan.attributes[family] for family in lattice.families]
-            domain |= {name: list(values) for name, values in zip(names, lattice.values, strict=True)}
+            every = [sorted(one.keys, key=lambda key: lattice.places([key])) for one in lattice.members]
+            domain |= {plan.attributes[key]: list(lattice.numbers_of(key)) for keys in every for key in keys}
             rows += [
                 {
-                    "attributes": [names[at] for at in one.table.attributes],
-                    "shape": [lattice.sizes[at] for at in one.table.attributes],
+                    "attributes": [plan.attributes[key] for key in keys],
+                    "shape": [len(lattice.numbers_of(key)) for key in keys],
                     "numbers": [number * step for number in one.table.numbers],
                     "stddev": sqrt(one.variance) * step,
                     "statistic": statistic.family,
                     "measure": statistic.text,
                 }
                 for statistic, tables in zip(vector, lattice.measured, strict=True)
-                for one, step in zip(tables, repeat(float(statistic.granularity)), strict=False)
+                for one, keys, step in zip(tables, every, repeat(float(statistic.granularity)), strict=False)
             ]
         if not rows:
             hint = "buy it with --buy; counts of the same rows by different keys are measured together"

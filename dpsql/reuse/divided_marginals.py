@@ -16,9 +16,9 @@ algorithm for A-optimal designs finds (Yu 2010). The division that lowers it mos
 its blocks: over neighbours by dynamic programming, and then blocks are joined while that gains.
 
 >>> asked = [AskedOfDivided((0,), 1.0, ((0, 1, 2, 3), (0, 1, 2), (0, 1), (0,)))]
->>> fine = {(0,): Fraction(1)}
->>> found = divided_shares((4,), 0, range(4), asked, fine, Norm.L2, [(0,)])
->>> round(total_of((4,), 0, asked, fine, Norm.L2), 2), round(found.total, 2)
+>>> found = divided_shares((4,), 0, range(4), asked, {(0,): Fraction(1)}, Norm.L2, [(0,)])
+>>> undivided = {((0,), None): Fraction(1)}
+>>> round(total_of((4,), 0, asked, undivided, Norm.L2), 2), round(found.total, 2)
 (2.5, 1.72)
 """
 
@@ -43,6 +43,9 @@ Integers = npt.NDArray[np.object_]
 
 Division = tuple[int, ...]
 """The block of each value of the divided attribute; blocks are numbered from 0 on."""
+
+Table = tuple[Attributes, Division | None]
+"""The attributes of a table, and the division of the divided one where that is not measured value by value."""
 
 PARTS = WEIGHTS = 1 << 16
 """Shares of a price, and weights of estimates, are whole parts of this."""
@@ -69,10 +72,9 @@ class AskedOfDivided:
 
 @dataclass(frozen=True, slots=True)
 class DividedShares:
-    """The share of the price of each table: by its attributes, and the division of the divided one, where that is not
-    measured value by value. ``total`` is the weighted variance."""
+    """The share of the price of each table. ``total`` is the weighted variance."""
 
-    parts: Mapping[tuple[Attributes, Division | None], Fraction]
+    parts: Mapping[Table, Fraction]
     total: float
 
 
@@ -149,12 +151,14 @@ class _Design:
         shape = [self._sizes[i] for i in one.attributes]
         found = np.zeros((self.values, self.values))
         for cells in one.sums:
-            chosen = np.zeros(prod(shape))
+            chosen = np.zeros(prod(shape), dtype=np.int64)
             chosen[list(cells)] = 1
-            rows = _by_values(chosen.reshape(shape), one.attributes, self._at, part).astype(np.float64)
+            cube = chosen.reshape(shape).astype(object)
+            rows = _by_values(cube, one.attributes, self._at, part).astype(np.float64)
             rows = rows if divided else np.repeat(rows, self.values, axis=0)
             found += rows @ rows.T
-        return found / len(one.sums) / prod(self._sizes[i] for i in others) ** 2
+        most: int = prod(self._sizes[i] for i in others) ** 2 * len(one.sums)
+        return found / most
 
     def tells(self, attributes: Attributes) -> FloatArray:
         """Of each component within a marginal the information, as a part of the marginal's."""
@@ -181,25 +185,17 @@ class _Design:
         return float(np.sum(self._weighs * inverse)), inverse @ self._weighs @ inverse
 
 
-Table = tuple[Attributes, Division | None]
-
-
 def total_of(
     sizes: Sequence[int],
     at: int,
     asked: Sequence[AskedOfDivided],
-    parts: Mapping[Attributes, Fraction] | Mapping[Table, Fraction],
+    parts: Mapping[Table, Fraction],
     norm: Norm,
 ) -> float:
     """The weighted variance of what is asked, where these tables are measured at these shares."""
     design = _Design(sizes, at, asked, norm)
-    tables = [_table(one) for one in parts]
-    tells, blocks = _matrices(design, tables)
+    tells, blocks = _matrices(design, [*parts])
     return design.slopes(np.array([float(part) for part in parts.values()]), tells, blocks)[0]
-
-
-def _table(one: Attributes | Table) -> Table:
-    return one if len(one) == 2 and isinstance(one[0], tuple) else (one, None)  # type: ignore[return-value]
 
 
 def _matrices(design: _Design, tables: Sequence[Table]) -> tuple[FloatArray, FloatArray]:
@@ -218,7 +214,7 @@ def divided_shares(
     """The shares of tables by the ``candidates``, of which those with the attribute ``at`` may be divided; ``order``
     are its values in their order. Never worse than the shares of the ``start``, which divides nothing."""
     design = _Design(sizes, at, asked, norm)
-    same = {(one, None): part for one, part in start.items()}
+    same: dict[Table, Fraction] = {(one, None): part for one, part in start.items()}
     before = DividedShares(same, total_of(sizes, at, asked, same, norm))
     with_it = [one for one in candidates if at in one]
     widest = [one for one in with_it if not any(set(one) < set(other) for other in with_it)]

@@ -115,8 +115,10 @@ class Lattice:
         """The place of the attribute of which some tables have blocks of values; -1 where there is none."""
         return next((self.families.index(of) for of, _ in self.merged.values()), -1)
 
-    def _block_numbers(self, key: str) -> Mapping[Scalar | None, int]:
-        """The place of each block in a key of blocks: blocks of no value that there is have none."""
+    def numbers_of(self, key: str) -> Mapping[Scalar | None, int]:
+        """The number of each value of a key. Of blocks, that of each in which there is a value."""
+        if key not in self.merged:
+            return self.values[self.families.index(key)]
         of, blocks = self.merged[key]
         labels = [blocks_of(blocks, value) for value in self.values[self.families.index(of)]]
         return {label: place for place, label in enumerate(dict.fromkeys(labels))}
@@ -153,10 +155,7 @@ class Lattice:
         """Where groups stand in the marginal of their keys; None where one is none of its cells."""
         try:
             order = sorted(range(len(keys)), key=lambda place: self.places(keys)[place])
-            numbers = [
-                self._block_numbers(key) if key in self.merged else self.values[at]
-                for key, at in zip(keys, self.places(keys), strict=True)
-            ]
+            numbers = list(map(self.numbers_of, keys))
             found = []
             for group in groups:
                 number = 0
@@ -423,8 +422,8 @@ def shown_together(
             one = known[attributes]
             places = lattice.numbered(one.keys, one.table.keys) or ()
             for at, name in names:
-                numbers = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
-                statistics[name] = tuple(int(numbers[place]) for place in range(len(groups)))
+                of_places = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
+                statistics[name] = tuple(int(of_places[place]) for place in range(len(groups)))
                 noise[name] = one.noise(at)
         tables.append(NoisyTable(groups, statistics, noise))
         kind = plan.outputs[0].type
