@@ -158,7 +158,8 @@ class _Design:
             rows = rows if divided else np.repeat(rows, self.values, axis=0)
             found += rows @ rows.T
         most: int = prod(self._sizes[i] for i in others) ** 2 * len(one.sums)
-        return found / most
+        mean: FloatArray = found / most
+        return mean
 
     def tells(self, attributes: Attributes) -> FloatArray:
         """Of each component within a marginal the information, as a part of the marginal's."""
