@@ -176,7 +176,8 @@ class _Design:
         if self._at not in attributes:
             return np.ones((self.values, self.values))
         labels = np.arange(self.values) if division is None else np.array(division)
-        return (labels[:, np.newaxis] == labels[np.newaxis]).astype(np.float64)
+        same: FloatArray = (labels[:, np.newaxis] == labels[np.newaxis]).astype(np.float64)
+        return same
 
     def slopes(self, shares: FloatArray, tells: FloatArray, blocks: FloatArray) -> tuple[float, FloatArray]:
         """The total, and by how much it falls with information about each pair of values, for each component."""
