@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, repeat
-from math import sqrt
+from math import gcd, sqrt
 
 import pyarrow as pa
 
@@ -30,9 +30,21 @@ from dpsql.errors import DataError
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
-from dpsql.reuse import BoughtMember, Lattice, Reading, measures_of, noise_of, only_sums, readings_of, squares
+from dpsql.reuse import (
+    AskedOfDivided,
+    BoughtMember,
+    Lattice,
+    MergedKey,
+    Reading,
+    divided_shares,
+    measures_of,
+    noise_of,
+    only_sums,
+    readings_of,
+    squares,
+)
 from rewriter.declared import Norm, Scalar
-from rewriter.front_door import AskedMarginal, adds_to_sums, apart, best
+from rewriter.front_door import AskedMarginal, Attributes, adds_to_sums, apart, best
 from rewriter.plan import Cuts, DrillDown, NumberCut, Plan
 
 _MARGINALS = pa.schema(
@@ -56,6 +68,8 @@ _ROUNDS = 4
 """So often a plan is made anew in which statements count for more that are farther off together than alone."""
 _MOST_SUMS = 32
 """The mean variance of sums of cells is that of so many of them, at most, where shares are chosen."""
+_MOST_DIVIDED_SUMS = 256
+"""The same where one attribute is divided, whose values are not alike."""
 _MARGIN = 1.05
 """By how much more they count than what would make up for it, if no other table told of them."""
 
@@ -110,7 +124,7 @@ class _Release:
     readings: Mapping[str, Reading] = field(default_factory=dict)
     """Where more is measured with it: its statistics as weighted sums of what is measured."""
     weight: float = 1.0
-    """Its variance at the same price, over the one that it has alone."""
+    """The variance of a cell at the same price, over the one that it has alone."""
     urgent: float = 1.0
     """How many times its variance counts."""
 
@@ -122,6 +136,8 @@ class _Joint:
     releases: tuple[_Release, ...]
     plans: tuple[tuple[Plan, Fraction], ...]
     total: float
+    merged: Mapping[str, MergedKey] = field(default_factory=dict)
+    """The keys that are blocks of intervals, and those by these intervals."""
 
     @property
     def statements(self) -> set[int]:
@@ -184,7 +200,7 @@ class Workloads:
         for joint, part in zip(joints, parts, strict=False):
             own = [calibrate(plan, accountant.accounting, price.of_noise * (part * each)) for plan, each in joint.plans]
             calibrations += own
-            lattices.append((joint, self._lattice(own, joint.readings), own))
+            lattices.append((joint, self._lattice(own, joint.readings, joint.merged), own))
         together: dict[int, list[Calibration]] = {}
         shares: dict[int, PrivacyLoss] = {}
         for place, part in zip(beside, parts[len(joints) :], strict=True):
@@ -211,7 +227,7 @@ class Workloads:
             Priced(epsilon, tuple(calibrations), stored),
             (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
             tuple(sorted({name for one in statements for name in one.program.private_tables})),
-            {key.family: key.text for joint in joints for one in joint.releases for key in one.measured.keys},
+            {key.family: key.text for joint in joints for one, _ in joint.plans for key in one.keys},
         )
 
     def buy(
@@ -259,19 +275,19 @@ class Workloads:
             if lattice is None or together is None:
                 continue
             vector = sorted(only_sums(plans[together.members[0][0]]), key=lambda one: one.family)
-            names = [plan.attributes[family] for family in lattice.families]
-            domain |= {name: list(values) for name, values in zip(names, lattice.values, strict=True)}
+            every = [sorted(one.keys, key=lambda key: lattice.places([key])) for one in lattice.members]
+            domain |= {plan.attributes[key]: list(lattice.numbers_of(key)) for keys in every for key in keys}
             rows += [
                 {
-                    "attributes": [names[at] for at in one.table.attributes],
-                    "shape": [lattice.sizes[at] for at in one.table.attributes],
+                    "attributes": [plan.attributes[key] for key in keys],
+                    "shape": [len(lattice.numbers_of(key)) for key in keys],
                     "numbers": [number * step for number in one.table.numbers],
                     "stddev": sqrt(one.variance) * step,
                     "statistic": statistic.family,
                     "measure": statistic.text,
                 }
                 for statistic, tables in zip(vector, lattice.measured, strict=True)
-                for one, step in zip(tables, repeat(float(statistic.granularity)), strict=False)
+                for one, keys, step in zip(tables, every, repeat(float(statistic.granularity)), strict=False)
             ]
         if not rows:
             hint = "buy it with --buy; counts of the same rows by different keys are measured together"
@@ -424,14 +440,17 @@ class Workloads:
         }
         alone, silent = self._silent(release.wanted), self._silent(plan)
         try:
-            made = self._answering.reuse.made_of(alone, self._lattice([silent], readings), release.way)
+            lattice = self._lattice([silent], readings)
         except ValueError:
             return None
-        if made is None:
+        made = self._answering.reuse.made_of(alone, lattice, release.way)
+        sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
+        if made is None or sums is None:
             return None
         pairs = zip(squares(made.wanted.plan, made.wanted.noise), squares(release.wanted, alone.noise), strict=True)
         weights = [after / before for after, before in pairs]
-        weight = sum(weights) / len(weights)
+        # How many cells its numbers are sums of is no matter of what each cell measures.
+        weight = sum(weights) / len(weights) / max(map(len, sums.cells))
         return replace(release, measured=plan, statistics=tuple(measures), readings=readings, weight=weight)
 
     def _of_same_statistics(self, every: Sequence[_Release]) -> list[_Joint]:
@@ -472,7 +491,50 @@ class Workloads:
         if found.total > _WORTH * apart(own, norm):
             return None
         by_place = dict(zip(candidates, plans.values(), strict=True))
-        return _Joint(tuple(releases), tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
+        joint = _Joint(tuple(releases), tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
+        return self._divided(joint, lattice, by_place, even, found.parts) or joint
+
+    def _divided(
+        self,
+        joint: _Joint,
+        lattice: Lattice,
+        plans: Mapping[Attributes, Plan],
+        even: float,
+        start: Mapping[Attributes, Fraction],
+    ) -> _Joint | None:
+        """The same with tables by blocks of intervals, too; None where that is no better."""
+        ways = [one.way for one in joint.releases if one.way is not None and one.way.intervals]
+        many = {family: some for way in ways for family, some in way.intervals.items()}
+        if not many:
+            return None
+        family = max(many, key=lambda one: (many[one], one))
+        at = lattice.families.index(family)
+        values = lattice.values[at]
+        order = sorted(values.values(), key=lambda place: (place == values.get(None), place))
+        asked = []
+        for one in joint.releases:
+            sums = self._answering.reuse.sums(one.wanted, lattice, one.way)
+            places = tuple(sorted(lattice.places(one.keys)))
+            cells = None if sums is None else _some(sums.cells, _MOST_DIVIDED_SUMS, lattice.sizes[at])
+            asked.append(AskedOfDivided(places, one.weight * one.urgent * even, cells))
+        shares = divided_shares(lattice.sizes, at, order, asked, start, self._norm, tuple(plans))
+        if shares.total > _WORTH * joint.total or not any(division for _, division in shares.parts):
+            return None
+        of_keys = {tuple(sorted(lattice.places(way.keys))): way for way in ways}
+        found: list[tuple[Plan, Fraction]] = []
+        merged: dict[str, MergedKey] = {}
+        for (attributes, division), part in shares.parts.items():
+            if division is None:
+                found.append((plans[attributes], part))
+                continue
+            blocks = tuple(division[values[one]] if one in values else 0 for one in (*range(many[family]), None))
+            plan = of_keys[attributes].whole({family: blocks}) if attributes in of_keys else None
+            if plan is None or not plan.exhaustive:
+                return None
+            (key,) = {one.family for one in plan.keys}.difference(lattice.families)
+            merged[key] = (family, blocks)
+            found.append((plan, part))
+        return replace(joint, plans=tuple(found), total=shares.total, merged=merged)
 
     def _asked(self, release: _Release, lattice: Lattice, even: float) -> AskedMarginal:
         """What a release asks for, with the weight of the variance of its numbers."""
@@ -481,15 +543,19 @@ class Workloads:
         sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
         if sums is None or all(len(cells) == 1 for cells in sums.cells):
             return AskedMarginal(places, weight)
-        step = -(-len(sums.cells) // _MOST_SUMS)
-        return AskedMarginal(places, weight, adds_to_sums(lattice.sizes, places, sums.cells[::step]))
+        return AskedMarginal(places, weight, adds_to_sums(lattice.sizes, places, _some(sums.cells, _MOST_SUMS, 1)))
 
     def _silent(self, plan: Plan) -> Calibration:
         """The plan with some noise, where none of it matters."""
         accountant = self._opened.accountant
         return calibrate(plan, accountant.accounting, accountant.price(Fraction(1), Fraction(0)))
 
-    def _lattice(self, calibrations: Sequence[Calibration], readings: Mapping[str, Reading]) -> Lattice:
+    def _lattice(
+        self,
+        calibrations: Sequence[Calibration],
+        readings: Mapping[str, Reading],
+        merged: Mapping[str, MergedKey] | None = None,
+    ) -> Lattice:
         """What calibrations would measure, with nobody in any group. Raises ValueError where it is no lattice."""
         members, measures = [], dict[str, str]()
         for one in calibrations:
@@ -498,7 +564,7 @@ class Workloads:
             groups = self._answering.reuse.groups(one.plan)
             table = NoisyTable(groups, dict.fromkeys(names, (0,) * len(groups)), dict(one.noise))
             members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, names))
-        return Lattice(tuple(measures), tuple(members), readings)
+        return Lattice(tuple(measures), tuple(members), readings, merged or {})
 
     # -- what is paid, and kept
 
@@ -526,7 +592,14 @@ class Workloads:
             asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
             read = tuple(joint.readings.items())
             cuts = tuple(joint.cuts.items())
-            together = BoughtTogether(joint.releases[0].statistics, members, asked, readings=read, cuts=cuts)
+            together = BoughtTogether(
+                joint.releases[0].statistics,
+                members,
+                asked,
+                readings=read,
+                cuts=cuts,
+                merged=tuple(joint.merged.items()),
+            )
             noise = {noise_of(one.plan.identity, name): law for one in own for name, law in one.noise.items()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
             yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)
@@ -575,6 +648,14 @@ def unfit(statement: Prepared) -> str:
     if statement.earlier is not None:
         return "is answered in stages"
     return "needs bounds that are not learned yet" if statement.program.missing else ""
+
+
+def _some(sums: tuple[tuple[int, ...], ...], most: int, values: int) -> tuple[tuple[int, ...], ...]:
+    """At most so many of all sums, at steps that pass by all ``values`` of an attribute."""
+    step = -(-len(sums) // most)
+    while step > 1 and gcd(step, values) > 1:
+        step += 1
+    return sums[::step]
 
 
 def _squares(calibrations: Sequence[Calibration]) -> list[float]:

@@ -736,28 +736,43 @@ class Sorts:
     most: bool
 
 
+class WholeRelease(Protocol):
+    """The plan of a release of all cells, or of blocks of them by some keys (:class:`DrillDown`); None where it is
+    refused."""
+
+    def __call__(self, merged: Mapping[str, Sequence[int]] | None = None) -> Plan | None: ...
+
+
+def _no_whole(merged: Mapping[str, Sequence[int]] | None = None) -> Plan | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class DrillDown:
     """A release as a sum of cells of releases over more rows: those of the cells that are listed.
 
-    ``statistics`` are the families of its statistics over these rows, by name. ``cells`` lists the combinations of its
-    keys, the first so ``many``, and of the columns of the conditions that the other release has not, on which these
-    conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
+    ``statistics`` are the families of its statistics over these rows, by name. ``cells`` lists the combinations of
+    its keys, the first so ``many``, and of the columns of the conditions that the other release has not, on which
+    these conditions hold. No row satisfies them that has other values of these columns. The keys of the list have the
     families that they have over these rows. ``coarse`` are the places of those that are only computed of the others,
     and are no keys of the other release. ``whole`` is the plan of the release of all cells, where that is known to
-    measure what its parts do. ``joined``: it is of the release as :meth:`MeasuredQuestion.with_others` plans it alone;
-    ``narrows``: and its conditions leave some rows of a person out, which count against the person's bound all the
-    same. ``cuts`` divide the columns of which intervals are among these keys, by the families of the columns.
+    measure what its parts do; or of unions of its cells, where an interval of numbers is a key: by the family of that
+    key, the block of each interval, in their order, and of NULL, last. ``joined``: it is of the release as
+    :meth:`MeasuredQuestion.with_others` plans it alone; ``narrows``: and its conditions leave some rows of a person
+    out, which count against the person's bound all the same. ``cuts`` divide the columns of which intervals are among
+    these keys, by the families of the columns. ``intervals`` has the number of intervals of each such key, by its
+    family.
     """
 
     statistics: Mapping[str, str]
     many: int
     cells: Plan
-    whole: Callable[[], Plan | None] = field(default=lambda: None, repr=False, compare=False)
+    whole: WholeRelease = field(default=_no_whole, repr=False, compare=False)
     coarse: frozenset[int] = frozenset()
     joined: bool = False
     narrows: bool = False
     cuts: Cuts = field(default_factory=dict)
+    intervals: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -114,7 +114,8 @@ class BoughtTogether:
     it was bought for. Their noises, by these identities and names, are those of the table that it is kept
     with. ``readings`` are families of other statistics that are weighted sums of these, whatever the
     data: the places of these, and their weights. ``cuts`` divide columns of numbers into the intervals that are among
-    the keys, by the families of the columns.
+    the keys, by the families of the columns. ``merged`` are keys that are blocks of such intervals: the family of each,
+    that of the key by intervals, and the block of each interval, with that of NULL last.
 
     Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
@@ -126,6 +127,7 @@ class BoughtTogether:
     share: tuple[Fraction, ...] = ()
     readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
     cuts: tuple[tuple[str, tuple[NumberCut, ...]], ...] = ()
+    merged: tuple[tuple[str, tuple[str, tuple[int, ...]]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,7 +555,8 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
         readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
         cuts = [[name, [[str(cut.at), cut.above] for cut in some]] for name, some in facts.together.cuts]
         together = facts.together
-        parts["together"] = [together.statistics, together.members, together.asked, share, readings, cuts]
+        merged = together.merged
+        parts["together"] = [together.statistics, together.members, together.asked, share, readings, cuts, merged]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -575,11 +578,13 @@ def _as_one(
     share: list[str],
     readings: Sequence[tuple[str, list[tuple[int, str]]]] = (),
     cuts: Sequence[tuple[str, list[tuple[str, bool]]]] = (),
+    merged: Sequence[tuple[str, tuple[str, list[int]]]] = (),
 ) -> BoughtTogether:
     named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
     read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
     shares, divided = tuple(map(Fraction, share)), tuple((name, tuple(_cuts(some))) for name, some in cuts)
-    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided)
+    blocks = tuple((family, (of, tuple(some))) for family, (of, some) in merged)
+    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided, blocks)
 
 
 def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[NumberCut]:

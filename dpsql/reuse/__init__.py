@@ -1,18 +1,22 @@
 """Answers made of earlier releases."""
 
 from dpsql.reuse.derive import Made, Offer, refined
+from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
 from dpsql.reuse.offers import Reuse
 from dpsql.reuse.readings import Reading, readings_of, squares
-from dpsql.reuse.tiles import BoughtMember, Lattice, Tile, measures_of, noise_of, only_sums
+from dpsql.reuse.tiles import BoughtMember, Lattice, MergedKey, Tile, measures_of, noise_of, only_sums
 
 __all__ = [
+    "AskedOfDivided",
     "BoughtMember",
     "Lattice",
     "Made",
+    "MergedKey",
     "Offer",
     "Reading",
     "Reuse",
     "Tile",
+    "divided_shares",
     "measures_of",
     "noise_of",
     "only_sums",

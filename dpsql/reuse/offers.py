@@ -192,7 +192,7 @@ class Reuse:
                 return None
             members.append(BoughtMember(keys, table, names))
         try:
-            return Lattice(together.statistics, tuple(members), dict(together.readings))
+            return Lattice(together.statistics, tuple(members), dict(together.readings), dict(together.merged))
         except ValueError:
             return None
 

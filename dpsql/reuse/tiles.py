@@ -27,6 +27,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import Mechanism, sqrt_at_least
 from dpsql.releases import Key, NoisyTable, heaviest
 from dpsql.reuse.derive import Made, refined
+from dpsql.reuse.divided_marginals import DividedEstimate, DividedMeasured, Division, divided_estimate, normal
 from dpsql.reuse.readings import Reading, read_off
 from rewriter.declared import Scalar
 from rewriter.front_door import (
@@ -61,32 +62,82 @@ class BoughtMember:
         return found
 
 
+MergedKey = tuple[str, tuple[int, ...]]
+"""A key by the blocks of the intervals of a number: the family of the key by intervals, and the block of each of these,
+with that of NULL last."""
+
+Estimate = EstimatedMarginal | DividedEstimate
+
+
+def blocks_of(blocks: Sequence[int], value: Scalar | None) -> int:
+    """The block of an interval by its number, or of NULL.
+
+    >>> blocks_of((0, 1, 1, 2), 1), blocks_of((0, 1, 1, 2), None)
+    (1, 2)
+    """
+    return blocks[-1 if value is None else int(value)]  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Lattice:
     """Releases of the same rows by different keys, as marginals of all their keys. ``measures`` are the families of
     their statistics, in the order in which members name them. ``readings`` are the weighted sums of these that other
-    families are. Raises ValueError where the groups of one are not all combinations of its keys' values."""
+    families are. ``merged`` are keys that are blocks of the values of another one. Raises ValueError where the groups
+    of one are not all combinations of its keys' values."""
 
     measures: tuple[str, ...]
     members: tuple[BoughtMember, ...]
     readings: Mapping[str, Reading] = field(default_factory=dict)
+    merged: Mapping[str, MergedKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if len({of for of, _ in self.merged.values()}) > 1:
+            raise ValueError("one attribute alone may be divided")
         for one in self.members:
-            expected = prod(self.sizes[at] for at in self.places(one.keys))
+            sizes = [self.sizes[at] for at in self.places(one.keys)]
+            division = self._division(one)
+            if division is not None:
+                sizes[self.places(one.keys).index(self.divided)] = max(division) + 1
             places = self.numbered(one.keys, one.table.keys) or ()
-            if len(places) != expected or len(set(places)) != expected:
+            if len(places) != prod(sizes) or len(set(places)) != prod(sizes):
                 raise ValueError("groups are not all combinations of values")
 
     @cached_property
     def families(self) -> tuple[str, ...]:
-        return tuple(sorted({key for one in self.members for key in one.keys}))
+        return tuple(sorted({self._finest(key) for one in self.members for key in one.keys}))
+
+    def _finest(self, key: str) -> str:
+        """The key itself, or the key of whose values it has blocks."""
+        return self.merged[key][0] if key in self.merged else key
+
+    @cached_property
+    def divided(self) -> int:
+        """The place of the attribute of which some tables have blocks of values; -1 where there is none."""
+        return next((self.families.index(of) for of, _ in self.merged.values()), -1)
+
+    def numbers_of(self, key: str) -> Mapping[Scalar | None, int]:
+        """The number of each value of a key. Of blocks, that of each in which there is a value."""
+        if key not in self.merged:
+            return self.values[self.families.index(key)]
+        of, blocks = self.merged[key]
+        labels = [blocks_of(blocks, value) for value in self.values[self.families.index(of)]]
+        return {label: place for place, label in enumerate(dict.fromkeys(labels))}
+
+    def _division(self, one: BoughtMember) -> Division | None:
+        """The block of each value of the divided attribute in a table; None of one that has the values themselves."""
+        key = next((key for key in one.keys if key in self.merged), None)
+        if key is None:
+            return None
+        of, blocks = self.merged[key]
+        return normal([blocks_of(blocks, value) for value in self.values[self.families.index(of)]])
 
     @cached_property
     def values(self) -> tuple[Mapping[Scalar | None, int], ...]:
         """The number of each value of each key."""
         found: list[dict[Scalar | None, int]] = [{} for _ in self.families]
         for one in self.members:
+            if any(key in self.merged for key in one.keys):
+                continue
             for at, column in zip(self.places(one.keys), zip(*one.table.keys, strict=True), strict=bool(one.keys)):
                 for value in column:
                     found[at].setdefault(value, len(found[at]))
@@ -98,21 +149,20 @@ class Lattice:
 
     def places(self, keys: Sequence[str]) -> Attributes:
         """The places of keys among all, in the order of ``keys``."""
-        return tuple(self.families.index(key) for key in keys)
-
-    def _place(self, keys: Sequence[str], key: Key) -> int:
-        """Where a group stands in the marginal of its keys. Raises KeyError for a value that there is not."""
-        found = 0
-        for at, value in sorted(zip(self.places(keys), key, strict=True)):
-            found = found * self.sizes[at] + self.values[at][value]
-        return found
+        return tuple(self.families.index(self._finest(key)) for key in keys)
 
     def numbered(self, keys: Sequence[str], groups: Sequence[Key]) -> list[int] | None:
         """Where groups stand in the marginal of their keys; None where one is none of its cells."""
         try:
             order = sorted(range(len(keys)), key=lambda place: self.places(keys)[place])
-            sorted_keys = [keys[place] for place in order]
-            return [self._place(sorted_keys, tuple(key[place] for place in order)) for key in groups]
+            numbers = list(map(self.numbers_of, keys))
+            found = []
+            for group in groups:
+                number = 0
+                for place in order:
+                    number = number * len(numbers[place]) + numbers[place][group[place]]
+                found.append(number)
+            return found
         except (KeyError, TypeError):
             return None
 
@@ -124,31 +174,46 @@ class Lattice:
         """Of each statistic all that was measured, cell by cell, with the variance of its noise."""
         return tuple([self._cells(one, at) for one in self.members] for at in range(len(self.measures)))
 
+    @cached_property
+    def divisions(self) -> tuple[Division | None, ...]:
+        """Of each member the block of each value of the divided attribute."""
+        return tuple(map(self._division, self.members))
+
     def _cells(self, one: BoughtMember, statistic: int) -> MeasuredMarginal:
         attributes = tuple(sorted(self.places(one.keys)))
-        numbers = [0] * prod(self.sizes[at] for at in attributes)
+        numbers = [0] * len(one.table.keys)
         column = one.table.statistics[one.statistics[statistic]]
         for place, number in zip(self.numbered(one.keys, one.table.keys) or (), column, strict=True):
             numbers[place] = int(number)
         return MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise(statistic).square)
 
     @cached_property
-    def _known(self) -> dict[Attributes, tuple[EstimatedMarginal, ...]]:
+    def _known(self) -> dict[Attributes, tuple[Estimate, ...]]:
         return {}
 
-    def estimated(self, keys: Sequence[str]) -> tuple[EstimatedMarginal, ...]:
+    def estimated(self, keys: Sequence[str]) -> tuple[Estimate, ...]:
         """The estimates of a marginal within a measured one, by statistic."""
         attributes = tuple(sorted(self.places(keys)))
         if attributes not in self._known:
-            found = [combined(self.sizes, one, [attributes])[0] for one in self.measured]
-            self._known[attributes] = tuple(found)
+            self._known[attributes] = tuple(self._estimated(one, attributes) for one in self.measured)
         return self._known[attributes]
+
+    def _estimated(self, measured: Sequence[MeasuredMarginal], attributes: Attributes) -> Estimate:
+        if not self.merged:
+            return combined(self.sizes, measured, [attributes])[0]
+        divided = [DividedMeasured(*one) for one in zip(measured, self.divisions, strict=True)]
+        return divided_estimate(self.sizes, self.divided, divided, attributes)
 
     def law(self) -> type[Mechanism]:
         found = heaviest(one.noise(at) for one in self.members for at in range(len(self.measures)))
         if not issubclass(found, Mechanism):
             raise AssertionError("what is stored was hidden by a mechanism")
         return found
+
+    def noise(self, variance: Fraction, finer: int) -> Mechanism:
+        """Noise of the heaviest law of all members, with a variance, on a lattice that is finer by a factor."""
+        law = self.law()
+        return law(Fraction(sqrt_at_least(law.square_of_scale(variance))) * finer)
 
     def groups(self, keys: Sequence[str]) -> tuple[Key, ...]:
         """All cells of a marginal, its keys in the order of their places, the last fastest."""
@@ -166,7 +231,7 @@ class CellSums:
 
     plan: Plan
     names: tuple[tuple[int, str], ...]
-    estimated: tuple[EstimatedMarginal, ...]
+    estimated: tuple[Estimate, ...]
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
@@ -175,21 +240,31 @@ class CellSums:
         else as if groups were independent, so that no weighted sum of several has more."""
         if alone:
             return [self._exact(sizes, one) for one in self.estimated]
-        return [[largest_variance(sizes, one) * len(cells) for cells in self.cells] for one in self.estimated]
+        return [[_largest(sizes, one) * len(cells) for cells in self.cells] for one in self.estimated]
 
-    def _exact(self, sizes: Sequence[int], estimated: EstimatedMarginal) -> list[Fraction]:
+    def _exact(self, sizes: Sequence[int], estimated: Estimate) -> list[Fraction]:
         alone = estimated.variance
         many = sum(len(one) > 1 for one in self.cells) * len(estimated.table.numbers)
         found: dict[int, Fraction] = {}
         variances = []
         for one in self.cells:
             if len(one) == 1:
-                variances.append(alone)
+                variances.append(alone if isinstance(estimated, EstimatedMarginal) else estimated.cell_variance(one[0]))
             elif many > MOST_CELLS:
                 variances.append(found.setdefault(len(one), alone * len(one) ** 2))
             else:
-                variances.append(sum_variance(sizes, estimated, one))
+                variances.append(_of_sum(sizes, estimated, one))
         return variances
+
+
+def _of_sum(sizes: Sequence[int], estimated: Estimate, cells: Sequence[int]) -> Fraction:
+    if isinstance(estimated, DividedEstimate):
+        return estimated.sum_variance(cells)
+    return sum_variance(sizes, estimated, cells)
+
+
+def _largest(sizes: Sequence[int], estimated: Estimate) -> Fraction:
+    return estimated.largest_variance if isinstance(estimated, DividedEstimate) else largest_variance(sizes, estimated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +365,7 @@ def tile(
     alone: bool,
 ) -> Tile:
     """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
-    plan, law = sums.plan, lattice.law()
+    plan = sums.plan
     finer = sums.estimated[0].own_scale
     step = sums.estimated[0].scale // finer
     parts = None if shown is None else _shown_sums(shown, sums, plan)
@@ -303,7 +378,7 @@ def tile(
     ):
         added[name] = tuple(sum(one.table.numbers[place] for place in cells) // step for cells in sums.cells)
         most = max(variances)
-        noise[name] = law(Fraction(sqrt_at_least(law.square_of_scale(most))) * finer)
+        noise[name] = lattice.noise(most, finer)
         off = (sqrt(float(own) + far**2) for own, far in zip(variances, moved, strict=True))
         shrunk = np.maximum(shrunk, [far / sqrt(most) if most else 1.0 for far in off])
     table = NoisyTable(tuple(groups), added, noise)
@@ -324,7 +399,8 @@ def shown_together(
 ) -> tuple[Lattice, Shown]:
     """The finished parts of all that was measured or asked for; of none where they cannot be made to agree. ``names``
     are the places of the statistics that the plan is over, with its names."""
-    known = {tuple(sorted(lattice.places(one.keys))): one for one in lattice.members}
+    whole = [one for one, division in zip(lattice.members, lattice.divisions, strict=True) if division is None]
+    known = {tuple(sorted(lattice.places(one.keys))): one for one in whole}
     wanted = {tuple(sorted(lattice.places(keys))) for keys in asked if lattice.covers(keys)}
     every = sorted({*known, *wanted}, key=lambda one: (len(one), one))
     tables, plans = [], []
@@ -333,19 +409,29 @@ def shown_together(
         groups = lattice.groups(keys)
         statistics: dict[str, Sequence[int]] = {}
         noise = {}
-        if attributes in known:
+        finer = 1
+        if lattice.merged:
+            # Estimates agree already, so that nothing but rounding is left to do.
+            estimated = lattice.estimated(keys)
+            finer = estimated[0].own_scale
+            for at, name in names:
+                step, numbers = estimated[at].scale // finer, estimated[at].table.numbers
+                statistics[name] = tuple(number // step for number in numbers)
+                noise[name] = lattice.noise(estimated[at].variance, finer)
+        elif attributes in known:
             one = known[attributes]
             places = lattice.numbered(one.keys, one.table.keys) or ()
             for at, name in names:
-                numbers = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
-                statistics[name] = tuple(int(numbers[place]) for place in range(len(groups)))
+                of_places = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
+                statistics[name] = tuple(int(of_places[place]) for place in range(len(groups)))
                 noise[name] = one.noise(at)
         tables.append(NoisyTable(groups, statistics, noise))
         kind = plan.outputs[0].type
         named = tuple(KeyColumn(f"k{at}", kind, "", lattice.families[at], closed=True) for at in attributes)
-        parts = tuple(replace(part, additive=True) for part in plan.parts)
         own = f"{plan.sql} -- {attributes}"
-        plans.append(replace(plan, sql=own, keys=named, parts=parts, exhaustive=True, groups=plan.groups or "known"))
+        fine = refined(plan, dict.fromkeys(statistics, finer))
+        parts = tuple(replace(part, additive=True) for part in fine.parts)
+        plans.append(replace(fine, sql=own, keys=named, parts=parts, exhaustive=True, groups=plan.groups or "known"))
     found = agreed(every, tables, plans)
     return lattice, {} if found is None else dict(zip(every, found, strict=True))
 

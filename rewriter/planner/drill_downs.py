@@ -178,7 +178,11 @@ def _drill_down(
     plain = [key for place, key in enumerate(query.keys) if place not in coarse]
     # What is constant within a unit by proof is what decides how the unit is clipped.
     same = {one for condition in left_out if condition.constant for one in _columns(condition.sql)}
-    listed_keys = {one: _key(one, node, constant=query.bound.unique or one in same) for one, node in columns.items()}
+
+    def _key_of(one: Variable) -> Key:
+        return _key(one, columns[one], constant=query.bound.unique or one in same)
+
+    listed_keys = {one: _key_of(one) for one in columns}
     kept = tuple(one for place, one in enumerate(query.filters) if place not in places)
     wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
     divided: dict[Variable, tuple[NumberCut, ...]] = {}
@@ -189,7 +193,7 @@ def _drill_down(
         families = key_families(replace(wider, keys=tuple(listed_keys[one] for one in own_cuts)), dialect)
         for (one, some), family in zip(own_cuts.items(), families, strict=True):
             divisions[family] = divided[one] = tuple(sorted(some.union(cuts.get(family, ()))))
-            listed_keys[one] = _interval(listed_keys[one], one, divided[one], dialect)
+            listed_keys[one] = _interval(_key_of(one), one, divided[one], dialect)
         if not divided or any(len(some) > MOST_CUTS for some in divided.values()):
             return None
     keys = (*plain, *listed_keys.values())
@@ -225,17 +229,25 @@ def _drill_down(
     statistics = {one.name: one.family for one in plan.statistics if one.family}
     listing = Plan(dialect.sql(cells), dialect.name, tuple(listed), (), (), None, public.cells)
 
-    def whole() -> Plan | None:
+    of_interval = {families[len(query.keys) + place]: one for place, one in enumerate(columns) if one in divided}
+
+    def whole(merged: Mapping[str, Sequence[int]] | None = None) -> Plan | None:
         # Where a unit has one row, whatever its row holds is constant within the unit.
         if not query.bound.unique and not query.joined:
             return None
+        blocks = {of_interval[family]: some for family, some in (merged or {}).items()}
+        own = {one: _interval(_key_of(one), one, divided[one], dialect, some) for one, some in blocks.items()}
+        every_key = (*plain, *(listed_keys | own).values())
         try:
-            return planned(replace(wider, keys=keys, presences=(), ranked=None, cumulative=None))
+            return planned(replace(wider, keys=every_key, presences=(), ranked=None, cumulative=None))
         except Refused:
             return None
 
     narrows = query.joined and not all(condition.constant for condition in left_out)
-    return DrillDown(statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows, divisions)
+    counts = {family: len(divided[one]) + 1 for family, one in of_interval.items()}
+    return DrillDown(
+        statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows, divisions, counts
+    )
 
 
 def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
@@ -252,20 +264,22 @@ def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:
     return Key(value, variable.name)
 
 
-def _interval(key: Key, variable: Variable, cuts: Sequence[NumberCut], dialect: Dialect) -> Key:
-    """The interval of a number as a key, in the place of the number."""
-    sql = interval_of(variable, key.value.sql, cuts, dialect)
-    limits = (0, len(cuts))
+def _interval(
+    key: Key, variable: Variable, cuts: Sequence[NumberCut], dialect: Dialect, blocks: Sequence[int] | None = None
+) -> Key:
+    """The interval of a number as a key, in the place of the number; or its block, which a missing number has, too."""
+    sql = interval_of(variable, key.value.sql, cuts, dialect, blocks)
+    limits = (0, len(cuts) if blocks is None else max(blocks))
     value = Value(
         sql,
         INTEGER,
         interval=Interval(*map(Fraction, limits)),
-        nullable=True,
+        nullable=blocks is None,
         constant=key.value.constant,
         domain=None,
         limits=limits,
     )
-    return Key(value, interval_text(variable, cuts))
+    return Key(value, interval_text(variable, cuts, blocks))
 
 
 def _over_keys(node: exp.Expr, at: Mapping[Variable, str]) -> exp.Expr:

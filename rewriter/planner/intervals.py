@@ -136,23 +136,32 @@ def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[
     return copy
 
 
-def interval_of(variable: Variable, node: exp.Expr, cuts: Sequence[NumberCut], dialect: Dialect) -> exp.Expr:
-    """The number of cuts at or below the value of a column, and NULL of NULL."""
+def interval_of(
+    variable: Variable,
+    node: exp.Expr,
+    cuts: Sequence[NumberCut],
+    dialect: Dialect,
+    blocks: Sequence[int] | None = None,
+) -> exp.Expr:
+    """The number of cuts at or below the value of a column, and NULL of NULL; or the block of that interval, where
+    ``blocks`` has one for each number of cuts and, last, one for NULL. Every row has exactly one block."""
     kind, ifs = variable.column.type, list[exp.If]()
     for place, cut in reversed(list(enumerate(cuts, start=1))):
         scalar = _scalar(cut.at, kind)
         literal = LITERAL.on(literal_of(scalar, None, dialect), Constant(scalar))
         test = (exp.GT if cut.above else exp.GTE)(this=node.copy(), expression=literal)
-        ifs.append(exp.If(this=test, true=number(place)))
+        ifs.append(exp.If(this=test, true=number(place if blocks is None else blocks[place])))
     present = exp.Not(this=exp.Is(this=node.copy(), expression=exp.Null()))
-    return exp.Case(ifs=[*ifs, exp.If(this=present, true=number(0))])
+    first = exp.If(this=present, true=number(0 if blocks is None else blocks[0]))
+    return exp.Case(ifs=[*ifs, first], default=None if blocks is None else number(blocks[-1]))
 
 
-def interval_text(variable: Variable, cuts: Iterable[NumberCut]) -> str:
-    """The name of such an attribute, for people."""
+def interval_text(variable: Variable, cuts: Iterable[NumberCut], blocks: Sequence[int] | None = None) -> str:
+    """The name of such an attribute, for people; of blocks of intervals with the block of each, and of NULL."""
     kind = variable.column.type
     said = (f"{'>' if cut.above else '>='} {_scalar(cut.at, kind)}" for cut in cuts)
-    return f"{variable.name}: {', '.join(said)}"
+    merged = "" if blocks is None else f" as {', '.join(map(str, blocks[:-1]))}; NULL {blocks[-1]}"
+    return f"{variable.name}: {', '.join(said)}{merged}"
 
 
 def _variable(node: exp.Expr) -> Variable | None:

@@ -218,16 +218,16 @@ def draw(name: str, found: Figures, path: Path) -> None:
     plt.close(figure)
 
 
-def compare(name: str, asked: Sequence[Tile], folder: Path, purchases: int) -> Figures:
+def compare(name: str, asked: Sequence[Tile], folder: Path, purchases: int, accounting: str = "delta: 1e-6") -> Figures:
     statements, errors = [one.sql for one in asked], []
     with duckdb.connect(str(folder / "people.duckdb")) as known:
         truth = [{row[:-1]: row[-1] for row in known.execute(sql).fetchall()} for sql in statements]
         sizes_of = [one.sizes(known) for one in asked]
     for number in range(max(purchases, 1)):
-        (folder / "policy.yaml").write_text(policy(f"{name} {number}".replace(" ", "_")))
+        (folder / "policy.yaml").write_text(policy(f"{name} {number}".replace(" ", "_"), accounting))
         with closing(Proxy.open(folder / "policy.yaml")) as proxy:
             session, limit = proxy.session(), proxy.answering.opened.accountant.limit
-            epsilon = Fraction(int(sqrt(2 * limit.rho) * 10**6), 10**6)
+            epsilon = Fraction(int(sqrt(2 * limit.rho) * 10**6), 10**6) if limit.rho else limit.epsilon
             plan = session.buy(statements, epsilon)[0] if purchases else session.workload(statements, epsilon)
             for tile, right, sizes in zip(asked, truth, sizes_of, strict=True) if purchases else ():
                 answer = session.execute(tile.sql)
@@ -243,7 +243,7 @@ def compare(name: str, asked: Sequence[Tile], folder: Path, purchases: int) -> F
         _root([alone for alone, _ in deviations]),
         _root([together for _, together in deviations]),
         sqrt(float(np.mean(errors))) if errors else nan,
-        sqrt(optimum(asked) / len(asked) / float(2 * limit.rho)),
+        sqrt(optimum(asked) / len(asked) / float(2 * limit.rho)) if limit.rho else nan,
         tuple((len(tile.attributes), alone, both) for tile, (alone, both) in zip(asked, deviations, strict=True)),
     )
 
@@ -308,11 +308,11 @@ def _root(deviations: Sequence[float]) -> float:
     return sqrt(float(np.mean(np.square(deviations))))
 
 
-def policy(ledger: str) -> str:
+def policy(ledger: str, accounting: str = "delta: 1e-6") -> str:
     columns = "".join(f"      {name}: {{values: [{', '.join(values)}]}}\n" for name, values in VALUES.items())
     return (
         f"database: duckdb:people.duckdb\nledger: sqlite:{ledger}.ledger\nprivacy_unit: person.id\n"
-        "budget: {epsilon: 1, delta: 1e-6}\nstatement: {epsilon: 0.01, max_epsilon: 1}\n"
+        f"budget: {{epsilon: 1, {accounting}}}\nstatement: {{epsilon: 0.01, max_epsilon: 1}}\n"
         f"tables:\n  person:\n    columns:\n      id: {{}}\n      amount: {{range: [0, 100]}}\n{columns}"
         f"  visit:\n    unit: person_id -> person.id\n    max_rows: {MOST_ROWS}\n    columns:\n      person_id: {{}}\n"
         f"      amount: {{range: [0, 100]}}\n{columns}"
@@ -346,17 +346,19 @@ def fill(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench workload")
     parser.add_argument("--purchases", type=int, default=0, help="to be measured, too; fifty counts take some minutes")
+    parser.add_argument("--pure", action="store_true", help="pure ε, of which no optimum is known")
     parser.add_argument("names", nargs="*", default=[*DASHBOARDS], help="the dashboards; by themselves all of them")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw each count of the dashboard into a PNG")
     options = parser.parse_args()
-    print(f"{PEOPLE:,} people, {prod(map(len, VALUES.values())):,} combinations, ε = 1, δ = 1e-6")
+    accounting = "delta: 0, accounting: pure" if options.pure else "delta: 1e-6"
+    print(f"{PEOPLE:,} people, {prod(map(len, VALUES.values())):,} combinations, ε = 1, {accounting}")
     print(f"{'':18}{'counts':>8}{'alone':>10}{'together':>10}{'measured':>10}{'optimum':>10}{'over it':>10}")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         fill(folder)
         for name in options.names:
             asked = DASHBOARDS[name]
-            found = compare(name, asked, folder, options.purchases)
+            found = compare(name, asked, folder, options.purchases, accounting)
             shown = (found.alone, found.together, found.measured, found.optimum)
             told = "".join(f"{number:10.2f}" for number in shown)
             print(f"{name:18}{len(asked):8}{told}{found.together / found.optimum:10.3f}", flush=True)

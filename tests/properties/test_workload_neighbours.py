@@ -115,7 +115,18 @@ def workload(random: Random) -> list[str]:
     if random.random() < 0.4:
         table = random.choice(["visit", VISITS_OF])
         asked += [of_visits(random, table) for _ in range(random.randint(2, 5))]
+    if random.random() < 0.5:
+        asked += between_cuts(*random.choice([("person", "amount", "plan"), ("visit", "cost", "kind")]))
     return list(dict.fromkeys(asked))
+
+
+CUTS = (0, 10, 20, 30, 40, 50)
+
+
+def between_cuts(table: str, number: str, key: str) -> list[str]:
+    """Rows beyond each of some numbers, in all and by a key: sums of neighbouring intervals."""
+    asked = [f"SELECT COUNT(*) FROM {table}", *(f"SELECT COUNT(*) FROM {table} WHERE {number} >= {at}" for at in CUTS)]
+    return [*asked, *(f"SELECT {key}, COUNT(*) FROM {table} WHERE {number} < {at} GROUP BY {key}" for at in CUTS[::2])]
 
 
 def of_visits(random: Random, table: str) -> str:
@@ -186,10 +197,10 @@ def told(plan: WorkloadPlan, here: Sequence[Table], there: Sequence[Table]) -> F
     return loss
 
 
-def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int, int]:
-    """The nearest that a person came to a charge, how many workloads joined several statements, and how many joined
-    several statistics in one table."""
-    nearest, joined, vectors = 0.0, 0, 0
+def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int, int, int]:
+    """The nearest that a person came to a charge, how many workloads joined several statements, how many joined
+    several statistics in one table, and how many measured blocks of intervals."""
+    nearest, joined, vectors, blocks = 0.0, 0, 0, 0
     with opened(folder, accounting) as proxy:
         for seed in seeds:
             random = Random(f"{accounting} {seed}")
@@ -205,15 +216,34 @@ def law(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int
             joined += sum(one.joined for one in plan.statements) > 1
             together = [facts.together for _, facts, _ in plan.kept]
             vectors += any(one is not None and len(one.statistics) > 1 for one in together)
-    return nearest, joined, vectors
+            blocks += any(one is not None and bool(one.merged) for one in together)
+    return nearest, joined, vectors, blocks
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTINGS)
 def test_one_person_moves_a_workload_by_no_more_than_its_charge(folder: Path, accounting: str) -> None:
-    nearest, joined, vectors = law(folder, accounting, range(10))
+    nearest, joined, vectors, blocks = law(folder, accounting, range(10))
     assert nearest > 0.9, "a person comes near to the charge: it is no larger than it must be"
     assert joined >= 5
     assert vectors >= 3, "means and sums are joined, too"
+    assert blocks >= 2 or "pure" in accounting, "intervals are measured in blocks, too"
+
+
+@pytest.mark.parametrize("table", ["person", "visit"])
+def test_all_blocks_of_intervals_are_charged(folder: Path, table: str) -> None:
+    """Rows of a person are in one block of each table each, whatever its number is, and without one: a person moves all
+    tables together by what is charged."""
+    asked = between_cuts(table, *(("amount", "plan") if table == "person" else ("cost", "kind")))
+    with opened(folder, ACCOUNTINGS[0]) as proxy:
+        plan = proxy.session().workload(asked, Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        merged = [one.together.merged for _, one, _ in plan.kept if one.together is not None and one.together.merged]
+        assert [len(some) > 2 for some in merged] == [True]
+        charged = plan.loss.rho
+        whole = exact(folder, plan, None)
+        moved = [told(plan, whole, exact(folder, plan, person)) for person in range(PEOPLE + 1)]
+    assert max(moved) <= charged
+    assert moved[BEYOND] > 0.97 * charged
 
 
 SEVERAL = ("AVG(amount), AVG(height), STDDEV(amount)", "COUNT(*), SUM(amount), SUM(height)")
