@@ -16,7 +16,7 @@ from sqlglot import exp
 from rewriter.aggregates.aggregate_calls import compile_aggregate
 from rewriter.aggregates.debiased_calls import with_filter
 from rewriter.dialects import Dialect, named_table
-from rewriter.expressions import compile_expression, position_of, typed
+from rewriter.expressions import compile_expression, in_place_of, position_of, typed
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, reports_in, resolved
 from rewriter.release import Aggregate, Key, aggregate_name, key_name, mark_name
@@ -230,7 +230,7 @@ def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
         except Refused:
             continue
         replacement = resolved(source, name)
-        replacement.this.update_positions(column.this)
+        in_place_of(replacement.this, column.this)
         column.replace(replacement)
     copy: exp.Expr = root.this
     copy.pop()

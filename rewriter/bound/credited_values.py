@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.declared import BIGINT, ContributionBound, Sensitivity, Type, least
-from rewriter.dialects import Dialect, number
+from rewriter.dialects import Dialect, named_table, number
 from rewriter.measure import Credit, Workload
 from rewriter.plan import Block, Statistic
 from rewriter.relations import unbounded_rows
@@ -119,7 +119,7 @@ def counted(
     rows are read three times, rather than set aside.
     """
     columns = [*keys, *credit.values]
-    source: exp.Expr = _as(rows, "r") if cheap else exp.to_table("people", alias="r")
+    source: exp.Expr = _as(rows, "r") if cheap else exp.alias_(named_table("people"), "r", table=True)
     people = exp.Select().from_(source, copy=False)
     if credit.test is not None:
         people.set("where", exp.Where(this=_column(credit.test)))
@@ -165,7 +165,8 @@ def _kept_of(
     people: exp.Select, keys: Sequence[str], columns: Sequence[str], most: Kept, dialect: Dialect
 ) -> exp.Select:
     """The values that are kept of units with many rows."""
-    is_many = exp.In(this=exp.column("u", "r"), query=exp.Subquery(this=exp.select("u").from_("many")))
+    many = exp.Select(expressions=[_column("u")]).from_(named_table("many"), copy=False)
+    is_many = exp.In(this=exp.column("u", "r"), query=exp.Subquery(this=many))
     pairs = _selecting(people, ["u", *columns], is_many)
     pairs.set("distinct", exp.Distinct())
     spread = exp.alias_(dialect.spread([_column(one) for one in ("u", *columns)]), "h")

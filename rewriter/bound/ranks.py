@@ -39,7 +39,7 @@ from rewriter.declared import (
     Type,
     measure,
 )
-from rewriter.dialects import Dialect, double, number
+from rewriter.dialects import Dialect, double, named_table, number
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.measure import Vector
 from rewriter.plan import Choice, Chosen, Output, aim_of
@@ -236,7 +236,8 @@ def _scale(
         limit = math.isqrt(weights.reach_squared)
         root: exp.Expr = dialect.cast(size.copy(), DOUBLE)
     else:
-        counts = exp.select("u", exp.alias_(exp.Count(this=exp.Star()), "c")).from_(from_rows(rows), copy=False)
+        counts = exp.Select(expressions=[exp.column("u"), exp.alias_(exp.Count(this=exp.Star()), "c")])
+        counts.from_(from_rows(rows), copy=False)
         counts.set("group", exp.Group(expressions=_columns(["u", *keys])))
         source = exp.Subquery(this=counts, alias=exp.TableAlias(this=exp.to_identifier("c")))
         count = dialect.cast(exp.column("c", "c"), HUGEINT)
@@ -276,7 +277,8 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions = [exp.alias_(query.unit.copy(), "u", copy=False)]
     expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
-    present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
+    present = exp.Select(expressions=[exp.Star()]).from_(from_rows(dialect.fence(rows)), copy=False)
+    present.set("where", exp.Where(this=exp.Not(this=exp.Is(this=exp.column("v"), expression=exp.Null()))))
     if column.extreme is not None:
         present = _one_of_each_person(present, ["u", *keys], column.extreme)
     types = [key.value.type for key in query.keys]
@@ -436,7 +438,7 @@ def _ranks(
     if weights.norm is not None:
         # Read twice or three times, and often made of joins: so it is kept.
         ctes.append(("kept", rows))
-        rows = exp.select("*").from_("kept")
+        rows = exp.Select(expressions=[exp.Star()]).from_(named_table("kept"), copy=False)
         ctes.append(("scale", _scale(rows.copy(), keys, weights, everybody, dialect)))
     low, high = ends
     if high - low < BUCKETS:
@@ -453,10 +455,11 @@ def _ranks(
         offset = exp.Paren(this=exp.Sub(this=exp.column("v", "p"), expression=number(low)))
         bucket = exp.alias_(dialect.integer_divide(offset, number(size)), "b")
         ctes.append(("weighed", _weighed(rows, keys, weights, bucket, known=everybody is None)))
-        weighed = exp.select("*").from_("weighed")
+        weighed = exp.Select(expressions=[exp.Star()]).from_(named_table("weighed"), copy=False)
         ctes.append(("coarse", _histogram(weighed, keys, exp.column("b"), "b", dialect)))
         ctes.append(("spread", _spread(keys, dialect)))
-        near = exp.select(*keys, "b", "below", "n").from_("spread")
+        near = exp.Select(expressions=_columns([*keys, "b", "below", "n"]))
+        near.from_(named_table("spread"), copy=False)
         near.set("where", exp.Where(this=window.test(dialect)))
         ctes.append(("near", near))
         ctes.append(("found", _inner(keys, types, dialect)))
@@ -477,7 +480,7 @@ def _counted(table: str, names: Sequence[str], below: str, dialect: Dialect) -> 
         exp.alias_(dialect.cast(exp.column(column), BIGINT), name)
         for name, column in (("w", "w"), ("below", below), ("n", "n"))
     ]
-    return exp.Select(expressions=[*_columns(names), *counts]).from_(table, copy=False)
+    return exp.Select(expressions=[*_columns(names), *counts]).from_(named_table(table), copy=False)
 
 
 def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: exp.Expr, known: bool) -> exp.Select:
@@ -491,7 +494,7 @@ def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: ex
         weight = exp.Coalesce(this=weight, expressions=[number(weights.row)])
     select = exp.Select(expressions=[*columns, exp.alias_(weight, "w")]).from_(source, copy=False)
     same = exp.EQ(this=exp.column("u", "p"), expression=exp.column("u", "scale"))
-    select.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT" if known else None, on=same)])
+    select.set("joins", [exp.Join(this=named_table("scale"), side="LEFT" if known else None, on=same)])
     return select
 
 
@@ -519,24 +522,25 @@ def _spread(keys: Sequence[str], dialect: Dialect) -> exp.Select:
     upto = _over(total, _columns(keys), [exp.column("b")])
     below = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
     columns = [*_columns([*keys, "b", "w"]), exp.alias_(below, "below")]
-    return exp.Select(expressions=[*columns, exp.alias_(_over(total.copy(), _columns(keys)), "n")]).from_("coarse")
+    columns.append(exp.alias_(_over(total.copy(), _columns(keys)), "n"))
+    return exp.Select(expressions=columns).from_(named_table("coarse"), copy=False)
 
 
 def _inner(keys: Sequence[str], types: Sequence[Type], dialect: Dialect) -> exp.Select:
     """The weight of each value in the buckets that are near, with the weight below its bucket."""
-    located = exp.alias_(exp.to_table("weighed"), "h", table=True)
+    located = exp.alias_(named_table("weighed"), "h", table=True)
     # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
     places = _columns([*keys, "b"], "near")
     values = exp.Select(
         expressions=[*places, exp.column("v", "h"), exp.alias_(dialect.sum(exp.column("w", "h"), BIGINT), "w")]
     ).from_(located, copy=False)
-    values.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("h", keys, types, dialect))])
+    values.set("joins", [exp.Join(this=named_table("near"), on=_same_bucket("h", keys, types, dialect))])
     values.set("group", exp.Group(expressions=[*(one.copy() for one in places), exp.column("v", "h")]))
     columns = [*_columns([*keys, "b", "v", "w"], "g"), exp.alias_(exp.column("below", "near"), "start")]
     select = exp.Select(expressions=[*columns, exp.column("n", "near")]).from_(
         exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("g"))), copy=False
     )
-    select.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("g", keys, types, dialect))])
+    select.set("joins", [exp.Join(this=named_table("near"), on=_same_bucket("g", keys, types, dialect))])
     return select
 
 
@@ -556,4 +560,5 @@ def _placed(keys: Sequence[str], dialect: Dialect) -> exp.Select:
     inside = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
     below = exp.Add(this=number(0), expression=inside)
     group = exp.alias_(_over(total.copy(), _columns(keys)), "n")
-    return exp.Select(expressions=[*_columns([*keys, "v", "w"]), exp.alias_(below, "below"), group]).from_("found")
+    columns = [*_columns([*keys, "v", "w"]), exp.alias_(below, "below"), group]
+    return exp.Select(expressions=columns).from_(named_table("found"), copy=False)

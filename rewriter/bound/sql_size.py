@@ -22,6 +22,7 @@ _Sizes = Mapping[str, _Size]
 """The sizes of a subquery's columns by name, in their order."""
 _ONCE = (1, 1)
 _CONDITIONS = ("joins", "where", "having", "qualify")
+_COMPUTED_ONCE = (exp.AggFunc, exp.Window)
 _ROWS = "r"
 """Our own name for the rows that are added up. What is computed of a row there is computed once: on PostgreSQL its
 OFFSET 0 keeps it from being pulled up."""
@@ -80,17 +81,14 @@ class _Measure:
             if isinstance(item, exp.Star):
                 found.update({name: (1, size[1]) for name, size in here.items()} if stays else here)
                 continue
-            computed, pushed = self._size(item, tables, ctes)
+            (computed, pushed), once = self._size(item, tables, ctes)
             self._spend(computed)
-            once = item.find(exp.AggFunc, exp.Window) is not None and any(
-                isinstance(part, exp.AggFunc | exp.Window) for part in item.walk(prune=_is_query)
-            )
             found[item.alias_or_name] = _ONCE if once else (1 if stays else computed, pushed)
         for name, part in select.args.items():
             if name not in ("expressions", "with_", "from_"):
                 for child in part if isinstance(part, list) else [part]:
                     inside = child.args.get("on") if isinstance(child, exp.Join) else child
-                    self._spend(self._size(inside, tables, ctes)[name in _CONDITIONS])
+                    self._spend(self._size(inside, tables, ctes)[0][name in _CONDITIONS])
         return found
 
     def _item(self, item: exp.Expr, tables: Mapping[str, _Sizes], ctes: Mapping[str, _Sizes]) -> _Sizes:
@@ -98,8 +96,10 @@ class _Measure:
             return {} if item.args.get("db") else ctes.get(item.name, {})
         return self.query(item, tables, ctes)
 
-    def _size(self, node: object, tables: Mapping[str, _Sizes], ctes: Mapping[str, _Sizes]) -> _Size:
+    def _size(self, node: object, tables: Mapping[str, _Sizes], ctes: Mapping[str, _Sizes]) -> tuple[_Size, bool]:
+        """The size of an expression, and whether it is computed once: an aggregate or a window is in it."""
         computed = pushed = 0
+        once = False
         stack = [node] if isinstance(node, exp.Expr) else []
         while stack:
             part = stack.pop()
@@ -110,8 +110,9 @@ class _Measure:
                 self.query(part, tables, ctes)
             else:
                 computed, pushed = computed + 1, pushed + 1
+                once = once or isinstance(part, _COMPUTED_ONCE)
                 stack.extend(part.iter_expressions())
-        return computed, pushed
+        return (computed, pushed), once
 
     def _spend(self, size: int) -> None:
         self.total += size
@@ -128,7 +129,3 @@ def _items(select: exp.Select) -> Iterator[exp.Expr]:
         yield from_.this
     for join in select.args.get("joins") or ():
         yield join.this
-
-
-def _is_query(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Query)

@@ -139,7 +139,7 @@ def _zoned_moments(bounds: Interval, step: TimeStep, cuts: Iterable[Fraction], d
     more = listed([scalar_at(point, TIMESTAMP) for point in apart], TIMESTAMP, dialect)
     every = aliased(exp.union(found.query(dialect), more, distinct=False), "z")
     least = literal_of(scalar_at(bounds.low, TIMESTAMP), TIMESTAMP, dialect)
-    return exp.select("x").from_(every).where(exp.GTE(this=exp.column("x"), expression=least))
+    return exp.select(exp.column("x")).from_(every).where(exp.GTE(this=exp.column("x"), expression=least))
 
 
 def _sides(cut: Fraction) -> tuple[Fraction, Fraction]:

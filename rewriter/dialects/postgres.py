@@ -17,7 +17,18 @@ from sqlglot import exp
 
 from rewriter.declared import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.guarded_doubles import GuardedDoubles
-from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import (
+    GREATEST_DOUBLE,
+    call,
+    double,
+    duplicate,
+    named_table,
+    number,
+    refuse,
+    text,
+    when,
+    wrap,
+)
 from rewriter.dialects.number_format import NumberFormat
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.dialects.postgres_nested import WORDS_OF_NESTED, PostgresNested
@@ -344,7 +355,9 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         """NOT EXISTS becomes a hash join, NOT IN of many values a loop in a loop."""
         same = exp.EQ(this=exp.column(column.name, table), expression=column)
-        return exp.Not(this=exp.Exists(this=exp.select("1").from_(table).where(same, copy=False)))
+        return exp.Not(
+            this=exp.Exists(this=exp.select(number(1)).from_(named_table(table), copy=False).where(same, copy=False))
+        )
 
     def read(self, sql: exp.Expr, type_: Type, engine_type: str) -> exp.Expr:
         spelt = engine_type.lower().partition("(")[0].strip()

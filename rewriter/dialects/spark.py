@@ -23,7 +23,18 @@ from rewriter.dialects.dialect import WORDS
 from rewriter.dialects.double_operand import ANY, Double
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.java_patterns import java_pattern
-from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import (
+    GREATEST_DOUBLE,
+    call,
+    double,
+    duplicate,
+    named_table,
+    number,
+    refuse,
+    text,
+    when,
+    wrap,
+)
 from rewriter.dialects.number_format import NumberFormat
 from rewriter.dialects.spark_time_format import printed
 from rewriter.refused import Refused
@@ -446,7 +457,9 @@ class Spark(IeeeDoubles):
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         same = exp.EQ(this=exp.column(column.name, table), expression=column)
-        return exp.Not(this=exp.Exists(this=exp.select("1").from_(table).where(same, copy=False)))
+        return exp.Not(
+            this=exp.Exists(this=exp.select(number(1)).from_(named_table(table), copy=False).where(same, copy=False))
+        )
 
 
 _PARTS = {

@@ -135,7 +135,8 @@ class ConstructTable:
 
     def has(self, node: exp.Expr, trait: Trait) -> bool:
         """Whether the result of a node has one of some traits."""
-        return bool(self.of(node).traits & trait)
+        traits = self.of(node).traits
+        return traits is not Trait.NONE and bool(traits & trait)  # most have none, and & of flags is slow
 
 
 @dataclass(frozen=True, slots=True)

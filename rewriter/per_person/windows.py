@@ -31,7 +31,7 @@ from rewriter.aggregates import canonical
 from rewriter.columns import BEHIND, Computed, Source, Variable, as_column
 from rewriter.declared import BIGINT, Interval, Kind, decimal
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import Value, compile_expression, is_literal, position_of
+from rewriter.expressions import Value, compile_expression, in_place_of, is_literal, position_of
 from rewriter.per_person.person_rows import unique_places
 from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
@@ -326,7 +326,7 @@ class _Reader:
             elif isinstance(found, exp.Column):
                 source, name = self.block.scope.resolve(found)
                 column = exp.column(places[source.alias, name])
-                column.this.update_positions(found.this)
+                in_place_of(column.this, found.this)
                 found.replace(column)
             elif not isinstance(found, exp.Query):
                 stack.extend(found.iter_expressions())

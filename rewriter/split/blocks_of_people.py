@@ -44,7 +44,7 @@ from sqlglot import exp
 from rewriter.aggregates import Grouped, take_apart
 from rewriter.columns import Source
 from rewriter.declared import ONE, Catalog, ContributionBound, Interval
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, named_table
 from rewriter.expressions import Value
 from rewriter.per_person import of_units
 from rewriter.plan import BLOCK_KEY
@@ -121,7 +121,7 @@ def _by_groups(first: str, name: str, keys: int) -> exp.Join:
         exp.NullSafeEQ(this=exp.column(key_name(place), first), expression=exp.column(key_name(place), name))
         for place in range(keys)
     ]
-    table = exp.to_table(name)
+    table = named_table(name)
     return exp.Join(this=table, on=exp.and_(*same, copy=False)) if same else exp.Join(this=table, kind="CROSS")
 
 
@@ -148,7 +148,7 @@ def release_over_blocks(
         for place, (one, within) in enumerate(zip(settings, ranges, strict=True))
     ]
     select = exp.Select(expressions=[*items, *(exp.alias_(one, f"a{place}") for place, one in enumerate(measured))])
-    select = select.from_(exp.to_table(_BLOCKS), copy=False)
+    select = select.from_(named_table(_BLOCKS), copy=False)
     if names:
         select.set("group", exp.Group(expressions=[_column(name) for name in names]))
     rows = making.block(select, source)
@@ -189,7 +189,7 @@ def _answers(
     known = [*keys, *names]
     for layer in rest:
         more = [exp.alias_(node, name, quoted=True) for name, node in layer]
-        select = exp.Select(expressions=[*map(_column, known), *more]).from_(exp.to_table(_BLOCKS), copy=False)
+        select = exp.Select(expressions=[*map(_column, known), *more]).from_(named_table(_BLOCKS), copy=False)
         answers = making.project(select, replace(_fenced(answers), bound=ONE).source(_BLOCKS, making.alias()))
         known += [name for name, _ in layer]
     return replace(answers, bound=ONE), [interval for _, interval in spelt]

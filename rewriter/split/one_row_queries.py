@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.dialects import named_table
 from rewriter.release import Query, is_released, release_name
 from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.statement import alias_columns, folded, is_grouped, nodes_of, output_name
@@ -179,9 +180,9 @@ def _items(select: exp.Select) -> list[exp.Expr]:
 
 def _add(select: exp.Select, table: str) -> None:
     if select.args.get("from_") is None:
-        select.set("from_", exp.From(this=exp.to_table(table)))
+        select.set("from_", exp.From(this=named_table(table)))
     else:
-        select.append("joins", exp.Join(this=exp.to_table(table), kind="CROSS"))
+        select.append("joins", exp.Join(this=named_table(table), kind="CROSS"))
 
 
 def _is_free(join: exp.Join) -> bool:

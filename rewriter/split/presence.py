@@ -23,7 +23,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, COUNT_OF_ROWS, SUM, function_of
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, named_table
 from rewriter.keys import public_keys
 from rewriter.release import (
     COUNTED_GROUPS,
@@ -147,7 +147,7 @@ def _keep(table: exp.Table, presence: Presence, after: exp.Select | None) -> Non
             test = exp.and_(where.this, test, copy=False)
         select.set("where", exp.Where(this=test))
         return
-    rows = exp.Select(expressions=[exp.Star()]).from_(exp.to_table(table.name), copy=False)
+    rows = exp.Select(expressions=[exp.Star()]).from_(named_table(table.name), copy=False)
     rows.set("where", exp.Where(this=exp.column(presence.column, table.name)))
     table.replace(exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(table.alias_or_name))))
 
@@ -420,7 +420,7 @@ class _Counting:
         """Read the release itself in the place of what is between."""
         for call, own in self.calls:
             call.replace(own.copy())
-        self.select.set("from_", exp.From(this=exp.to_table(table)))
+        self.select.set("from_", exp.From(this=named_table(table)))
         self.select.set("where", exp.Where(this=exp.column(presence.column, table)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.aggregates import parenthesised
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, named_table
 from rewriter.refused import Refused, limited_rows
 from rewriter.relations import Relation, kept_of, renamed, union_all
 from rewriter.release import RESERVED
@@ -84,7 +84,7 @@ def once_each(rows: Relation) -> tuple[exp.Select, Relation]:
         exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
         for place, (column, _) in zip(places, rows.columns, strict=True)
     ]
-    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(_BOTH), copy=False)
+    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(named_table(_BOTH), copy=False)
     return select, renamed(rows, places)
 
 

@@ -257,7 +257,8 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     _check_intervals(tokens)
     source, literals = _bind(text, tokens, parameters)
     try:
-        trees = sqlglot.parse(source, read=PlacesAsWritten)
+        grammar = sqlglot.Dialect.get_or_raise(PlacesAsWritten)
+        trees = grammar.parser().parse(tokens if source == text else grammar.tokenize(source), source)
     except ParseError as error:
         raise _syntax_error(error, source) from None
     except RecursionError:
