@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewriter.declared import Catalog
 from rewriter.query.windows_of_people import is_of_people, is_of_person
-from rewriter.statement import from_items, is_grouped, output_name, unaliased, walk
+from rewriter.statement import from_items, has_aggregate, output_name, unaliased, walk
 
 _BELOW = ("from_", "joins", "where")
 _PARTS = frozenset({*_BELOW, "expressions", "with_", "distinct", "order", "limit", "offset"})
@@ -40,17 +40,15 @@ def windows_below_distinct(select: exp.Select, catalog: Catalog) -> None:
 
 
 def _are_windows_of_people(select: exp.Select, items: list[exp.Expr], catalog: Catalog) -> bool:
-    """Whether plain columns stand beside windows over rows of one person each, and nothing is grouped."""
-    if select.args.get("from_") is None or isinstance(select.parent, exp.Lateral) or any(map(_groups, items)):
+    """Whether items have windows, each over rows of one person, and no aggregate."""
+    if select.args.get("from_") is None or isinstance(select.parent, exp.Lateral):
+        return False
+    if any(has_aggregate(item) or item.is_star or item.find(exp.Query) is not None for item in items):
         return False
     windows = [node for item in items for node in walk(item) if isinstance(node, exp.Window)]
     if not windows or not all(is_of_person(window, catalog.keys_of_people) for window in windows):
         return False
     return any(is_of_people(item, catalog) for item in from_items(select))
-
-
-def _groups(item: exp.Expr) -> bool:
-    return is_grouped(exp.Select(expressions=[item.copy()])) or item.find(exp.Query, exp.Star) is not None
 
 
 def _is_ordered_by_outputs(select: exp.Select) -> bool:
