@@ -16,6 +16,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Determined, Equality, MixedPeople, OuterCondition, Ownership, own, own_both
+from rewriter.relations.people_beside_groups import people_beside_groups
 from rewriter.relations.row_number_bounds import limited
 from rewriter.relations.shared_rows import shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
@@ -169,7 +170,8 @@ def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect:
     try:
         return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect, state.determined)
     except MixedPeople:
-        found = shared_rows(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        asked = (state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        found = people_beside_groups(*asked) or shared_rows(*asked)
         if found is None:
             raise
     state.sources = list(found.sources)
