@@ -213,5 +213,8 @@ def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialec
 
 def _asked_fraction(aggregate: Aggregate) -> Fraction:
     if aggregate.fraction is None or not 0 <= aggregate.fraction <= 1:
-        raise AssertionError("a percentile of one person's rows is one of a share")
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a share of the rows",
+            hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
+        )
     return aggregate.fraction

@@ -123,6 +123,7 @@ class Value:
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
     a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
 
+    ``named``: it is the key of somebody who has rows in the group of several people that is the unit.
     ``randomized``: it is a column of reports, which no expression reads as if it were what people have.
 
     The facts that bounds and keys follow from have no defaults: whoever makes a value says what is known of it. The
@@ -148,6 +149,7 @@ class Value:
     magnitude: Magnitude | None = None
     raw: bool = False
     size: TextSize | None = None
+    named: bool = False
     randomized: Randomization | None = None
 
     @property
@@ -157,7 +159,7 @@ class Value:
 
     def unowned(self) -> Value:
         """The value without what it says of owners: it is computed, and another unit's may be equal."""
-        return replace(self, unit=False, keys=frozenset(), ways=frozenset())
+        return replace(self, unit=False, keys=frozenset(), ways=frozenset(), named=False)
 
     @property
     def exact(self) -> bool:

@@ -231,8 +231,8 @@ class _Reader:
 
     def _partition(self, keys: Sequence[Value], node: exp.Window) -> tuple[exp.Expr, ...]:
         """The unit and the keys, which must determine it."""
-        of_people(self.block.bound, "a window")
         if self.block.unit is None or not any(key.keys or key.ways for key in keys):
+            of_people(self.block.bound, "a window")
             raise _across(self.block, node)
         if not any(key.identifies for key in keys):
             self.notes[_EACH_ALONE] = None

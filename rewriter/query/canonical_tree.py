@@ -16,6 +16,7 @@ from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.distinct_sums import sum_groups
+from rewriter.query.distinct_windows import windows_below_distinct
 from rewriter.query.first_rows import number_first
 from rewriter.query.first_rows_of_people import number_limited
 from rewriter.query.grouped_values import join_groups
@@ -49,6 +50,7 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         sum_groups(select, catalog)
+        windows_below_distinct(select, catalog)
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         count_rows(select, catalog)

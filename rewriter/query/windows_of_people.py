@@ -46,7 +46,7 @@ def windows_across(select: exp.Select, catalog: Catalog) -> list[exp.Window]:
     """The windows of a select list whose partitions are not one person's, where its rows are made of people's."""
     if not _is_subquery_of_people(select, catalog):
         return []
-    return [one for one in _windows(select) if not _is_of_person(one, catalog.keys_of_people)]
+    return [one for one in _windows(select) if not is_of_person(one, catalog.keys_of_people)]
 
 
 def _is_subquery_of_people(select: exp.Select, catalog: Catalog) -> bool:
@@ -79,7 +79,8 @@ def _windows(select: exp.Select) -> Iterator[exp.Window]:
                 yield node
 
 
-def _is_of_person(window: exp.Window, persons: Set[str]) -> bool:
+def is_of_person(window: exp.Window, persons: Set[str]) -> bool:
+    """Whether a window's partitions are by a key of the person."""
     keys = window.args.get("partition_by") or ()
     return any(column.name.lower() in persons for key in keys for column in key.find_all(exp.Column))
 

@@ -16,6 +16,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Determined, Equality, MixedPeople, OuterCondition, Ownership, own, own_both
+from rewriter.relations.people_beside_groups import people_beside_groups
 from rewriter.relations.row_number_bounds import limited
 from rewriter.relations.shared_rows import shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
@@ -129,6 +130,7 @@ def build_block(
         state.equalities += _equalities(conjunct, scope)
         state.determined += _determined(conjunct, scope, dialect)
         state.tests.append(conjunct)
+    state.equalities += _same_constants(state.tests, scope, dialect)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
     owner = _owned(state, unmatched, catalog, dialect)
@@ -168,7 +170,8 @@ def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect:
     try:
         return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect, state.determined)
     except MixedPeople:
-        found = shared_rows(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        asked = (state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+        found = people_beside_groups(*asked) or shared_rows(*asked)
         if found is None:
             raise
     state.sources = list(found.sources)
@@ -441,20 +444,42 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
     return [(left, right)]
 
 
+def _same_constants(tests: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect) -> list[Equality]:
+    """Columns of two sources that equal one constant on every row, and so each other: ``a.id = 7 AND b.id = 7``.
+
+    Proof: each comparison is exact, so both columns hold the constant wherever both conditions are true.
+    """
+    holders: dict[tuple[exp.Expr, Kind], list[tuple[Source, str]]] = {}
+    for test in (part for one in tests for part in conjuncts(unparenthesised(one))):
+        for source, name, value, _ in _column_tests(test, scope, dialect):
+            if value.sql.find(exp.Column, exp.Null) is None and _compares_exactly(source.fields[name], value):
+                holders.setdefault((value.sql, value.type.kind), []).append((source, name))
+    found: list[Equality] = []
+    for (one, x), *others in holders.values():
+        for other, y in others:
+            if one.alias != other.alias and _compares_exactly(one.fields[x], other.fields[y]):
+                left, right = sorted([(one.alias, x), (other.alias, y)])
+                found.append((left, right))
+    return found
+
+
+def _column_tests(test: exp.Expr, scope: BlockScope, dialect: Dialect) -> Iterator[tuple[Source, str, Value, exp.Expr]]:
+    """Each column that a comparison tests for equality with an expression, its value, and the expression."""
+    if not isinstance(test := unparenthesised(test), exp.EQ):
+        return
+    sides = [unparenthesised(side) for side in (test.this, test.expression)]
+    for column, other in (sides, sides[::-1]):
+        if isinstance(column, exp.Column) and not isinstance(other, exp.Column) and other.find(exp.Query) is None:
+            yield (*scope.resolve(column), compile_expression(other, scope, dialect), other)
+
+
 def _determined(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> list[Determined]:
     """Each column that a condition compares exactly with an expression, and the sources whose rows it is made of."""
     found: list[Determined] = []
     for part in conjuncts(unparenthesised(node)):
-        if not isinstance(part := unparenthesised(part), exp.EQ):
-            continue
-        sides = [unparenthesised(side) for side in (part.this, part.expression)]
-        for column, other in (sides, sides[::-1]):
-            if not isinstance(column, exp.Column) or isinstance(other, exp.Column) or other.find(exp.Query) is not None:
-                continue
-            source, name = scope.resolve(column)
-            of = frozenset(scope.resolve(one)[0].alias for one in other.find_all(exp.Column))
-            value = compile_expression(other, scope, dialect)
+        for source, name, value, other in _column_tests(part, scope, dialect):
             if _compares_exactly(source.fields[name], value):
+                of = frozenset(scope.resolve(one)[0].alias for one in other.find_all(exp.Column))
                 found.append(Determined((source.alias, name), of))
     return found
 

@@ -233,6 +233,11 @@ def own_both(
             hint="use LEFT JOIN, with the people on the left",
         )
     one, other = sources
+    if one.bound.shared is not None or other.bound.shared is not None:
+        raise MixedPeople(
+            f"a FULL JOIN of {_names(sources, private=True)} keeps groups that may be several people's",
+            hint="use JOIN or LEFT JOIN, with the groups on the left",
+        )
     classes = _Classes(equalities)
     _unite(sources, classes)
     tied = classes.same((one.alias, _UNIT), (other.alias, _UNIT))

@@ -581,7 +581,7 @@ class _Splitter:
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs, reported=block.reported)
-        own = self._is_of_one_person(grouped)
+        own = block.bound.shared is None and self._is_of_one_person(grouped)
         person = None if own else named_person(grouped)
         if person is not None and self._several and not grouped.sets:
             source = groups_of_several(grouped, block, self._alias(), self._catalog, self._dialect)

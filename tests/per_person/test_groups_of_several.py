@@ -18,7 +18,7 @@ from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.new_databases import new_database
 from tests.properties.neighbours import check
-from tests.relations.shop import Shop, grouped_statement
+from tests.relations.shop import Shop, beside_named, grouped_statement
 from tests.relations.test_shared_rows import sound
 
 
@@ -26,6 +26,19 @@ def test_one_more_person_moves_no_groups_of_several_further() -> None:
     shares, refused = sound(range(3), 14, grouped_statement)
     assert len(shares) > 60, refused.most_common(5)
     assert max(shares) > 0.2, "the bounds are never nearly reached"
+
+
+def test_one_more_person_moves_no_rows_beside_groups_further() -> None:
+    shares, refused = sound(range(3), 16, beside_named)
+    assert len(shares) > 60, refused.most_common(5)
+    assert max(shares) > 0.2, "the bounds are never nearly reached"
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(4))
+def test_one_more_person_moves_no_rows_beside_groups_further_at_length(part: int) -> None:
+    shares, refused = sound(range(7_000 + 100 * part, 7_060 + 100 * part), 30, beside_named)
+    assert len(shares) > 4_000, refused.most_common(5)
 
 
 @pytest.mark.campaign
@@ -83,6 +96,15 @@ ASKED = [
     " GROUP BY 1 ORDER BY 1",
     f"SELECT COUNT(*) FILTER (WHERE r > 10), COUNT(*) FROM ({TUBES} FROM sample GROUP BY tube, batch HAVING COUNT(*) > 1) AS t"
     " WHERE day >= '2024-02-01'",
+    f"SELECT COUNT(*), COUNT(r) FROM ({TUBES} FROM sample GROUP BY tube) AS t LEFT JOIN person ON id = p WHERE sex = 'F'",
+    f"SELECT sex, COUNT(*), COUNT(DISTINCT p) FROM ({TUBES} FROM sample GROUP BY tube) AS t JOIN person ON id = p"
+    " GROUP BY sex ORDER BY sex",
+    f"SELECT COUNT(*), SUM(item) FROM ({TUBES} FROM sample GROUP BY tube) AS t LEFT JOIN sample AS s ON s.person_id = t.p"
+    " AND s.day < t.day",
+    f"WITH lab AS ({TUBES} FROM sample GROUP BY tube), before AS (SELECT lab.*, s.result, ROW_NUMBER() OVER (PARTITION BY"
+    " lab.tube ORDER BY s.day DESC NULLS LAST, s.result, s.item) AS place FROM lab LEFT JOIN sample AS s"
+    " ON s.person_id = lab.p AND s.day < lab.day), again AS (SELECT b.*, sex FROM before AS b LEFT JOIN person ON id = p"
+    " WHERE place = 1) SELECT sex, COUNT(*), COUNT(result), SUM(result) FROM again GROUP BY sex ORDER BY sex",
 ]
 
 
@@ -117,8 +139,11 @@ def about(value: object) -> object:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT region, COUNT(*) FROM (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) AS t JOIN customer ON id = p GROUP BY 1",
-        "SELECT COUNT(*) FROM (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) AS t JOIN sale ON buyer = p",
+        "SELECT COUNT(*) FROM (SELECT item, SUM(giver) AS p FROM gift GROUP BY item) AS t JOIN customer ON id = p",
+        "SELECT COUNT(*) FROM (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) AS t JOIN customer ON id = p + 1",
+        "SELECT COUNT(*) FROM (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) AS t JOIN sale ON sale.item = t.item",
+        "WITH t AS (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) SELECT COUNT(*) FROM t FULL JOIN t AS u ON u.item = t.item",
+        "SELECT COUNT(*) FROM (SELECT p, ROW_NUMBER() OVER (PARTITION BY p ORDER BY item) AS n FROM (SELECT item, MAX(giver) AS p FROM gift GROUP BY item) AS t) AS z WHERE n = 1",
         "SELECT COUNT(*) FROM (SELECT item, MAX(giver) AS p, MAX(worth) AS m FROM gift GROUP BY item) AS t WHERE m > 1 AND p IN (SELECT buyer FROM sale)",
     ],
 )

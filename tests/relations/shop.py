@@ -210,6 +210,36 @@ GROUPED = {
 """Tables with the key of the person, what makes groups of several people's rows, and what is read of them."""
 
 
+def beside_named(random: Random) -> str:
+    """A statement over groups of several people, beside rows of the person whom each names."""
+    table, (person, keys, values) = random.choice(list(GROUPED.items()))
+    key, value = random.choice(keys), random.choice(values)
+    named = random.choice(["MAX", "MAX", "MIN", "MIN", "SUM"])
+    groups = f"SELECT {key} AS g, {named}({person}) AS p, MAX({value}) AS m FROM {table} GROUP BY {key}"
+    owned = random.choice(["sale", "sale", "refund", "gift", "customer"])
+    whose, number = {
+        "sale": ("buyer", "qty"),
+        "refund": ("who", "cash"),
+        "gift": ("giver", "worth"),
+        "customer": ("id", "CASE WHEN region = 'n' THEN 3 ELSE 1 END"),
+    }[owned]
+    rows = f"SELECT {whose} AS q, {number} AS w FROM {owned}"
+    if random.random() < 0.3:
+        rows = f"SELECT {whose} AS q, COUNT(*) AS w FROM {owned} GROUP BY {whose}"
+    more = random.choice(["", "", " AND b.w > 1", " AND b.w <= t.m"])
+    joined = f"({groups}) AS t {random.choice(['LEFT JOIN', 'LEFT JOIN', 'JOIN'])} ({rows}) AS b ON b.q = t.p{more}"
+    first = ""
+    if (other := random.random()) < 0.2:
+        joined = joined.replace("b.q = t.p", random.choice(["b.w = t.m", "b.q = 0", "b.q = 0"]))
+    elif other < 0.3:
+        first = f"WITH t AS ({groups}), b AS (SELECT g, m AS w FROM t) "
+        joined = f"t {random.choice(['JOIN', 'FULL JOIN'])} b ON b.g = t.g{more}"
+    number = f"ROW_NUMBER() OVER (PARTITION BY t.g ORDER BY b.w {random.choice(['', 'DESC'])}) AS n"
+    test = random.choice(["", "", " WHERE n = 1", " WHERE n <= 2", " WHERE w IS NOT NULL"])
+    asked = random.sample(["COUNT(*)", "COUNT(w)", "SUM(w)", "SUM(m)", "COUNT(DISTINCT p)", "COUNT(DISTINCT g)"], 2)
+    return f"{first}SELECT {', '.join(asked)} FROM (SELECT t.*, b.w, {number} FROM {joined}) AS z{test}"
+
+
 def grouped_statement(random: Random) -> str:
     """A statement over groups of which it says whose they are, and which are several people's."""
     table, (person, keys, values) = random.choice(list(GROUPED.items()))

@@ -10,6 +10,7 @@ import pytest
 import dpsql
 from dpsql.testing import measure
 from rewriter.declared import Norm
+from rewriter.refused import Refused
 from tests.doubles import open_without_noise
 
 TABLES = """
@@ -72,6 +73,10 @@ MOST = {
     f"{SIDES} SELECT COUNT(*) FROM a FULL JOIN b USING (user_id)": 1,
     f"{SIDES} SELECT SUM(COALESCE(a.n, 0) - COALESCE(b.n, 0)) FROM a FULL JOIN b ON a.user_id = b.user_id": 100,
     f"{SIDES} SELECT COUNT(*) FROM a FULL JOIN b ON a.user_id = b.user_id AND a.n = b.n": 2,
+    # One constant person on both sides.
+    "SELECT COUNT(*) FROM hit AS a, hit AS b WHERE a.user_id = 7 AND 7 = b.user_id AND a.kind < b.kind": 10_000,
+    "SELECT COUNT(*) FROM (SELECT * FROM hit WHERE user_id = 7) AS a JOIN (SELECT * FROM orders WHERE customer_id = 7) AS b"
+    " ON a.kind < b.id": 600,
     # Without a key that follows: the rows of both sides.
     "SELECT COUNT(*) FROM hit AS a JOIN hit AS b ON a.user_id = b.user_id AND b.day = a.day + 1": 10_000,
     "SELECT COUNT(s.code) FROM customer AS c LEFT JOIN score AS s ON s.user_id = c.id AND s.code = ABS(c.size)": 9,
@@ -156,3 +161,18 @@ def test_nobody_who_keeps_to_what_is_declared_is_cut(policies: tuple[Path, Path]
         shown = connection.execute(sql).fetchall()
     proxy.close()
     assert {row for row in shown if row[-1]} == {row for row in expected if row[-1]}
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "a.user_id = 7 AND b.user_id = 8",
+        "a.user_id = 7 OR b.user_id = 7",
+        "a.user_id = 7 AND b.kind = 7",
+        "a.user_id = NULL AND b.user_id = NULL",
+        "a.user_id = a.kind AND b.user_id = b.kind",
+    ],
+)
+def test_different_people_are_not_tied_by_constants(policies: tuple[Path, Path], test: str) -> None:
+    with pytest.raises(Refused, match="not by the same person"):
+        measure(f"SELECT COUNT(*) FROM hit AS a, hit AS b WHERE {test}", policies[1], norm=Norm.L1)
