@@ -89,10 +89,12 @@ from rewriter.strategies import (
     adds_to_sums,
     apart,
     best,
+    cell_variance,
     combined,
     components,
     largest_variance,
     sum_variance,
+    within,
 )
 
 __all__ = [
@@ -153,6 +155,7 @@ __all__ = [
     "apart",
     "best",
     "bin_ends",
+    "cell_variance",
     "coarser_groups",
     "combined",
     "components",
@@ -183,4 +186,5 @@ __all__ = [
     "total_sql",
     "values_plan",
     "watched_comparison",
+    "within",
 ]
