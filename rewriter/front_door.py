@@ -74,6 +74,7 @@ from rewriter.statement import (
     lexemes,
     parse,
     pieces,
+    query_written,
     watched_comparison,
 )
 from rewriter.strategies import (
@@ -176,6 +177,7 @@ __all__ = [
     "profiled_columns",
     "profiled_tables",
     "profiled_values",
+    "query_written",
     "read_column",
     "rewrite",
     "row_column",
