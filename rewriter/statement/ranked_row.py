@@ -10,6 +10,9 @@ import re
 
 from sqlglot import exp
 
+MADE_NAMES = frozenset({"grouped", "limited"})
+"""What subqueries are called that rules make of an analyst's rows to number them."""
+
 _ROW = re.compile(r"row (\d+)")
 
 

@@ -13,7 +13,7 @@ from rewriter.dialects import call, plain_text
 from rewriter.expressions import name_of
 from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
-from rewriter.statement.ranked_row import ranks_in_words
+from rewriter.statement.ranked_row import MADE_NAMES, ranks_in_words
 
 SCHEMAS = frozenset({"public", "main"})
 """The schemas that the tables of a policy stand in, unless it says others."""
@@ -104,8 +104,11 @@ def written(node: exp.Expr) -> str:
 
 
 def query_written(tree: exp.Query) -> str:
-    """How a query was written, for messages: all of it in parentheses, or only the row of an order that it asks for."""
-    items = [one.unalias() for one in tree.expressions] if isinstance(tree, exp.Select) else []
-    if len(items) == 1 and isinstance(ranks_in_words(items[0].copy()), exp.Var):
-        return written(items[0])
+    """How a query was written, for messages: all of it in parentheses, or only its items where its rows are
+    not those of a table that the analyst named."""
+    source = tree.args.get("from_") if isinstance(tree, exp.Select) else None
+    made = source is not None and isinstance(source.this, exp.Subquery) and source.this.alias in MADE_NAMES
+    items = [one.unalias() for one in tree.expressions]
+    if made or (len(items) == 1 and isinstance(ranks_in_words(items[0].copy()), exp.Var)):
+        return ", ".join(map(written, items))
     return f"({' '.join(ranks_in_words(tree.copy()).sql('postgres').split())})"

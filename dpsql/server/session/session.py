@@ -302,8 +302,9 @@ class WireSession:
                 self.names.portal(name)
                 del self.names.portals[name]
                 return Outcome("CLOSE CURSOR")
-            case sql.Copy(text, given_options, start):
+            case sql.Copy(text, given_options, start, table):
                 copy_options(given_options)
+                self._check_copied(table)
                 found = self.run(BoundStatement(self._inner_query(text, start)))
                 return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
             case sql.Discard(what):
@@ -314,6 +315,17 @@ class WireSession:
             case sql.Nothing(tag):
                 return Outcome(tag)
         raise AssertionError(kind)
+
+    def _check_copied(self, table: tuple[str, ...]) -> None:
+        """Raise where COPY names a table of people: their rows are not shown."""
+        *schemas, name = table or ("",)
+        found = self._backend.proxy.catalog.find(name, schema=schemas[-1] if schemas else "")
+        if found is not None and not found.public:
+            raise error(
+                "COPY of a table returns rows of people",
+                sqlstate="42501",
+                hint="write COPY (SELECT … aggregates …) TO STDOUT",
+            )
 
     def _query(self, bound: BoundStatement, text: str) -> Outcome:
         prepared = bound.statement
