@@ -675,6 +675,14 @@ def test_copy_of_a_table_of_people_is_refused(client: Client, table: str) -> Non
     assert "COPY (SELECT" in problem["H"]
 
 
+@pytest.mark.parametrize("form", ["EXPLAIN", "EXPLAIN (FORMAT JSON)"])
+def test_explain_of_a_catalog_query_says_that_it_has_no_price(client: Client, form: str) -> None:
+    problem = client.error(f"{form} SELECT relname FROM pg_class")
+    assert problem["C"] == "0A000"
+    assert "catalog" in problem["M"]
+    assert "without EXPLAIN" in problem["H"]
+
+
 def test_wrappers_of_an_answer_are_free(client: Client) -> None:
     client.rows(BY_SEX)
     before = client.spent()
