@@ -98,15 +98,17 @@ def _explained(answering: Answering, stage: Stage, settings: Settings) -> _Expla
         notes: tuple[str, ...] = (settled.purchase.warning,)
         expected: tuple[float | None, ...] = (None,) * len(answer_columns(prepared, settings))
         items: tuple[tuple[float | None, ...], ...] = ()
+        agreed = priced.calibrations
     else:
         others = others_notes(prepared.program.shapes, priced.calibrations)
         present = present_notes(prepared.program.shapes, priced.calibrations, answering.opened.policy.limits.rows)
         notes = (*prepared.program.notes, *others, *present)
-        expected = _expected(known, prepared, priced.calibrations, settings)
-        items = _expected_items(known, prepared, priced.calibrations, settings)
+        agreed = priced.agreed(prepared.program.families) if settings.consistent else priced.calibrations
+        expected = _expected(known, prepared, agreed, settings)
+        items = _expected_items(known, prepared, agreed, settings)
     beyond = answering.profiles.notes(one.plan for one in priced.calibrations)
     told = (*settled.notices, *notes, *notices(priced), *beyond)
-    releases = _releases(prepared, priced, known)
+    releases = _releases(prepared, priced, known, agreed)
     return _ExplainedStage(releases, expected, items, told, priced.unseen)
 
 
@@ -170,7 +172,7 @@ def _better(
 def _groups(prepared: Prepared) -> int | None:
     """How many groups there are, where the policy and the text say so."""
     plans = [one.first for one in prepared.program.asked]
-    return plans[0].cells if len(plans) == 1 and plans[0].selection is None and plans[0].keys else None
+    return plans[0].shown_cells if len(plans) == 1 and plans[0].selection is None and plans[0].keys else None
 
 
 def _rendered(explanation: Explanation) -> list[str]:
@@ -191,7 +193,9 @@ def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn
     return widened_columns(columns, prepared.measured) if settings.intervals else columns
 
 
-def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tuple[ReleaseExplanation, ...]:
+def _releases(
+    prepared: Prepared, priced: Priced, known: ReleasedBefore, calibrations: Sequence[Calibration]
+) -> tuple[ReleaseExplanation, ...]:
     totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
     cut = {place for shape in prepared.program.shapes if shape.presences for place in shape.measurements}
     return tuple(
@@ -213,7 +217,7 @@ def _releases(prepared: Prepared, priced: Priced, known: ReleasedBefore) -> tupl
             profiled=known.rows_of(calibration.plan) is not None,
             spreads=frozenset(name for name, *_ in calibration.plan.of_columns if known.spread(calibration.plan, name)),
         )
-        for place, calibration in enumerate(priced.calibrations)
+        for place, calibration in enumerate(calibrations)
     )
 
 

@@ -19,6 +19,7 @@ from dpsql.prepare import Prepared, earlier_answer
 from dpsql.price import Priced, Pricing, Settled
 from dpsql.releases import UNKNOWN
 from dpsql.settings import Settings
+from rewriter.front_door import query_written
 
 _TEXT = 80
 
@@ -125,5 +126,5 @@ def released_note(prepared: Prepared, finished: Finished) -> str:
 
 def shortened(prepared: Prepared) -> str:
     """The query of a stage, as much of it as fits into a line."""
-    text = " ".join(prepared.read_again().sql("postgres").split())
-    return f"({text})" if len(text) <= _TEXT else f"({text[:_TEXT]}…)"
+    text = query_written(prepared.read_again())
+    return text if len(text) <= _TEXT + 2 else f"{text[: _TEXT + 1]}…)"

@@ -74,6 +74,7 @@ from rewriter.statement import (
     lexemes,
     parse,
     pieces,
+    query_written,
     watched_comparison,
 )
 from rewriter.strategies import (
@@ -89,10 +90,12 @@ from rewriter.strategies import (
     adds_to_sums,
     apart,
     best,
+    cell_variance,
     combined,
     components,
     largest_variance,
     sum_variance,
+    within,
 )
 
 __all__ = [
@@ -153,6 +156,7 @@ __all__ = [
     "apart",
     "best",
     "bin_ends",
+    "cell_variance",
     "coarser_groups",
     "combined",
     "components",
@@ -173,6 +177,7 @@ __all__ = [
     "profiled_columns",
     "profiled_tables",
     "profiled_values",
+    "query_written",
     "read_column",
     "rewrite",
     "row_column",
@@ -183,4 +188,5 @@ __all__ = [
     "total_sql",
     "values_plan",
     "watched_comparison",
+    "within",
 ]

@@ -595,7 +595,8 @@ class Plan:
 
     ``sql`` answers one row per group: the keys, then every statistic, then the selection weight, if any; it is
     generated from our own tree for ``dialect``. ``selection`` is None when the key set is public, and then every group
-    of the key set is in the answer. ``cells`` bounds the number of groups of a public key set (1 without GROUP BY).
+    of the key set is in the answer. ``cells`` bounds the number of groups of a public key set (1 without GROUP BY),
+    ``hidden`` of which are of undeclared values and shown to no reader.
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by proof,
     every row of people is in one of them, so that they add up to the totals of all rows. ``alone``: it has no parts
@@ -650,6 +651,7 @@ class Plan:
     of_columns: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
     clipped: tuple[tuple[str, str, Bend | None], ...] = field(default=(), repr=False, compare=False)
     question: MeasuredQuestion | None = field(default=None, repr=False, compare=False)
+    hidden: int = field(default=0, repr=False, compare=False)
     _identity: str | None = field(init=False, default=None, repr=False, compare=False)
 
     @property
@@ -659,6 +661,11 @@ class Plan:
         if self._identity is None:
             object.__setattr__(self, "_identity", identity_of(self))
         return cast("str", self._identity)
+
+    @property
+    def shown_cells(self) -> int | None:
+        """The most groups of a public key set that a reader sees."""
+        return None if self.cells is None else self.cells - self.hidden
 
     def __hash__(self) -> int:
         """Of its identity, which equal plans share."""

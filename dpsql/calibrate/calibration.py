@@ -27,7 +27,7 @@ from dpsql.inference.estimates import Spread, estimate_of, group_noise, points_a
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
-from dpsql.releases import Noise, NoisyTable
+from dpsql.releases import Additive, Noise, NoisyTable
 from rewriter.front_door import EXTREME
 from rewriter.plan import EXISTS, Block, Choice, Plan, Selection, Top
 
@@ -94,7 +94,8 @@ class Peeled:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A plan with its noise. ``ranking`` says how the groups are found where an answer shows only its largest ones."""
+    """A plan with its noise. ``ranking`` says how the groups are found where an answer shows only its largest ones.
+    ``agreement``: what other measurements leave of a group's standard deviation, as far as it is foretold."""
 
     plan: Plan
     measured: tuple[CalibratedBlock, ...]
@@ -102,6 +103,7 @@ class Calibration:
     picked: tuple[Pick, ...] = ()
     peeled: Peeled | None = None
     ranking: str = ""
+    agreement: Fraction = Fraction(1)
     loss: PrivacyLoss = field(init=False, repr=False, compare=False)
     """What is charged for it: the shares, none of them exceeded."""
 
@@ -151,6 +153,16 @@ class Calibration:
     def noise(self) -> Mapping[str, Mechanism]:
         """The noise of each statistic, by its name."""
         return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
+
+    @property
+    def noise_apart(self) -> Mapping[str, Additive]:
+        """The noise to expect of each statistic in a group, as it is measured."""
+        return group_noise(self.plan.blocks, self.noise)
+
+    @property
+    def expected_noise(self) -> Mapping[str, Additive]:
+        """The noise to expect of each statistic in a group, after inference."""
+        return group_noise(self.plan.blocks, self.noise, float(self.agreement))
 
     @property
     def picks(self) -> Mapping[str, Pick]:
@@ -248,14 +260,15 @@ def margins(
     For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies. ``spread`` says how the values
     of an output lie, where that is known.
     """
-    noise = group_noise(plan.blocks, calibration.noise)
-    picks = calibration.picks
-    expected = {
-        one.name: estimate_of(one.estimator).expected_half_width(noise, picks, group_size, spread(one.name))
-        for one in plan.outputs
-        if one.estimator.has_margin
-    }
-    return {name: width for name, width in expected.items() if width is not None}
+    known = {}
+    for one in plan.outputs:
+        summed = bool(one.parts)  # The half-width of a sum is multiplied by the factor of agreement, as in an answer.
+        noise = calibration.noise_apart if summed else calibration.expected_noise
+        estimate = estimate_of(one.estimator)
+        width = estimate.expected_half_width(noise, calibration.picks, group_size, spread(one.name))
+        if one.estimator.has_margin and width is not None:
+            known[one.name] = width * float(calibration.agreement) if summed else width
+    return known
 
 
 def turning_notes(calibration: Calibration) -> Iterator[str]:

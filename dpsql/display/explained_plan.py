@@ -188,7 +188,7 @@ def _grouped(release: ReleaseExplanation) -> str:
     of = f" of {nulls}" if len(plan.keys) > 1 else ""
     null = f" (NULL{of} counted)" if nulls else ""
     every = ", shown whether or not anybody is in them" if release.every else ""
-    return f", by {keys}: {plan.cells} declared groups{null}{every}"
+    return f", by {keys}: {plan.shown_cells} declared groups{null}{every}"
 
 
 def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:

@@ -55,10 +55,24 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 
     >>> suggestion("patients", ["patient", "visit"])
     'did you mean patient?'
+    >>> suggestion("pid", ["id", "person_id"]), suggestion("pid", ["age", "id"])
+    ('did you mean person_id?', 'there are age, id')
     """
     known = sorted(names)
-    if near := difflib.get_close_matches(name.lower(), known, 1):
-        return f"did you mean {near[0]}?"
+    near = difflib.get_close_matches(name.lower(), known)
+    alike = [one for one in near if len(name) > _SHORT or one[:1].lower() == name[:1].lower()]
+    if alike := alike or [one for one in known if _abbreviates(name.lower(), one.lower())]:
+        return f"did you mean {alike[0]}?"
     if not known:
         return "there is none"
     return f"there are {', '.join(known[:12])}{', …' if len(known) > 12 else ''}"
+
+
+_SHORT = 3
+"""A name of so few letters is no misspelling of one that begins otherwise."""
+
+
+def _abbreviates(short: str, name: str) -> bool:
+    """Whether a name begins like another one and has its letters in the same order."""
+    letters = iter(name)
+    return short[:1] == name[:1] and all(letter in letters for letter in short)

@@ -50,8 +50,8 @@ class SessionLimit:
     >>> limit.check(PrivacyLoss(epsilon=Fraction(1, 10)))
     >>> limit.check(PrivacyLoss(epsilon=Fraction(2, 10)))
     Traceback (most recent call last):
-    dpsql.errors.BudgetExceeded: this statement does not fit into this session: 90 % of its limit is spent ...
-    HINT: the largest price that still fits is ε = 0.1; the owner sets the limit by --epsilon-limit
+    dpsql.errors.BudgetExceeded: this statement does not fit into this session: it costs ε = 0.2, and 90 % of ...
+    HINT: ask at an epsilon of 0.1 or less; the owner sets the limit by --epsilon-limit
     """
 
     def __init__(self, accountant: Accountant) -> None:
@@ -64,10 +64,15 @@ class SessionLimit:
         if not loss or limit.fits(self.spent, loss):
             return
         largest = limit.largest(self.spent)
-        fits = f"the largest price that still fits is ε = {float(largest):g}" if largest else "nothing more fits"
+        fits = f"ask at an epsilon of {float(largest):g} or less" if largest else "nothing more fits"
+        wanted, most = float(limit.accounting.statement_epsilon(loss)), float(limit.epsilon)
+        spent = (
+            f"{percent(float(self._part))} of its limit is spent (ε = {limit.epsilon_of(self.spent):g} of {most:g})"
+            if self.spent
+            else f"all of its answers together may cost ε = {most:g}"
+        )
         raise BudgetExceeded(
-            f"this statement does not fit into this session: {percent(float(self._part))} of its limit is spent"
-            f" (ε = {limit.epsilon_of(self.spent):g} of {float(limit.epsilon):g})",
+            f"this statement does not fit into this session: it costs ε = {wanted:g}, and {spent}",
             sqlstate="53400",
             hint=f"{fits}; the owner sets the limit by --epsilon-limit",
         )

@@ -48,7 +48,7 @@ class ReleasedBefore:
         """How many rows a group is taken to have: its part of the rows of the table, if groups are declared and alike;
         else ``NOMINAL_GROUP``. Conditions leave fewer."""
         rows = self.rows_of(plan)
-        return NOMINAL_GROUP if rows is None else max(1, int(rows / (plan.cells or 1)))
+        return NOMINAL_GROUP if rows is None else max(1, int(rows / (plan.shown_cells or 1)))
 
     def rows_of(self, plan: Plan) -> float | None:
         """How many rows of a table count, by its profile; None where that does not tell how large a group is. Where no
@@ -275,10 +275,17 @@ def slots_of_columns(prepared: Prepared, calibrations: Sequence[Calibration]) ->
     return [
         sorted(
             (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
-            key=lambda calibration: -max((float(one.scale) for one in calibration.hidden_by.values()), default=0.0),
+            key=lambda one: -_size_of_noise(one),
         )
         for origin in prepared.outer.origins
     ]
+
+
+def _size_of_noise(one: Calibration) -> float:
+    """How far the numbers of a measurement are off, in their own units."""
+    steps = {statistic.name: float(statistic.granularity) for statistic in one.plan.statistics}
+    sizes = (float(noise.scale) * steps.get(name, 1.0) for name, noise in one.hidden_by.items())
+    return float(one.agreement) * max(sizes, default=0.0)
 
 
 def _groups_of(shape: Shape) -> tuple[int, ...]:
@@ -325,7 +332,7 @@ def column_half_width(
 def _expected(calibration: Calibration, name: str, known: ReleasedBefore) -> float | None:
     """Of one output: as it was found in earlier releases, else in a nominal group."""
     estimate = estimate_of(output_of(calibration, name).estimator)
-    noise = group_noise(calibration.plan.blocks, calibration.noise)
+    noise = calibration.expected_noise
     if (found := known.errors.get(size_name(calibration.plan, name))) is not None:
         return found * estimate.error_unit(calibration.picking, noise, NOMINAL_GROUP)
     plan = calibration.plan
@@ -360,11 +367,11 @@ def _joint(
     for side, form in enumerate((above, below)):
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]
-            noise = group_noise(calibration.plan.blocks, calibration.noise)
+            noise, factor = calibration.noise_apart, calibration.agreement
             total = output_of(calibration, name).estimator.as_sum
             # Without keys there is one row, whichever slot it is in.
             row = slot if calibration.plan.keys else calibration.plan.identity
             for statistic, part in total.terms if total is not None else ():
                 noises[row, statistic] = noise[statistic]
-                weights.setdefault((row, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
+                weights.setdefault((row, statistic), [Fraction(0), Fraction(0)])[side] += weight * part * factor
     return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))

@@ -31,6 +31,7 @@ from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
+from dpsql.price.agreement import agreeing
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled, rounded_down
 from dpsql.price.profiles import Profiles
@@ -49,7 +50,7 @@ from dpsql.price.unseen import unseen_notes
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
-from rewriter.front_door import Affine, Either, Listed, Other, Program, Quotient, Running
+from rewriter.front_door import Affine, Either, Family, Listed, Other, Program, Quotient, Running
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
@@ -123,6 +124,10 @@ class Priced:
                 span = self.span((self.fresh(one) or one).plan)
                 losses[span] = losses.get(span, PrivacyLoss()) + loss
         return [Due(loss, statement, tables, span) for span, loss in losses.items()]
+
+    def agreed(self, families: Sequence[Family]) -> tuple[Calibration, ...]:
+        """The calibrations as measurements that agree with each other."""
+        return agreeing(self.calibrations, families, self.offers.keys(), self.series.keys())
 
     @property
     def rows(self) -> frozenset[Span]:
@@ -221,7 +226,8 @@ class Pricing:
         priced = Priced(epsilon, calibrations, stored, offers, notes, series, (), *due)
         if not priced.loss:
             return priced
-        return replace(priced, unseen=unseen_notes(prepared, calibrations, self.known(prepared)))
+        agreed = priced.agreed(prepared.program.families) if settings.consistent else calibrations
+        return replace(priced, unseen=unseen_notes(prepared, agreed, self.known(prepared)))
 
     def _tiles(
         self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
@@ -388,7 +394,9 @@ class Pricing:
 
     def errors_afresh(self, prepared: Prepared, epsilon: Fraction, stages: int = 1) -> tuple[float | None, ...]:
         """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
-        calibrations = self.calibrations(prepared, self._whole_price(prepared, epsilon, stages))
+        calibrations = agreeing(
+            self.calibrations(prepared, self._whole_price(prepared, epsilon, stages)), prepared.program.families
+        )
         return expected_errors(prepared, calibrations, self._profiled(prepared, ReleasedBefore()))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:

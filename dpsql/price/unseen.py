@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from dpsql.calibrate import NOMINAL_GROUP, Calibration
-from dpsql.inference.estimates import estimate_of, group_noise
+from dpsql.inference.estimates import estimate_of
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import (
     ReleasedBefore,
@@ -91,7 +91,7 @@ def _of_mean(name: str, form: Mean, slots: Slots, known: ReleasedBefore, *, nume
             before = f"{'in groups as they were' if calibration.plan.keys else 'of rows as they were'} released before"
             yield f"at this price, {name} shows nothing {before}: {said}"
         return
-    noise = group_noise(calibration.plan.blocks, calibration.noise)
+    noise = calibration.expected_noise
 
     def covers(rows: int) -> bool:
         width = estimate_of(output.estimator).expected_half_width(noise, calibration.picks, rows)

@@ -41,7 +41,8 @@ class PublicKeys:
     of values proves nothing, since rows may have others. ``listed`` says of each whether its values are listed one by
     one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether NULL is a group of it: the owner
     named it or CASE can make it, and no condition forbids it. ``sorts`` says of each whether it is
-    texts that sort as times do. ``notes`` tell an analyst which rows are in no group.
+    texts that sort as times do. ``notes`` tell an analyst which rows are in no group. ``hidden`` is how
+    many of ``cells`` are of undeclared values, which no reader sees.
     """
 
     sql: exp.Select
@@ -52,6 +53,7 @@ class PublicKeys:
     lists_null: tuple[bool, ...] = ()
     sorts: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: int = 0
 
     @property
     def ordered(self) -> tuple[bool, ...]:
@@ -123,6 +125,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         lists_null=tuple(key.value.nullable and _lists_null(key.value) for key in keys),
         sorts=tuple(SORTED.is_on(key.value.sql) for key in keys),
         notes=undeclared.notes(expressions, keys) if asked is None else asked.notes,
+        hidden=0 if asked is None else max(0, cells - asked.cells),
     )
     return KeySet(found)
 

@@ -43,6 +43,11 @@ _NUMERAL = re.compile(
     r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*|\s*[+-]?(?:inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE
 )
 
+_INTEGER_TEXT = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+_BOOLEAN_TEXT = re.compile(
+    r"\s*(?:t|tr|tru|true|f|fa|fal|fals|false|y|ye|yes|n|no|on|of|off|1|0)\s*", re.ASCII | re.IGNORECASE
+)
+
 _WORDS = {Kind.DOUBLE: "double precision", Kind.DECIMAL: "numeric", Kind.NULL: "unknown"}
 
 # Operators
@@ -296,6 +301,8 @@ def _kinds_of(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
         for part in ("this", "expression"):
             _check_argument(*of(part), _TEXT, _MATCHES[kind])
         return _BOOLEAN
+    if kind is exp.Extract:
+        _check_field(node, kinds)
     if kind in FUNCTION_TYPES:
         return _called(node, FUNCTION_TYPES[kind], kinds)
     if kind in _KEPT:
@@ -332,6 +339,8 @@ def _compare(
         return
     if not _go_together(left[1], right[1]):
         raise _no_operator(left[0], left[1], sign, right[1], hint_of_kinds(left[1] | right[1]))
+    _check_literal(*left, right[1])
+    _check_literal(*right, left[1])
 
 
 def _go_together(left: Kinds, right: Kinds) -> bool:
@@ -360,16 +369,24 @@ def _together(values: Sequence[tuple[exp.Expr, Kinds]], word: str, unlike: str =
                 position=position_of(node),
             )
         common = kinds if common == _LITERAL else common if kinds == _LITERAL else common | kinds
-    if common != ANY and common <= NUMBERS:
-        for node, kinds in values:
-            _check_numeral(node, kinds, common)
+    for node, kinds in values:
+        _check_literal(node, kinds, common)
     return common
 
 
-def _check_numeral(node: exp.Expr, kinds: Kinds, common: Kinds) -> None:
+def _check_literal(node: exp.Expr, kinds: Kinds, common: Kinds) -> None:
+    """Refuse a quoted literal that is no value of the type that it takes from beside it: PostgreSQL reads it as one."""
     while isinstance(node, exp.Paren | exp.Alias):
         node = node.this
-    if kinds == _LITERAL and isinstance(node, exp.Literal) and _NUMERAL.fullmatch(node.name) is None:
+    if kinds != _LITERAL or not isinstance(node, exp.Literal) or not node.is_string:
+        return
+    if common in (_INTEGER, _BOOLEAN):
+        spelt = _INTEGER_TEXT if common == _INTEGER else _BOOLEAN_TEXT
+    elif common <= NUMBERS:
+        spelt = _NUMERAL
+    else:
+        return
+    if spelt.fullmatch(node.name) is None:
         raise Refused(
             f"{node.name[:40]!r} is no {_said(common)}",
             hint="cast the other side, as in x::text",
@@ -473,6 +490,22 @@ def _ordered_set(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
         return found
     _check_argument(by, found, types.ordered, _word(node.this))
     return types.result or found
+
+
+_OF_CLOCK = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MILLISECONDS", "MICROSECOND", "MICROSECONDS"})
+
+
+def _check_field(node: exp.Expr, kinds: Mapping[int, Kinds]) -> None:
+    """A date has no hour, as over people: DATE_PART, which PostgreSQL calls of a timestamp, is no other node here."""
+    field = node.name.upper()
+    is_date = kinds.get(id(node.expression), ANY) == frozenset({Kind.DATE})
+    if is_date and field in _OF_CLOCK:
+        raise Refused(
+            f"a date has no {field.lower()}",
+            hint="extract year, month, week, day, dow or epoch, or cast it, as in d::timestamp",
+            sqlstate="0A000",
+            position=position_of(node),
+        )
 
 
 _OTHERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Mapping[int, Kinds]], Kinds]] = {

@@ -27,6 +27,7 @@ def spelled(tree: exp.Query, columns: Columns) -> exp.Query:
     """A copy that DuckDB understands as PostgreSQL understands ``tree``."""
     copy: exp.Query = tree.copy()
     read_clock_words(copy, columns)
+    _read_quoted_numbers(list(copy.walk()))
     nodes = list(copy.walk())
     for node in nodes:
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
@@ -38,6 +39,20 @@ def spelled(tree: exp.Query, columns: Columns) -> exp.Query:
         if new is not node:
             node.replace(new)
     return copy
+
+
+_OF_ONE_NUMBER = (exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Sign, exp.Trunc)
+
+
+def _read_quoted_numbers(nodes: Sequence[exp.Expr]) -> None:
+    """Functions of several kinds of numbers take a quoted one for a double, in place: PostgreSQL prefers that type."""
+    for node in nodes:
+        if isinstance(node, _OF_ONE_NUMBER) and node.args.get("decimals") is None:
+            value = node.this
+            while isinstance(value, exp.Paren):
+                value = value.this
+            if isinstance(value, exp.Literal) and value.is_string:
+                value.replace(exp.cast(value.copy(), exp.DType.DOUBLE))
 
 
 _NUMBER: Fact[int] = Fact("number of the expression")

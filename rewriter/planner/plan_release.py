@@ -192,6 +192,7 @@ def plan(
         outputs=tuple(outputs[aggregate_name(place)] for place in range(len(query.aggregates))),
         selection=moved.selection(bounded.selection),
         cells=cells,
+        hidden=0 if public is None else public.hidden,
         notes=(
             *(_contribution_notes(contribution, what, spread) if weighs and not once else ()),
             *credit_notes(work, bounded.blocks),

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
-from rewriter.statement import output_name, unparenthesised
+from rewriter.statement import output_name, unaliased, unparenthesised
 
 PARTS = ("expressions", "from_", "joins", "where", "group", "having")
 """What such a SELECT may consist of."""
@@ -33,7 +33,8 @@ def group_below(
         return None
     if not any(isinstance(one.this, kinds) for item in select.expressions for one in item.find_all(exp.Window)):
         return None
-    lifted = _Lifted(keys, f"{_NAME}#{len(labels)}")
+    named = {unaliased(item): output_name(item) for item in reversed(select.expressions)}
+    lifted = _Lifted(keys, f"{_NAME}#{len(labels)}", named)
     root = exp.Tuple(expressions=[item.copy() for item in select.expressions])
     if not all(lifted.lift(item) for item in list(root.expressions)):
         return None
@@ -50,10 +51,11 @@ def group_below(
 
 
 class _Lifted:
-    """Keys and aggregates as columns of a subquery of a ``name``."""
+    """Keys and aggregates as columns of a subquery of a ``name``, called as the analyst ``named`` them."""
 
-    def __init__(self, keys: list[exp.Expr], name: str) -> None:
+    def __init__(self, keys: list[exp.Expr], name: str, named: dict[exp.Expr, str]) -> None:
         self.name = name
+        self._named = named
         self.columns: dict[exp.Expr, str] = {}
         self._keys = keys
 
@@ -61,10 +63,18 @@ class _Lifted:
         """Put columns in the place of keys and aggregates, in place; whether nothing else is read."""
         is_function = isinstance(node.parent, exp.Window) and node.arg_key == "this"
         if node in self._keys or (isinstance(node, exp.AggFunc | exp.Filter) and not is_function):
-            column = self.columns.setdefault(node.copy(), f"v{len(self.columns)}")
+            column = self.columns.setdefault(node.copy(), self._free(self._named.get(node) or output_name(node)))
             table = exp.Identifier(this=self.name, quoted=True)
             node.replace(exp.column(exp.Identifier(this=column, quoted=True), table))
             return True
         if isinstance(node, exp.Column | exp.Query):
             return False
         return all(self.lift(child) for child in list(node.iter_expressions()))
+
+    def _free(self, name: str) -> str:
+        """The name, with a number where another column has it."""
+        used, count = set(self.columns.values()), 1
+        while name in used:
+            count += 1
+            name = f"{name} {count}" if count == 2 else f"{name.rpartition(' ')[0]} {count}"
+        return name

@@ -50,7 +50,7 @@ from rewriter.statement.spell_ranges import plain_ranges
 from rewriter.statement.spell_regressions import COMPONENTS, REGRESSIONS, bare_regressions, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.text_conditions import plain_texts
-from rewriter.statement.three_part_names import plain_names, written
+from rewriter.statement.three_part_names import plain_names, query_written, written
 from rewriter.statement.time_buckets import plain_buckets
 from rewriter.statement.whole_rows import named_rows
 
@@ -112,6 +112,7 @@ __all__ = [
     "plain_ranges",
     "plain_regressions",
     "plain_texts",
+    "query_written",
     "rank_of_row",
     "row_of_order",
     "star_of",

@@ -10,6 +10,9 @@ import re
 
 from sqlglot import exp
 
+MADE_NAMES = frozenset({"grouped", "limited"})
+"""What subqueries are called that rules make of an analyst's rows to number them."""
+
 _ROW = re.compile(r"row (\d+)")
 
 
@@ -30,3 +33,24 @@ def rank_of_row(node: exp.Expr) -> int | None:
     """
     found = _ROW.fullmatch(node.name) if isinstance(node, exp.Var) else None
     return None if found is None else int(found[1])
+
+
+def ranks_in_words(tree: exp.Expr) -> exp.Expr:
+    """The tree, changed in place, with values at ranks as an analyst asks for them: by ORDER BY and a number of a row.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("PERCENTILE_DISC(x) WITHIN GROUP (ORDER BY s DESC)", dialect="postgres")
+    >>> tree.this.set("this", row_of_order(100))
+    >>> ranks_in_words(tree).sql("postgres")
+    'row 100 of ORDER BY s DESC'
+    """
+    for node in list(tree.find_all(exp.WithinGroup)):
+        rank = rank_of_row(node.this.this) if isinstance(node.this, exp.PercentileDisc) else None
+        order = node.expression
+        if rank is not None and isinstance(order, exp.Order) and len(order.expressions) == 1:
+            by = order.expressions[0]
+            value, desc = (by.this, by.args.get("desc")) if isinstance(by, exp.Ordered) else (by, False)
+            told = exp.Var(this=f"row {rank} of ORDER BY {value.sql('postgres')}{' DESC' if desc else ''}")
+            tree = told if node is tree else tree
+            node.replace(told)
+    return tree

@@ -13,6 +13,7 @@ from rewriter.dialects import call, plain_text
 from rewriter.expressions import name_of
 from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
+from rewriter.statement.ranked_row import MADE_NAMES, ranks_in_words
 
 SCHEMAS = frozenset({"public", "main"})
 """The schemas that the tables of a policy stand in, unless it says others."""
@@ -99,4 +100,15 @@ def written(node: exp.Expr) -> str:
         spelt = call(function_name(type(node)).upper(), node.this)
         copy = node.replace(spelt) if node is copy else copy
         node.replace(spelt)
-    return plain_text(copy, "postgres")
+    return plain_text(ranks_in_words(copy), "postgres")
+
+
+def query_written(tree: exp.Query) -> str:
+    """How a query was written, for messages: all of it in parentheses, or only its items where its rows are
+    not those of a table that the analyst named."""
+    source = tree.args.get("from_") if isinstance(tree, exp.Select) else None
+    made = source is not None and isinstance(source.this, exp.Subquery) and source.this.alias in MADE_NAMES
+    items = [one.unalias() for one in tree.expressions]
+    if made or (len(items) == 1 and isinstance(ranks_in_words(items[0].copy()), exp.Var)):
+        return ", ".join(map(written, items))
+    return f"({' '.join(ranks_in_words(tree.copy()).sql('postgres').split())})"

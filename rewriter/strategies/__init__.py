@@ -13,10 +13,12 @@ from rewriter.strategies.residual_basis import (
     adds_to_sums,
     apart,
     best,
+    cell_variance,
     combined,
     components,
     largest_variance,
     sum_variance,
+    within,
 )
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "apart",
     "best",
     "best_tree",
+    "cell_variance",
     "choose",
     "combined",
     "components",
@@ -48,4 +51,5 @@ __all__ = [
     "sum_variance",
     "total",
     "weight",
+    "within",
 ]

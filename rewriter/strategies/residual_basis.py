@@ -100,7 +100,7 @@ def closure(asked: Sequence[Attributes]) -> list[Attributes]:
     return sorted(found, key=lambda one: (len(one), one))
 
 
-def _adds(sizes: Sizes, attributes: Attributes, part: Attributes) -> Fraction:
+def _adds(sizes: Sizes | Sequence[Fraction], attributes: Attributes, part: Attributes) -> Fraction:
     """What a unit of variance of a component adds to that of each cell of a marginal."""
     inside = prod(sizes[one] - 1 for one in part)
     return Fraction(inside, prod(sizes[one] for one in part) * prod(sizes[i] ** 2 for i in attributes if i not in part))
@@ -136,8 +136,11 @@ def _costs(sizes: Sizes, part: Attributes) -> Fraction:
     return Fraction(prod(sizes[one] - 1 for one in part), prod(sizes[one] for one in part))
 
 
-def cell_variance(sizes: Sizes, attributes: Attributes, variances: Mapping[Attributes, float]) -> float:
-    """The variance of each cell of a marginal, from the variances of the components within it."""
+def cell_variance(
+    sizes: Sizes | Sequence[Fraction], attributes: Attributes, variances: Mapping[Attributes, float]
+) -> float:
+    """The variance of each cell of a marginal, from the variances of the components within it. Of attributes that are
+    nested in others, sizes are means."""
     adding = ((_adds(sizes, attributes, part), part) for part in within(attributes))
     return sum(float(adds) * variances[part] for adds, part in adding if adds)
 

@@ -150,6 +150,12 @@ def test_psycopg_copies(connection: psycopg.Connection, options: str, types: lis
         assert near(list(copy.rows()))  # type: ignore[arg-type]
 
 
+def test_psycopg_copies_a_public_table(connection: psycopg.Connection) -> None:
+    with connection.cursor().copy(b"COPY region TO STDOUT") as copy:
+        rows = list(copy.rows())
+    assert len(rows) == len(connection.execute("SELECT * FROM region").fetchall()) > 0
+
+
 def test_psycopg_errors_and_notices(server: Served) -> None:
     told: list[str] = []
     with psycopg.connect(server.dsn) as connection:

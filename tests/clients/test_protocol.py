@@ -651,6 +651,38 @@ def test_copy_of_a_released_answer(client: Client) -> None:
     assert client.spent() == before
 
 
+@pytest.mark.parametrize("options", ["", "(FORMAT csv, HEADER)", "WITH CSV"])
+def test_copy_of_a_public_table_has_all_its_rows(client: Client, options: str) -> None:
+    def copied(what: str) -> list[bytes]:
+        return [one.body for one in client.send(query(f"COPY {what} TO STDOUT {options}")) if one.kind == "d"]
+
+    whole = copied("(SELECT * FROM region)")
+    assert len(whole) > 1
+    assert copied("region") == copied("public.region") == copied('"region"') == whole
+    assert copied("region (name)") == copied("(SELECT name FROM region)")
+
+
+def test_copy_of_a_table_that_is_not_there_has_its_place(client: Client) -> None:
+    sql = "COPY nowhere TO STDOUT"
+    problem = client.error(sql)
+    assert (problem["C"], int(problem["P"])) == ("42P01", sql.index("nowhere") + 1)
+
+
+@pytest.mark.parametrize("table", ["patient", "public.patient", "PATIENT", '"patient"', "patient (id, sex)"])
+def test_copy_of_a_table_of_people_is_refused(client: Client, table: str) -> None:
+    problem = client.error(f"COPY {table} TO STDOUT")
+    assert problem["C"] == "42501"
+    assert "COPY (SELECT" in problem["H"]
+
+
+@pytest.mark.parametrize("form", ["EXPLAIN", "EXPLAIN (FORMAT JSON)"])
+def test_explain_of_a_catalog_query_says_that_it_has_no_price(client: Client, form: str) -> None:
+    problem = client.error(f"{form} SELECT relname FROM pg_class")
+    assert problem["C"] == "0A000"
+    assert "catalog" in problem["M"]
+    assert "without EXPLAIN" in problem["H"]
+
+
 def test_wrappers_of_an_answer_are_free(client: Client) -> None:
     client.rows(BY_SEX)
     before = client.spent()

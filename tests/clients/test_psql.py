@@ -91,6 +91,13 @@ def test_copy_to_a_file(server: Served, tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in lines[1:]] == ["F", "M"]
 
 
+def test_copy_of_a_public_table_to_a_file(server: Served, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    assert "COPY" in psql(server, f"\\copy region to '{target}' with (format csv, header)\n")
+    shown = psql(server, "SELECT * FROM region;\n", "-A", "-F,", "-P", "footer=off")
+    assert target.read_text().splitlines() == [line for line in shown.splitlines() if "NOTICE" not in line]
+
+
 def test_transactions_and_settings(server: Served) -> None:
     shown = psql(
         server,

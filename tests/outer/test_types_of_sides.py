@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 from sqlglot import parse_one
 
-from rewriter.declared import BIGINT, INTEGER, TEXT
+from rewriter.declared import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP
 from rewriter.outer.operand_types import check_types
-from rewriter.outer.to_duckdb import summed_types
+from rewriter.outer.to_duckdb import spelled, summed_types
 from rewriter.refused import Refused
 
 COLUMNS = {"t": {"n": INTEGER, "m": BIGINT, "word": TEXT}}
+MORE = {"t": {"n": INTEGER, "x": DOUBLE, "yes": BOOLEAN, "d": DATE, "ts": TIMESTAMP, "word": TEXT}}
 
 
 def test_what_was_asked_of_the_sides_is_not_taken_for_what_is_asked_of_sums() -> None:
@@ -29,3 +31,42 @@ def test_a_number_and_a_text_are_no_sides_of_one_column(sides: str) -> None:
     with pytest.raises(Refused) as refused:
         check_types(parse_one(f"SELECT {sides} FROM t", read="duckdb"), COLUMNS)
     assert refused.value.sqlstate == "42804"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n = 'abc'", "'abc' < n", "n IN (1, 'abc')", "n BETWEEN '1' AND 'abc'", "n = '1.5'", "x = 'abc'",
+        "yes = 'maybe'", "COUNT(*) > 'abc'", "COALESCE(n, 'abc') = 1",
+    ],
+)  # fmt: skip
+def test_a_quoted_literal_is_a_value_of_the_type_beside_it(condition: str) -> None:
+    with pytest.raises(Refused) as refused:
+        check_types(parse_one(f"SELECT {condition} FROM t", read="postgres"), MORE)
+    assert refused.value.sqlstate == "22P02"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["n = ' 12 '", "n = '-3'", "x = '1.5'", "x > '-Infinity'", "yes = 'off'", "word = 'abc'", "d > '2024-01-01'"],
+)
+def test_a_quoted_literal_that_is_such_a_value_is_answered(condition: str) -> None:
+    check_types(parse_one(f"SELECT {condition} FROM t", read="postgres"), MORE)
+
+
+@pytest.mark.parametrize("field", ["HOUR", "minute", "SECOND", "microseconds"])
+def test_a_date_has_no_time_of_day(field: str) -> None:
+    with pytest.raises(Refused, match="a date has no") as refused:
+        check_types(parse_one(f"SELECT EXTRACT({field} FROM d) FROM t", read="postgres"), MORE)
+    assert refused.value.sqlstate == "0A000"
+    check_types(parse_one(f"SELECT EXTRACT({field} FROM ts), EXTRACT(DAY FROM d) FROM t", read="postgres"), MORE)
+
+
+@pytest.mark.parametrize("name", ["ABS", "CEIL", "FLOOR", "ROUND", "SIGN", "TRUNC"])
+def test_a_quoted_number_is_a_double_to_functions_of_one_number(name: str) -> None:
+    tree = parse_one(f"SELECT {name}('-1.5') FROM t", read="postgres")
+    shown = spelled(tree, MORE).sql("duckdb")
+    assert duckdb.execute(shown.replace(" FROM t", "")).fetchone() == (OF_ONE[name],)
+
+
+OF_ONE = {"ABS": 1.5, "CEIL": -1, "FLOOR": -2, "ROUND": -2, "SIGN": -1, "TRUNC": -1}

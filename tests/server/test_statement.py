@@ -63,6 +63,8 @@ def kinds(text: str) -> list[object]:
         ("CLOSE ALL; UNLISTEN *; RESET ALL", [CloseCursor(None), Nothing("UNLISTEN"), Setting("RESET ALL", "RESET")]),
         ("DISCARD ALL", [Discard("ALL")]),
         ("COPY (SELECT 1) TO STDOUT", [Copy("SELECT 1", ())]),
+        ("COPY a.t TO STDOUT", [Copy("SELECT * FROM a.t", (), table=("a", "t"))]),
+        ('COPY "T" (x, "Y") TO STDOUT CSV', [Copy('SELECT x, "Y" FROM "T"', (("format", "csv"),), table=("T",))]),
         ("copy (select (1)) to stdout (format csv, header, delimiter ';')",
          [Copy("select (1)", (("format", "csv"), ("header", "true"), ("delimiter", ";")))]),
         ("COPY (SELECT 1) TO STDOUT WITH CSV HEADER NULL 'x'",
@@ -81,7 +83,8 @@ def test_what_clients_send(text: str, expected: list[object]) -> None:
     [
         ("INSERT INTO patient VALUES (1)", "42501"),
         ("CREATE TEMP TABLE t (x int)", "42501"),
-        ("COPY patient TO STDOUT", "42501"),
+        ("COPY patient TO '/tmp/x'", "42501"),
+        ("COPY patient nonsense TO STDOUT", "42601"),
         ("COPY patient FROM STDIN", "42501"),
         ("COPY (SELECT 1) TO '/tmp/x'", "42501"),
         ("COPY (SELECT 1) TO PROGRAM 'sh'", "42501"),

@@ -2,7 +2,7 @@
 
 from dpsql.inference.consistency.agree import FEW, agreeing, sums_of
 from dpsql.inference.consistency.evidence import DerivedTable, Evidence
-from dpsql.inference.consistency.infer import FinishedParts, agreed, infer_all
+from dpsql.inference.consistency.infer import FinishedParts, agreed, infer_all, joins_in
 from dpsql.inference.consistency.shown import shown_tables
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "agreed",
     "agreeing",
     "infer_all",
+    "joins_in",
     "shown_tables",
     "sums_of",
 ]

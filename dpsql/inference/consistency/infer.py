@@ -130,7 +130,7 @@ def _consistent(
     """The tables of a family that can be made consistent; none where there is only one."""
     if len({plans[place].identity for place in family.measurements}) < 2:
         return {}
-    own = {place: derived[place] for place in family.measurements if place in derived and _joins_in(plans[place])}
+    own = {place: derived[place] for place in family.measurements if place in derived and joins_in(plans[place])}
     all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
     joint = _joint(all_)
     try:
@@ -196,7 +196,7 @@ def _laid_out(tables: Sequence[ReleasedTable], rows: IntArray) -> ReleasedTable:
     return ReleasedTable(tuple(columns), shrunk.taken(order))
 
 
-def _joins_in(plan: Plan) -> bool:
+def joins_in(plan: Plan) -> bool:
     """Whether the groups are public, and what is measured of them adds up and has noises of its own."""
     adds_up = not plan.keys or all(part.additive for part in plan.parts)
     public = plan.exhaustive or bool(plan.groups)
@@ -289,7 +289,7 @@ def _joint(all_: Measurements) -> _Joint | None:
     copies: dict[int, int] = {}
     members: list[tuple[int, tuple[int, ...]]] = []
     for place, keys in zip(family.measurements, family.keys, strict=True):
-        if not _joins_in(plans[place]):
+        if not joins_in(plans[place]):
             continue
         known = first.setdefault(plans[place].identity, place)
         if known != place:

@@ -115,9 +115,12 @@ def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: A
     return _by_group(prefix, keys, lambda size: _alone(prefix.strategy, size)) * variance(noise)
 
 
-def group_noise(blocks: Sequence[Block], noise: Mapping[str, Additive]) -> Mapping[str, Additive]:
-    """The noise of each statistic, of a group where a prefix strategy measures it: what is expected before reading."""
+def group_noise(blocks: Sequence[Block], noise: Mapping[str, Additive], factor: float = 1.0) -> Mapping[str, Additive]:
+    """The noise of each statistic, of a group where a prefix strategy measures it: what is expected before reading.
+    ``factor`` is what agreement with other measurements leaves of its standard deviation."""
     found = dict(noise)
+    if factor < 1:
+        found = {name: _of_variance(one, factor**2 * variance(one)) for name, one in noise.items()}
     for block in blocks:
         if block.prefix is not None:
             strategy = block.prefix.strategy

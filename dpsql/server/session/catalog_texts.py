@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dpsql.server.session.route import Route, route, route_unparsed
 from rewriter.declared import Catalog
-from rewriter.front_door import Select, parse
+from rewriter.front_door import Explain, Select, parse
 from rewriter.refused import Refused
 
 _NODES = (
@@ -43,6 +43,8 @@ def catalog_query(text: str, parameters: Sequence[object] | Mapping[str, object]
             reason = "this question about the catalog takes no parameters"
             raise Refused(reason, hint="write its values into the text") from None
         return text
+    if isinstance(statement, Explain):
+        check_explained(statement.query.tree, catalog)
     if not isinstance(statement, Select):
         return None
     if statement.tree.find(exp.Table) is None and not any(map(_of_catalogs, statement.tree.walk())):
@@ -50,6 +52,13 @@ def catalog_query(text: str, parameters: Sequence[object] | Mapping[str, object]
     if route(statement.tree, catalog) is not Route.SHADOW:
         return None
     return statement.tree.sql("postgres", comments=False) if parameters else text
+
+
+def check_explained(tree: exp.Query, catalog: Catalog) -> None:
+    """Raises :class:`rewriter.refused.Refused` for EXPLAIN of a query of catalogs, which has no price and no errors."""
+    if tree.find(exp.Table) is not None and route(tree, catalog) is Route.SHADOW:
+        reason = "EXPLAIN tells the price and the errors of questions about people: a query of the catalog has neither"
+        raise Refused(reason, hint="ask it without EXPLAIN: it is free")
 
 
 def _of_catalogs(node: exp.Expr) -> bool:

@@ -22,6 +22,7 @@ from dpsql.reply import Answer, AnswerColumn
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, pid_of, setting_of
 from dpsql.server.session.backend_calls import filled
+from dpsql.server.session.catalog_texts import check_explained
 from dpsql.server.session.current_settings import own_settings, with_settings
 from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, check_texts, decoded, samples
@@ -36,7 +37,8 @@ from dpsql.server.wire import Field, Formats, ReleasedRows, ShadowRows, field, w
 from dpsql.server.wire import options as copy_options
 from dpsql.settings import Settings
 from rewriter.declared import TEXT
-from rewriter.refused import NOT_ALLOWED
+from rewriter.front_door import Explain, parse
+from rewriter.refused import NOT_ALLOWED, Refused
 
 TOLD_AFTER = 2.0
 """Seconds after which a client is told which step of a statement begins."""
@@ -302,8 +304,9 @@ class WireSession:
                 self.names.portal(name)
                 del self.names.portals[name]
                 return Outcome("CLOSE CURSOR")
-            case sql.Copy(text, given_options, start):
+            case sql.Copy(text, given_options, start, table):
                 copy_options(given_options)
+                self._check_copied(table)
                 found = self.run(BoundStatement(self._inner_query(text, start)))
                 return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
             case sql.Discard(what):
@@ -314,6 +317,25 @@ class WireSession:
             case sql.Nothing(tag):
                 return Outcome(tag)
         raise AssertionError(kind)
+
+    def _check_explained(self, text: str) -> None:
+        try:
+            statement = parse(text, {str(number): None for number in range(1, parameters_in(text) + 1)})
+        except Refused:
+            return  # The analyst's session says what is wrong with it.
+        if isinstance(statement, Explain):
+            check_explained(statement.query.tree, self._backend.proxy.catalog)
+
+    def _check_copied(self, table: tuple[str, ...]) -> None:
+        """Raise where COPY names a table of people: their rows are not shown."""
+        *schemas, name = table or ("",)
+        found = self._backend.proxy.catalog.find(name, schema=schemas[-1] if schemas else "")
+        if found is not None and not found.public:
+            raise error(
+                "COPY of a table returns rows of people",
+                sqlstate="42501",
+                hint="write COPY (SELECT … aggregates …) TO STDOUT",
+            )
 
     def _query(self, bound: BoundStatement, text: str) -> Outcome:
         prepared = bound.statement
@@ -397,6 +419,8 @@ class WireSession:
         if kind.word == "EXPLAIN":
             values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
         text = with_settings(kind.text, self.settings.others) if kind.word == "EXPLAIN" else kind.text
+        if kind.word == "EXPLAIN":
+            self._check_explained(text)
         answer = self._inner.execute(text, values)
         try:
             check_spoken(self.settings)

@@ -104,11 +104,13 @@ class CloseCursor:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """COPY (query) TO STDOUT, with options by their lower-cased names."""
+    """COPY (query) TO STDOUT, with options by their lower-cased names. COPY of a ``table``, which is its name with the
+    schema, is that of all its rows."""
 
     query: str
     options: tuple[tuple[str, str], ...]
     start: int = field(default=0, compare=False)
+    table: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,11 +317,7 @@ def _copy(text: str, lexemes: Sequence[Lexeme]) -> Copy:
     words = [lexeme.word for lexeme in lexemes]
     if words[1:2] != ["("]:
         if "TO" in words and "FROM" not in words[: words.index("TO")]:
-            raise Refused(
-                "COPY of a table returns rows of people",
-                hint="write COPY (SELECT … aggregates …) TO STDOUT",
-                sqlstate=NOT_ALLOWED,
-            )
+            return _copy_table(text, lexemes, words.index("TO"))
         raise Refused(
             "COPY … FROM is not allowed: dpsql only reads", hint="COPY (SELECT …) TO STDOUT", sqlstate=NOT_ALLOWED
         )
@@ -328,10 +326,31 @@ def _copy(text: str, lexemes: Sequence[Lexeme]) -> Copy:
         depth += (word == "(") - (word == ")")
         if place > 1 and depth == 0:
             break
-    if depth or words[place + 1 : place + 3] != ["TO", "STDOUT"]:
-        raise Refused("COPY goes to STDOUT only", hint="write COPY (SELECT …) TO STDOUT", sqlstate=NOT_ALLOWED)
+    _check_stdout([] if depth else lexemes[place + 1 :])
     start = lexemes[2].start
     return Copy(text[start : lexemes[place].start].strip(), _copy_options(lexemes[place + 3 :]), start)
+
+
+def _copy_table(text: str, lexemes: Sequence[Lexeme], to: int) -> Copy:
+    """``COPY table [(column, …)] TO STDOUT``: whether it is public is known where there is a policy."""
+    named, listed = lexemes[1:to], ""
+    brackets = [place for place, lexeme in enumerate(named) if lexeme.word == "("]
+    if brackets and named[-1].word == ")":
+        listed = text[named[brackets[0]].start + 1 : named[-1].start].strip()
+        named = named[: brackets[0]]
+    dots = [lexeme.word for lexeme in named[1::2]]
+    if not named or len(named) % 2 == 0 or any(dot != "." for dot in dots):
+        raise _unclear(lexemes[min(2, len(lexemes) - 1)])
+    _check_stdout(lexemes[to:])
+    start, end = named[0].start, lexemes[1 + len(named)].start
+    before = f"SELECT {listed or '*'} FROM "
+    names = tuple(lexeme.name for lexeme in named[::2])
+    return Copy(before + text[start:end].strip(), _copy_options(lexemes[to + 2 :]), start - len(before), names)
+
+
+def _check_stdout(lexemes: Sequence[Lexeme]) -> None:
+    if [lexeme.word for lexeme in lexemes[:2]] != ["TO", "STDOUT"]:
+        raise Refused("COPY goes to STDOUT only", hint="write COPY (SELECT …) TO STDOUT", sqlstate=NOT_ALLOWED)
 
 
 def _copy_options(lexemes: Sequence[Lexeme]) -> tuple[tuple[str, str], ...]:

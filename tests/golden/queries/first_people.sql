@@ -4,12 +4,12 @@ SELECT COUNT(*), SUM(s) FROM (
 ) AS t;
 
 -- ----
--- asked first: SELECT PERCENTILE_DISC(row 100) WITHIN GROUP (ORDER BY grouped."v1" DESC) AS "e0" FROM (SELECT visit.patient_id AS "v0", SUM(visit.cost) AS "v1" FROM visit WHERE visit.cost IS NOT NULL GROUP BY visit.patient_id) AS grouped
+-- asked first: SELECT PERCENTILE_DISC(row 100) WITHIN GROUP (ORDER BY grouped."s" DESC) AS "e0" FROM (SELECT visit.patient_id AS "patient_id", SUM(visit.cost) AS "s" FROM visit WHERE visit.cost IS NOT NULL GROUP BY visit.patient_id) AS grouped
 -- release 0
 -- groups: one group
--- a0: PERCENTILE_DISC(row 100) WITHIN GROUP (ORDER BY v1 DESC NULLS LAST) (decimal(38,2)) = picked, number 0 of q0
+-- a0: row 100 of ORDER BY s DESC (decimal(38,2)) = picked, number 0 of q0
 -- note: a quantile is a value of its column's range, never halfway between two; it is NULL in a group of hardly anybody
--- q0: PERCENTILE_DISC(row 100) WITHIN GROUP (ORDER BY v1 DESC NULLS LAST): quantiles -199/2 of 0 … 20000000
+-- q0: row 100 of ORDER BY s DESC: quantiles -199/2 of 0 … 20000000
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 2048; steps of 1/100
 WITH weighed AS MATERIALIZED (
@@ -126,11 +126,11 @@ FROM dpsql_release_0;
 -- release 0
 -- groups: one group
 -- one unit moves: l1 20000000, l2 20000000
---   s0: Σ(v1 - 0) (steps of 1/100, at most 20000000)
---   s1: Σ(200000 - v1) (steps of 1/100, at most 20000000)
+--   s0: Σ(s - 0) (steps of 1/100, at most 20000000)
+--   s1: Σ(200000 - s) (steps of 1/100, at most 20000000)
 -- a0: COUNT(*) (bigint) = 1/20000000 · s0 + 1/20000000 · s1, rounded, at least 0
--- a1: SUM(v1) (decimal(38,2)) = 1/100 · s0
--- note: v1 is clipped into [0, 200000]
+-- a1: SUM(s) (decimal(38,2)) = 1/100 · s0
+-- note: s is clipped into [0, 200000]
 WITH released AS (
   SELECT
     (

@@ -1,0 +1,48 @@
+"""Notices and refusals about ranks say the analyst's own words, and no name that a rule has made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import dpsql
+from tests.inference.test_undeclared_cells import write
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dpsql.Connection]:
+    with dpsql.connect(write(tmp_path_factory.mktemp("ranks"))) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        (
+            "SELECT SUM(s) FROM (SELECT person_id, COUNT(*) AS s FROM visit GROUP BY person_id"
+            " ORDER BY s DESC LIMIT 100) t",
+            "row 100 of ORDER BY s DESC was released first",
+        ),
+        (
+            "SELECT AVG(age) FROM (SELECT age, ROW_NUMBER() OVER (ORDER BY age) AS rn FROM person) q WHERE rn <= 100",
+            "row 100 of ORDER BY age was released first",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT person_id, NTILE(4) OVER (ORDER BY COUNT(*)) AS tile FROM visit"
+            " GROUP BY person_id) q"
+            " WHERE tile = 1",
+            "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY count) was released first",
+        ),
+    ],
+)
+def test_notices_have_no_made_names(connection: dpsql.Connection, sql: str, told: str) -> None:
+    said = "\n".join(connection.execute(sql).notices)
+    assert told in said
+    for made in ("grouped", "limited", '"v1"', "v1", "PERCENTILE_DISC(row", '"e0"'):
+        assert made not in said
+
+
+def test_a_refusal_names_the_row_and_the_order(connection: dpsql.Connection) -> None:
+    with pytest.raises(dpsql.NotSupportedError, match="row 3 of ORDER BY id has no bounds"):
+        connection.execute("SELECT AVG(age) FROM (SELECT id, age FROM person ORDER BY id LIMIT 3) q")
