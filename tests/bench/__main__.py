@@ -26,6 +26,8 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "subsampling",
     "large",
     "workload",
+    "made_up",
+    "reconstruction",
     "walk",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
