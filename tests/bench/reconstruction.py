@@ -6,7 +6,8 @@ Gaussian noise. Each draw of the noise is estimated in four ways, from the same 
 - *least squares*: unbiased; error bars come from its variances.
 - *as shown*: least squares over finest cells that are not negative, made whole, as answers are shown.
 - *GReM-LNN*: the nearest tables to the unbiased ones, by their covariance, that agree and are not negative where a
-  table was asked for (Mullins and others 2024).
+  table was asked for (Mullins and others 2024). Its total is held at the unbiased one, as that of shown tables is:
+  otherwise cells that are lifted to 0 lift the total.
 - *a graphical model*: the distribution of most entropy near the measured tables (``mbi``, the extra ``synthetic``; left
   out where that is not installed).
 
@@ -109,6 +110,7 @@ class Estimates:
         ]
         known = np.flatnonzero(told)
         self._vectors, self._told = vectors[:, known], np.array(told)[known]
+        self._of_all = [not parts[at] for at in known]
         self._tables = {one: table(one, self._vectors) for one in {*measured.wanted, *(m for m, _ in measured.tables)}}
         self.deviations = {one: np.sqrt((self._tables[one] ** 2 / self._told).sum(axis=1)) for one in measured.wanted}
 
@@ -129,6 +131,7 @@ class Estimates:
         # The unit of a multiplier is that of its cell's deviation, so that all of them are of one size.
         scale = 1 / np.sqrt((sums**2 / self._told).sum(axis=1))
         whitened = scale[:, None] * sums / np.sqrt(self._told)
+        whitened[:, self._of_all] = 0  # the total stays as it was estimated
         shown = scale * (sums @ start)
 
         def dual(multipliers: FloatArray) -> tuple[float, FloatArray]:
