@@ -19,6 +19,7 @@ the fifty counts, from which the guide's picture is made.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from dpsql.accounting import ZCDP, Accountant
 from dpsql.inference.numeric import FloatArray, IntArray, nonnegative_lattice, round_lattice
 from rewriter.front_door import AskedMarginal, Attributes, best
 from tests.bench.workload import DASHBOARDS, NORMAL, VALUES, Tile, fill, optimum
+from tests.bench.workload import compare as planned_dashboard
+from tests.bench.workload_picture import FIGURES
 
 SIZES = tuple(map(len, VALUES.values()))
 NAMES = ("fifty counts", "sales", "product", "people", "one large table", "unlike tables")
@@ -245,6 +248,22 @@ def people(folder: Path, one_of: int = 1) -> FloatArray:
     return found.ravel()
 
 
+def write(folder: Path, finest: FloatArray, draws: int, models: int) -> None:
+    """Keep what a plan says of the fifty counts, and the errors of draws."""
+    planned = planned_dashboard("fifty counts", DASHBOARDS["fifty counts"], folder, 0)
+    found = compare(DASHBOARDS["fifty counts"], "1", finest, draws, models)
+    kept = {
+        "alone": planned.alone,
+        "together": planned.together,
+        "optimum": planned.optimum,
+        "shown": found[SHOWN].error,
+        "local": found[LOCAL].error,
+        "model": found[MODEL].error,
+        "counts": planned.counts,
+    }
+    FIGURES.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench reconstruction")
     parser.add_argument("names", nargs="*", default=[*NAMES], help="dashboards of counts; by themselves six")
@@ -253,12 +272,16 @@ def main() -> None:
     parser.add_argument(
         "--models", type=int, default=3, help="so many of the draws are fitted by a graphical model, too"
     )
+    parser.add_argument("--write", action="store_true", help="keep the figures of the fifty counts at ε = 1")
     parser.add_argument("--one-of", type=int, default=1, help="only each so manieth person")
     options = parser.parse_args()
     print(f"{'':16}{'ε':>5}{'optimum':>9}  {'':16}{'error':>8}{'±':>6}{'rate':>8}{'worst':>8}")
     with tempfile.TemporaryDirectory() as made:
         fill(Path(made))
         finest = people(Path(made), options.one_of)
+        if options.write:
+            write(Path(made), finest, options.draws, options.models)
+            return
         for name in options.names:
             for epsilon in options.epsilon:
                 squares = 2 * float(Accountant(ZCDP, Fraction(epsilon), Fraction(1, 10**6)).limit.rho)
