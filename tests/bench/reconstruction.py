@@ -162,7 +162,7 @@ class Estimates:
         return {one: table(one, np.array(whole, dtype=np.float64)) for one in self.measured.wanted}
 
     def graphical_model(self, values: Sequence[FloatArray]) -> dict[Attributes, FloatArray]:
-        from dpsql.synthetic.graphical_model import Domain, LinearMeasurement, estimation
+        from dpsql.synthetic.graphical_model import Domain, LinearMeasurement, estimation, marginal_oracles
 
         names = tuple(VALUES)
         weighed = [
@@ -170,7 +170,8 @@ class Estimates:
             for (one, by), value in zip(self.measured.tables, values, strict=True)
         ]
         total = max(1.0, float((self._vectors @ self._coefficients(values)).sum()))
-        model = estimation.MirrorDescent().estimate(Domain(names, SIZES), weighed, known_total=total, iters=1_000)
+        fitted = estimation.MirrorDescent(marginal_oracle=marginal_oracles.brute_force_marginals)
+        model = fitted.estimate(Domain(names, SIZES), weighed, known_total=total, iters=1_000)
         tables = (model.project(tuple(names[at] for at in one)) for one in self.measured.wanted)
         found = [np.asarray(one.datavector(), dtype=np.float64) for one in tables]
         return dict(zip(self.measured.wanted, found, strict=True))
