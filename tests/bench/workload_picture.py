@@ -1,6 +1,7 @@
 """The guide's picture of the fifty counts: ``python -m tests.bench.workload_picture``.
 
-It is drawn of the figures of ``fifty_counts.json``, which ``python -m tests.bench reconstruction --write`` measures.
+It is drawn of the figures of ``fifty_counts.json``, which ``python -m tests.bench reconstruction --write`` measures:
+a plan alone has no line for shown numbers and for a graphical model.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def picture(known: Mapping[str, float | list[list[float]]]) -> str:
     counts = known["counts"]
     assert isinstance(counts, list)
     ordered = sorted(counts, key=lambda one: (one[0], -one[2]))
-    lines = [(one, float(known[one.figure])) for one in LINES if not isinstance(known[one.figure], list)]
+    lines = [(one, float(known[one.figure])) for one in LINES if not isinstance(known.get(one.figure, []), list)]
     return "\n".join([*_frame(ordered, lines), *_marks(ordered, lines), "</svg>", ""])
 
 
