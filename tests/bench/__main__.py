@@ -3,6 +3,7 @@
 ``… regressions`` and ``… learning`` (logistic ones) beside other ways to learn them; ``… bars`` for how wide their bars are;
 ``… accounting`` for how many statements fit; ``… local`` for what it costs that people randomize their values themselves; ``… mechanisms`` for what each errs by;
 ``… large`` for how large data have to be; ``… subsampling`` for what samples of people would change; ``… workload`` for dashboards that are bought as one;
+``… reconstruction`` for other estimates of these; ``… made_up`` for how near made-up rows are to real ones;
 ``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries;
 ``… spark`` for what Spark has to show; ``… walk`` for how long it takes from a clone to the first chart."""
 
@@ -26,6 +27,8 @@ if len(sys.argv) > 1 and sys.argv[1] in (
     "subsampling",
     "large",
     "workload",
+    "made_up",
+    "reconstruction",
     "walk",
 ):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()

@@ -1,7 +1,5 @@
 """How much more accurate dashboards are that are bought as one: ``python -m tests.bench workload [--purchases N] [NAME …]``.
 
-``--picture FILE`` draws the errors of each count of the dashboards that are named: the guide's is of the fifty counts.
-
 Fifty counts, and dashboards over 20,000 people and over their visits, all of (ε, δ) = (1, 1e-6) spent on each. The
 figures are root mean squares of standard deviations over the statements, each as accurate as its cells: at equal shares
 of the price, as planned together, as measured in some purchases, and at the optimum of all linear strategies, which is
@@ -177,47 +175,6 @@ class Figures:
     """Of each count its number of attributes, and the deviation of a cell alone and together."""
 
 
-def draw(name: str, found: Figures, path: Path) -> None:
-    """Each count as a dot, by its number of attributes: asked one by one and bought as one, with the root mean square
-    of all and the least that any strategy has."""
-    import matplotlib as mpl
-    from matplotlib import pyplot as plt
-
-    mpl.use("agg")
-    figure, axes = plt.subplots(figsize=(8, 3.6), dpi=110)
-    ordered = sorted(found.counts, key=lambda one: (one[0], -one[2]))
-    places = range(1, len(ordered) + 1)
-    shown = (("asked one by one", 1, found.alone, "#9a9a9a"), ("bought as one", 2, found.together, "#1f4e8c"))
-    for label, at, mean, colour in shown:
-        axes.scatter(places, [one[at] for one in ordered], s=16, color=colour, label=f"{label}: {mean:.1f}")
-        axes.axhline(mean, color=colour, linewidth=0.8)
-    label = f"least of any strategy of unbiased sums: {found.optimum:.1f}"
-    axes.axhline(found.optimum, color="#d9822b", linewidth=1.2, linestyle=(0, (2, 3)), label=label)
-    for many in sorted({one[0] for one in ordered}):
-        inside = [place for place, one in zip(places, ordered, strict=True) if one[0] == many]
-        axes.axvline(inside[0] - 0.5, color="#e5e5e5", linewidth=0.7, zorder=0)
-        said = "all" if not many else f"by {many}"
-        axes.text(
-            (inside[0] + inside[-1]) / 2,
-            -0.03,
-            said,
-            ha="center",
-            va="top",
-            fontsize=8.5,
-            transform=axes.get_xaxis_transform(),
-        )
-    axes.set_xticks([])
-    axes.set_xlabel(f"{name}, by their number of attributes", fontsize=9, labelpad=18, color="#777777")
-    axes.set_ylabel("standard error of a number", fontsize=9, color="#777777")
-    axes.set_ylim(0, found.alone * 1.45)
-    axes.legend(frameon=False, fontsize=8.5, loc="upper left", ncols=3, handletextpad=0.4, columnspacing=1.2)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Software": None})
-    plt.close(figure)
-
-
 def compare(name: str, asked: Sequence[Tile], folder: Path, purchases: int, accounting: str = "delta: 1e-6") -> Figures:
     statements, errors = [one.sql for one in asked], []
     with duckdb.connect(str(folder / "people.duckdb")) as known:
@@ -348,7 +305,6 @@ def main() -> None:
     parser.add_argument("--purchases", type=int, default=0, help="to be measured, too; fifty counts take some minutes")
     parser.add_argument("--pure", action="store_true", help="pure ε, of which no optimum is known")
     parser.add_argument("names", nargs="*", default=[*DASHBOARDS], help="the dashboards; by themselves all of them")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw each count of the dashboard into a PNG")
     options = parser.parse_args()
     accounting = "delta: 0, accounting: pure" if options.pure else "delta: 1e-6"
     print(f"{PEOPLE:,} people, {prod(map(len, VALUES.values())):,} combinations, ε = 1, {accounting}")
@@ -362,5 +318,3 @@ def main() -> None:
             shown = (found.alone, found.together, found.measured, found.optimum)
             told = "".join(f"{number:10.2f}" for number in shown)
             print(f"{name:18}{len(asked):8}{told}{found.together / found.optimum:10.3f}", flush=True)
-            if options.picture is not None:
-                draw(name, found, options.picture)
