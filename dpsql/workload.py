@@ -309,7 +309,7 @@ class Workloads:
         """The best of what is joined: numbers between all cuts of the statements, each statement's numbers between its
         own, or by no intervals."""
         cuts = self._cuts(statements)
-        ways: list[Cuts | None] = [None, {}, cuts] if cuts else [None]
+        ways: list[Cuts | None] = [None, {}, cuts] if cuts else [None, {}]
         found = [self._joints_by(statements, urgent, one) for one in ways]
 
         def total(joints: Sequence[_Joint]) -> float:

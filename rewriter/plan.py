@@ -768,7 +768,8 @@ class DrillDown:
     :meth:`MeasuredQuestion.with_others` plans it alone; ``narrows``: and its conditions leave some rows of a person
     out, which count against the person's bound all the same. ``cuts`` divide the columns of which intervals are among
     these keys, by the families of the columns. ``intervals`` has the number of intervals of each such key, by its
-    family.
+    family. ``opened`` are the places of coarse keys of which rows may have undeclared values; those rows are in other
+    cells. A cell in which one is NULL is in no group where its column is never NULL.
     """
 
     statistics: Mapping[str, str]
@@ -780,6 +781,7 @@ class DrillDown:
     narrows: bool = False
     cuts: Cuts = field(default_factory=dict)
     intervals: Mapping[str, int] = field(default_factory=dict)
+    opened: frozenset[int] = frozenset()
 
     @property
     def keys(self) -> tuple[str, ...]:

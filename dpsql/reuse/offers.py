@@ -116,7 +116,7 @@ class Reuse:
         if knows(together.statistics, readings, measures_of(own)):
             ways.append(None)
         for measured in filter(None, (plan, self.clipped_alike(plan))):
-            over = partial(measured.drill_downs, dict(together.cuts) or None)
+            over = partial(measured.drill_downs, dict(together.cuts))
             known = self._ways.get((measured, measured is plan, together.cuts), over)
             ways += [one for one in known if knows(together.statistics, readings, measures_of(measured, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:

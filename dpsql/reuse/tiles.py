@@ -345,6 +345,8 @@ def sums_of_cells(
     for key, place in zip(groups if way is None else cells, places, strict=True):
         own = tuple(key if way is None else key[: way.many])
         if own not in of_groups:
+            if way is not None and any(own[at] is None for at in way.opened):
+                continue
             return None
         of_groups[own].append(place)
     if not all(of_groups.values()):

@@ -39,8 +39,17 @@ from rewriter.declared import INTEGER, Interval
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, text_size
 from rewriter.keys import key_set
-from rewriter.plan import Cuts, DrillDown, KeyColumn, NumberCut, Plan
-from rewriter.planner.intervals import MOST_CUTS, cuts_of, interval_of, interval_text, over_intervals
+from rewriter.plan import UNDECLARED, Cuts, DrillDown, KeyColumn, NumberCut, Plan
+from rewriter.planner.celled_keys import celled, is_told, listed_by
+from rewriter.planner.intervals import (
+    MOST_CUTS,
+    KeyOfSpans,
+    cuts_of,
+    interval_of,
+    interval_text,
+    key_of_spans,
+    over_intervals,
+)
 from rewriter.planner.lineage import key_families
 from rewriter.refused import Refused
 from rewriter.release import Key, Query, key_name
@@ -57,7 +66,8 @@ def may_be_drilled(query: Query) -> bool:
     """Whether it may have ways at all. A plan that has none need not keep its query alive for them."""
     aggregates = [one.within or one for one in query.aggregates]
     filtered = bool(aggregates) and all(one.condition is not None for one in aggregates)
-    return filtered or bool(_computed(query)) or any(_separable(condition, query) for condition in query.filters)
+    computed = bool(_computed(query)) or any(map(_may_be_opened, query.keys))
+    return filtered or computed or any(_separable(condition, query) for condition in query.filters)
 
 
 def drill_downs(
@@ -67,14 +77,16 @@ def drill_downs(
     ``cuts``, first the ways by intervals of numbers."""
     known = [place for place, condition in enumerate(query.filters) if _separable(condition, query)]
     sizes = range(len(known), 0, -1) if len(known) <= _MOST else (len(known), 1)
-    computed = _computed(query)
-    for size in (*sizes, 0) if computed else sizes:
+    computed, opened = _computed(query), {} if cuts is None else _opened(query, dialect)
+    for size in (*sizes, 0) if computed or opened else sizes:
         for places in combinations(known, size):
             for coarse in (computed, {}) if computed and size else (computed,):
                 for own in (None,) if cuts is None else (cuts, None):
-                    found = _drill_down(query, places, coarse, named, dialect, planned, own)
-                    if found is not None:
-                        yield found
+                    keys = opened if own is not None else {}
+                    if places or coarse or keys:
+                        found = _drill_down(query, places, coarse, keys, named, dialect, planned, own)
+                        if found is not None:
+                            yield found
 
 
 def without_filter(query: Query) -> Query | None:
@@ -135,6 +147,35 @@ def _may_be_left_out(condition: Value, query: Query) -> bool:
     return bool(columns) and (query.bound.unique or condition.constant or (query.joined and timeless))
 
 
+OpenKey = Variable | KeyOfSpans
+"""What a key of which rows may have undeclared values is computed of: a listed column with one more value, or the
+intervals between the cuts of a key."""
+
+
+def _opened(query: Query, dialect: Dialect) -> Mapping[int, OpenKey]:
+    """The places of keys that rows may have undeclared values of, and are computed of an attribute that has a value for
+    every row."""
+    if not any(map(_may_be_opened, query.keys)) or not (query.bound.unique or query.joined):
+        return {}
+    try:
+        public = key_set(query.keys, query.filters, dialect).public
+    except Refused:
+        return {}
+    if public is None:
+        return {}
+    closed = zip(query.keys, public.closed, strict=True)
+    known = {place: _open_key(key) for place, (key, is_closed) in enumerate(closed) if not is_closed}
+    return {place: found for place, found in known.items() if found is not None}
+
+
+def _may_be_opened(key: Key) -> bool:
+    return key.declared is None and _open_key(key) is not None
+
+
+def _open_key(key: Key) -> OpenKey | None:
+    return listed_by(key) or key_of_spans(key.value.sql)
+
+
 def _computed(query: Query) -> dict[int, Mapping[Variable, exp.Expr]]:
     """The places of keys that are computed of declared columns alone, with these, where a unit has one row."""
     if not query.bound.unique:
@@ -163,21 +204,24 @@ def _columns(node: exp.Expr) -> Mapping[Variable, exp.Expr]:
 def _drill_down(
     query: Query,
     places: Sequence[int],
-    coarse: Mapping[int, Mapping[Variable, exp.Expr]],
+    computed: Mapping[int, Mapping[Variable, exp.Expr]],
+    opened: Mapping[int, OpenKey],
     named: Named,
     dialect: Dialect,
     planned: Named,
     cuts: Cuts | None,
 ) -> DrillDown | None:
     """The way over the rows without the conditions at some places; with ``cuts``, by intervals of the numbers that
-    these read, if they read any."""
+    these and ``opened`` keys read, and by listed columns with one more value."""
     left_out = [query.filters[place] for place in places]
+    coarse = {**computed, **{place: _columns(query.keys[place].value.sql) for place in opened if place not in computed}}
     columns: dict[Variable, exp.Expr] = {}
     for behind in (*(_columns(condition.sql) for condition in left_out), *coarse.values()):
         columns |= behind
     plain = [key for place, key in enumerate(query.keys) if place not in coarse]
     # What is constant within a unit by proof is what decides how the unit is clipped.
     same = {one for condition in left_out if condition.constant for one in _columns(condition.sql)}
+    same |= {one for place in opened if query.keys[place].value.constant for one in coarse[place]}
 
     def _key_of(one: Variable) -> Key:
         return _key(one, columns[one], constant=query.bound.unique or one in same)
@@ -187,18 +231,33 @@ def _drill_down(
     wider = replace(query, rows=_without(query.rows, left_out), filters=kept)
     divided: dict[Variable, tuple[NumberCut, ...]] = {}
     divisions: dict[str, tuple[NumberCut, ...]] = {}
+    asked = [*(one.sql for one in left_out), *(query.keys[place].value.sql for place in coarse if place not in opened)]
     if cuts is not None:
-        read = exp.Tuple(expressions=[one.sql for one in (*left_out, *(query.keys[place].value for place in coarse))])
-        own_cuts = {one: some for one, some in cuts_of(read).items() if one in columns}
+        spans = [one for one in opened.values() if isinstance(one, KeyOfSpans)]
+        own_cuts = {one: some for one, some in cuts_of(exp.Tuple(expressions=asked)).items() if one in columns}
+        if any(one.variable in _read(asked) and one.variable not in own_cuts for one in spans):
+            return None
+        for span in spans:
+            own_cuts[span.variable] = own_cuts.get(span.variable, frozenset()).union(span.cuts)
         families = key_families(replace(wider, keys=tuple(listed_keys[one] for one in own_cuts)), dialect)
         for (one, some), family in zip(own_cuts.items(), families, strict=True):
             divisions[family] = divided[one] = tuple(sorted(some.union(cuts.get(family, ()))))
             listed_keys[one] = _interval(_key_of(one), one, divided[one], dialect)
-        if not divided or any(len(some) > MOST_CUTS for some in divided.values()):
+        if any(len(some) > MOST_CUTS for some in divided.values()):
             return None
     keys = (*plain, *listed_keys.values())
     try:
         public = key_set(keys, query.filters, dialect).public
+        if public is not None and cuts is not None:
+            flags = dict(zip(listed_keys, public.closed[len(plain) :], strict=True))
+            with_cells = {
+                one for one, is_closed in flags.items() if not is_closed and _has_cell(one, listed_keys[one], asked)
+            }
+            listed_keys |= {one: replace(celled(listed_keys[one], one, dialect), declared=None) for one in with_cells}
+            if not divided and not with_cells:
+                return None
+            keys = (*plain, *listed_keys.values())
+            public = key_set(keys, query.filters, dialect).public
     except Refused:
         return None
     if public is None or not all(public.closed[len(plain) :]):
@@ -215,11 +274,23 @@ def _drill_down(
     intervals = {variable: (names[variable], some) for variable, some in divided.items()}
 
     def over_keys(tree: exp.Expr) -> exp.Expr:
-        return _over_keys(dialect.spelt(over_intervals(tree, intervals) if intervals else tree), at)
+        return _over_keys(dialect.spelt(over_intervals(tree, intervals, dialect) if intervals else tree), at)
 
     own = iter(map(key_name, range(len(keys))))
-    shown = [over_keys(key.value.sql) if place in coarse else exp.column(next(own)) for place, key in enumerate(every)]
+    shown = [
+        dialect.cast(over_keys(key.value.sql), key.value.type) if place in coarse else exp.column(next(own))
+        for place, key in enumerate(every)
+    ]
     tests = [over_keys(one.sql) for one in left_out]
+    for place, key in opened.items():
+        if isinstance(key, KeyOfSpans):
+            column, test = names[key.variable], key.within(names[key.variable], divided[key.variable])
+        else:
+            column, test = names[key], _declared(names[key])
+        missing = exp.Is(this=exp.column(column), expression=exp.Null())
+        tests.append(
+            exp.Paren(this=exp.Or(this=missing, expression=test)) if query.keys[place].value.nullable else test
+        )
     named_columns = [exp.alias_(one, column.name) for one, column in zip(shown, listed, strict=True)]
     cells = exp.Select(expressions=named_columns).from_(
         exp.Subquery(this=public.sql.copy(), alias=exp.TableAlias(this=exp.to_identifier("cells"))), copy=False
@@ -243,11 +314,35 @@ def _drill_down(
         except Refused:
             return None
 
-    narrows = query.joined and not all(condition.constant for condition in left_out)
+    left = [*(condition.constant for condition in left_out), *(query.keys[place].value.constant for place in opened)]
+    narrows = query.joined and not all(left)
     counts = {family: len(divided[one]) + 1 for family, one in of_interval.items()}
     return DrillDown(
-        statistics, len(query.keys), listing, whole, frozenset(coarse), query.joined, narrows, divisions, counts
+        statistics,
+        len(query.keys),
+        listing,
+        whole,
+        frozenset(coarse),
+        query.joined,
+        narrows,
+        divisions,
+        counts,
+        frozenset(opened),
     )
+
+
+def _read(trees: Sequence[exp.Expr]) -> frozenset[Variable]:
+    return frozenset(one for tree in trees for one in _columns(tree))
+
+
+def _has_cell(variable: Variable, key: Key, asked: Sequence[exp.Expr]) -> bool:
+    """Whether a column may have a cell for its undeclared values: whatever is asked of it compares it with others."""
+    return listed_by(key) is not None and all(is_told(tree, variable) for tree in asked if variable in _read([tree]))
+
+
+def _declared(column: str) -> exp.Expr:
+    """Whether a listed column with one more value has another one."""
+    return exp.NEQ(this=exp.column(column), expression=exp.Literal.string(UNDECLARED))
 
 
 def _key(variable: Variable, node: exp.Expr, *, constant: bool) -> Key:

@@ -1,4 +1,5 @@
-"""Numbers as attributes of a few values: the intervals between the literals that conditions compare a column with.
+"""Numbers and times as attributes of a few values: the intervals between the literals that conditions compare a column
+with, and between the ends of the months, or of other spans, that keys are made of.
 
 Guarantee: every row has exactly one value of such an attribute, by its expression alone: the number of cuts that are at
 or below the column's raw value, or NULL where that is NULL. So the groups by it are all there are, whatever rows hold,
@@ -7,23 +8,30 @@ the cuts is the same test of the attribute, in three-valued logic: both are NULL
 of cuts at or below x rises with x, and is larger from a cut on than before it.
 
 A cut is a point of the axis: before all values that are at least ``at``, or ``above`` those that equal it. Integers and
-decimals lie on a lattice, so there a cut above a value is the cut before the next one.
+decimals lie on a lattice, so there a cut above a value is the cut before the next one. Times are numbers of days.
+
+A key that reads a column in spans of the calendar alone (``DATE_TRUNC('month', day)``, ``EXTRACT(YEAR FROM day)``), or
+whole numbers or days as they are, has one value between two of its cuts: that of any value there, such as the first.
+Its cuts are the begins of all spans that touch the declared range of the column, and the end of the last. Rows before
+the first cut and behind the last one are in none of its groups.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import islice
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of
-from rewriter.declared import Kind, Scalar, Type
-from rewriter.dialects import Dialect, number, wrap
-from rewriter.expressions import LITERAL, Constant
+from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of, range_of, scalar_at
+from rewriter.declared import TIMESTAMP, Kind, Scalar, Type, measure
+from rewriter.dialects import Dialect, number, reading_of, wrap
+from rewriter.expressions import LITERAL, Constant, floor_to
 from rewriter.plan import NumberCut
 
 MOST_CUTS = 64
@@ -35,6 +43,15 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
+_SPANS: Mapping[str, str] = {
+    **{unit: unit for unit in ("day", "week", "month", "quarter", "year", "decade")},
+    **dict.fromkeys(("dow", "isodow", "doy"), "day"),
+    "isoyear": "week",
+    "century": "decade",
+}
+"""The spans of the calendar in each of which a unit, or a field of that name, is one."""
+_LONGEST: Mapping[str, int] = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366, "decade": 3653}
+"""The days of the longest span: so many after the first day of any, the next one has begun."""
 _COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
 
 
@@ -123,17 +140,104 @@ def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[NumberCut]]:
     return {variable: some for variable, some in cuts.items() if variable not in other}
 
 
-def over_intervals(tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[NumberCut]]]) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class KeyOfSpans:
+    """A key that has one value between two of its ``cuts`` of a column, and no group before the first and behind the
+    last."""
+
+    variable: Variable
+    cuts: tuple[NumberCut, ...]
+
+    def within(self, column: str, cuts: Sequence[NumberCut]) -> exp.Expr:
+        """Whether a row is in one of the key's groups, by a column that has the number of cuts at or below its
+        value."""
+        first, last = (number(cuts.index(one)) for one in (self.cuts[0], self.cuts[-1]))
+        low = exp.GT(this=exp.column(column), expression=first)
+        return exp.Paren(this=exp.And(this=low, expression=exp.LTE(this=exp.column(column), expression=last)))
+
+
+def key_of_spans(key: exp.Expr) -> KeyOfSpans | None:
+    """The cuts of a key that reads one declared column, of a declared range, in nothing but spans of the calendar, or
+    whole; None of any other, or of one with more cuts than are divided."""
+    found: dict[Variable, set[str]] = {}
+    stack: list[tuple[exp.Expr, str | None]] = [(key, None)]
+    while stack:
+        node, unit = stack.pop()
+        behind = BEHIND.of(node)
+        if isinstance(behind, Variable):
+            found.setdefault(behind, set()).add(_own_span(behind.column.type) if unit is None else unit)
+            continue
+        if behind is not None or isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
+            return None
+        reading = reading_of(node)
+        if reading is not None:
+            unit = _SPANS.get(reading.unit, "")
+        elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
+            unit = "day"
+        stack += [(child, unit) for child in node.iter_expressions()]
+    if len(found) != 1:
+        return None
+    ((variable, units),) = found.items()
+    if variable.table.public or variable.column.range is None or "" in units:
+        return None
+    ends, points = range_of(variable.column.range), set[Fraction]()
+    for unit in units:
+        points.update(islice(_begins(unit, ends.low, ends.high), MOST_CUTS + 1))
+    if len(points) > MOST_CUTS:
+        return None
+    return KeyOfSpans(variable, tuple(NumberCut(point) for point in sorted(points)))
+
+
+def _own_span(kind: Type) -> str:
+    """The span in which a value of a type is one by itself."""
+    return {Kind.INTEGER: "1", Kind.DATE: "day"}.get(kind.kind, "")
+
+
+def _begins(unit: str, low: Fraction, high: Fraction) -> Iterator[Fraction]:
+    """The begins of all spans that touch a range, and the end of the last.
+
+    >>> ends = [measure(datetime.date(2024, *day)) for day in ((1, 31), (3, 1))]
+    >>> [scalar_at(point, TIMESTAMP).isoformat()[:10] for point in _begins("month", *ends)]
+    ['2024-01-01', '2024-02-01', '2024-03-01', '2024-04-01']
+    """
+    if unit == "1":
+        yield from map(Fraction, range(math.ceil(low), math.floor(high) + 2))
+        return
+    at = scalar_at(Fraction(math.floor(low)), TIMESTAMP)
+    if not isinstance(at, datetime.datetime):
+        return
+    begin = floor_to(unit, at)
+    while True:
+        yield measure(begin)
+        if measure(begin) > high:
+            return
+        begin = floor_to(unit, begin + datetime.timedelta(days=_LONGEST[unit]))
+
+
+def over_intervals(
+    tree: exp.Expr, names: Mapping[Variable, tuple[str, Sequence[NumberCut]]], dialect: Dialect
+) -> exp.Expr:
     """The tree with the intervals of columns, by their names, in the place of all that it reads of these columns: what
-    :func:`cuts_of` has found, between cuts of which these are some."""
+    :func:`cuts_of` has found, or :func:`key_of_spans`, between cuts of which these are some."""
     if (found := comparison(tree)) is not None and found.variable in names:
         return found.over(*names[found.variable])
     if (variable := _tested_for_null(tree)) is not None and variable in names:
         return exp.Is(this=exp.column(names[variable][0]), expression=exp.Null())
+    behind = BEHIND.of(tree)
+    if isinstance(behind, Variable) and behind in names:
+        return _first_value(behind, *names[behind], dialect)
     copy = tree.copy()
     for child in list(copy.iter_expressions()):
-        child.replace(over_intervals(child, names))
+        child.replace(over_intervals(child, names, dialect))
     return copy
+
+
+def _first_value(variable: Variable, name: str, cuts: Sequence[NumberCut], dialect: Dialect) -> exp.Expr:
+    """The least value of each interval of a column of a lattice; NULL of NULL, and before the first cut."""
+    kind = variable.column.type
+    tests = (exp.EQ(this=exp.column(name), expression=number(place)) for place in range(1, len(cuts) + 1))
+    values = (literal_of(_scalar(cut.at, kind), kind, dialect) for cut in cuts)
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in zip(tests, values, strict=True)])
 
 
 def interval_of(
@@ -184,6 +288,8 @@ def _fits(value: Fraction, kind: Type, *, exact: bool) -> bool:
     if kind.kind is Kind.INTEGER:
         low, high = kind.limits
         return low < value < high
+    if kind.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return scalar_at(Fraction(math.floor(value)), kind) is not None
     if kind.kind is Kind.DECIMAL:
         most: int = 10 ** (kind.precision - kind.scale) - 1
         return abs(value) < most
@@ -204,13 +310,17 @@ def _above(value: Fraction, kind: Type) -> NumberCut:
 
 def _step(kind: Type) -> Fraction | None:
     """The number of which every value of the type is a multiple."""
+    if kind.kind is Kind.TIMESTAMP:
+        return Fraction(1, 86_400_000_000)
     return None if kind.kind is Kind.DOUBLE else Fraction(1, 10 ** (kind.scale if kind.kind is Kind.DECIMAL else 0))
 
 
-def _scalar(value: Fraction, kind: Type) -> Scalar:
+def _scalar(value: Fraction, kind: Type) -> Scalar | None:
     if kind.kind is Kind.INTEGER:
         return int(value)
     if kind.kind is Kind.DOUBLE:
         return float(value)
+    if kind.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return scalar_at(value, kind)
     units = int(value * 10**kind.scale)
     return Decimal(units).scaleb(-kind.scale, Context(prec=60))

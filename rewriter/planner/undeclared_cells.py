@@ -15,21 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from rewriter.columns import BEHIND, Variable, nodes_behind, probe_of, variable_behind
-from rewriter.declared import NULL, TEXT, Kind, Norm
-from rewriter.dialects import Dialect, wrap
-from rewriter.expressions import Value, Values, literal
+from rewriter.columns import Variable
+from rewriter.declared import Norm
+from rewriter.dialects import Dialect
 from rewriter.keys import key_set
-from rewriter.plan import UNDECLARED, Plan
+from rewriter.plan import Plan
+from rewriter.planner.celled_keys import celled, is_decided, listed_by
 from rewriter.planner.lineage import measured_by
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.release import Key, Query
-
-_MOST_VALUES = 100
-"""Longer lists are no CASE that an engine reads for every row."""
 
 
 def with_undeclared_cells(releases: Sequence[Query], norms: Sequence[Norm], dialect: Dialect) -> tuple[Query, ...]:
@@ -57,7 +52,7 @@ def _with_cells(family: Sequence[Query], norms: Sequence[Norm], dialect: Dialect
     opened = _opened(groupings, dialect)
     if not opened:
         return family
-    cells = {variable: _celled(key, variable, dialect) for variable, key in opened.items()}
+    cells = {variable: celled(key, variable, dialect) for variable, key in opened.items()}
     changed = [replace(query, keys=tuple(_in(cells, key) for key in query.keys)) for query in family]
     after = [grouping for query in changed for grouping in query.groupings]
     try:
@@ -81,19 +76,8 @@ def _is_plain(query: Query) -> bool:
 
 def _in(cells: Mapping[Variable, Key], key: Key) -> Key:
     """The key with its cell, where it has one."""
-    variable = _listed_by(key)
+    variable = listed_by(key)
     return key if variable is None else cells.get(variable, key)
-
-
-def _listed_by(key: Key) -> Variable | None:
-    """The column of people that a key is, with a list of texts that the owner declared."""
-    found = variable_behind(key.value.sql)
-    if found is None or found.table.public or found.picked or key.value.type != TEXT:
-        return None
-    values = found.column.values
-    if values is None or found.column.type.kind is not Kind.TEXT or len(values) > _MOST_VALUES:
-        return None
-    return None if UNDECLARED in values else found
 
 
 def _opened(groupings: Sequence[Query], dialect: Dialect) -> Mapping[Variable, Key]:
@@ -106,49 +90,11 @@ def _opened(groupings: Sequence[Query], dialect: Dialect) -> Mapping[Variable, K
         if public is None:
             return {}
         for key, closed in zip(grouping.keys, public.closed, strict=True):
-            variable = _listed_by(key)
+            variable = listed_by(key)
             if not closed and variable is not None:
                 found[variable] = key
     filters = [one.sql for grouping in groupings[:1] for one in grouping.filters]
-    return {one: key for one, key in found.items() if all(_is_decided(node, one) for node in filters)}
-
-
-def _is_decided(node: exp.Expr, variable: Variable) -> bool:
-    """Whether a condition tells the undeclared values of a column from the declared ones by nothing but constants that
-    it is compared with."""
-    while isinstance(node, exp.Paren | exp.Not):
-        node = node.this
-    if isinstance(node, exp.And | exp.Or):
-        return _is_decided(node.this, variable) and _is_decided(node.expression, variable)
-    if not any(BEHIND.of(part) == variable for part in nodes_behind(node)):
-        return True
-    if not isinstance(node, exp.EQ | exp.NEQ | exp.In | exp.Is) or node.args.get("query"):
-        return False
-    subject, *others = node.iter_expressions()
-    while isinstance(subject, exp.Paren):
-        subject = subject.this
-    return variable_behind(subject) == variable and all(probe_of(other)[0] for other in others)
-
-
-def _celled(key: Key, variable: Variable, dialect: Dialect) -> Key:
-    """The key with its declared values, NULL where that is one of its values, and one text for all others."""
-    source = key.value
-    declared = tuple(value for value in variable.column.values or () if isinstance(value, str))
-    branches = [_when(exp.EQ, source, value, dialect) for value in declared]
-    domain: tuple[str | None, ...] = (*declared, UNDECLARED)
-    if source.nullable:
-        branches.append(_when(exp.Is, source, None, dialect))
-        if None in (variable.column.values or ()):
-            domain = (*domain, None)
-    sql = exp.Case(ifs=branches, default=literal(UNDECLARED, TEXT, dialect).sql)
-    value = replace(source.unowned().carried_by(sql), domain=Values(domain))
-    return Key(value, key.text, declared=key)
-
-
-def _when(kind: type[exp.Binary], source: Value, value: str | None, dialect: Dialect) -> exp.If:
-    """The branch of CASE that keeps a value."""
-    told, kept = (literal(value, of, dialect).sql for of in (TEXT if value is not None else NULL, TEXT))
-    return exp.If(this=kind(this=wrap(source.sql.copy()), expression=told), true=kept)
+    return {one: key for one, key in found.items() if all(is_decided(node, one) for node in filters)}
 
 
 # Whether it is worth it
