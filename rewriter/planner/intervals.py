@@ -30,8 +30,8 @@ from sqlglot import exp
 
 from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of, range_of, scalar_at
 from rewriter.declared import TIMESTAMP, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, number, reading_of, wrap
-from rewriter.expressions import LITERAL, Constant, floor_to
+from rewriter.dialects import Dialect, Read, number, reading_of, wrap
+from rewriter.expressions import LITERAL, SORTED, Constant, floor_to
 from rewriter.plan import NumberCut
 
 MOST_CUTS = 64
@@ -45,11 +45,11 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 }
 _SPANS: Mapping[str, str] = {
     **{unit: unit for unit in ("day", "week", "month", "quarter", "year", "decade")},
-    **dict.fromkeys(("dow", "isodow", "doy"), "day"),
     "isoyear": "week",
     "century": "decade",
 }
 """The spans of the calendar in each of which a unit, or a field of that name, is one."""
+_YEARS = frozenset({"year", "isoyear", "decade", "century"})
 _LONGEST: Mapping[str, int] = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366, "decade": 3653}
 """The days of the longest span: so many after the first day of any, the next one has begun."""
 _COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
@@ -157,35 +157,34 @@ class KeyOfSpans:
 
 
 def key_of_spans(key: exp.Expr) -> KeyOfSpans | None:
-    """The cuts of a key that reads one declared column, of a declared range, in nothing but spans of the calendar, or
-    whole; None of any other, or of one with more cuts than are divided."""
-    found: dict[Variable, set[str]] = {}
-    stack: list[tuple[exp.Expr, str | None]] = [(key, None)]
-    while stack:
-        node, unit = stack.pop()
-        behind = BEHIND.of(node)
-        if isinstance(behind, Variable):
-            found.setdefault(behind, set()).add(_own_span(behind.column.type) if unit is None else unit)
-            continue
-        if behind is not None or isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
-            return None
+    """The cuts of a key that reads one declared column, of a declared range, in spans of the calendar that follow each
+    other, or whole; None of any other, or of one with more cuts than are divided.
+
+    A later span has another value: a month of any year (``EXTRACT(MONTH FROM day)``) is no such key, since rows beyond
+    the range are in its groups.
+    """
+    node, unit = key, None
+    while not isinstance(variable := BEHIND.of(node), Variable):
         reading = reading_of(node)
+        if variable is not None:
+            return None
         if reading is not None:
-            unit = _SPANS.get(reading.unit, "")
-        elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
-            unit = "day"
-        stack += [(child, unit) for child in node.iter_expressions()]
-    if len(found) != 1:
+            rises = reading.read is Read.START or (reading.read is Read.FIELD and reading.unit in _YEARS)
+            if not rises and not (reading.read is Read.PRINT and SORTED.is_on(node)):
+                return None
+            node, unit = reading.moment, _SPANS.get(reading.unit, "")
+        elif isinstance(node, exp.Paren):
+            node = node.this
+        elif isinstance(node, exp.Cast):
+            node, unit = node.this, "day" if node.to.this == exp.DType.DATE else unit
+        else:
+            return None
+    unit = _own_span(variable.column.type) if unit is None else unit
+    if variable.table.public or variable.column.range is None or not unit:
         return None
-    ((variable, units),) = found.items()
-    if variable.table.public or variable.column.range is None or "" in units:
-        return None
-    ends, points = range_of(variable.column.range), set[Fraction]()
-    for unit in units:
-        points.update(islice(_begins(unit, ends.low, ends.high), MOST_CUTS + 1))
-    if len(points) > MOST_CUTS:
-        return None
-    return KeyOfSpans(variable, tuple(NumberCut(point) for point in sorted(points)))
+    ends = range_of(variable.column.range)
+    points = list(islice(_begins(unit, ends.low, ends.high), MOST_CUTS + 1))
+    return None if len(points) > MOST_CUTS else KeyOfSpans(variable, tuple(map(NumberCut, points)))
 
 
 def _own_span(kind: Type) -> str:

@@ -49,7 +49,7 @@ TILES = (
 )
 BESIDE = (
     "SELECT AVG(amount) FROM person",
-    "SELECT town, COUNT(*) FROM person GROUP BY town",
+    "SELECT COUNT(*) FROM person WHERE town LIKE 'A%'",
     "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY amount) FROM person",
 )
 

@@ -39,6 +39,7 @@ tables:
       day: {{range: [2025-01-01, 2025-01-20]}}
       amount: {{range: [0, 100]}}
       height: {{range: [-20, 80]}}
+      town: {{values: [A, B]}}
   visit:
     unit: person_id -> person.id
     max_rows: {most}
@@ -48,16 +49,21 @@ tables:
       kind: {{values: [x, y]}}
       cost: {{range: [0, 50]}}
       change: {{range: [-50, 20]}}
+      why: {{values: [u, v]}}
+      seen: {{range: [2025-01-10, 2025-05-20]}}
 """
 ACCOUNTINGS = ("delta: 1e-6, accounting: zcdp", "delta: 0, accounting: pure")
-KEYS = {"person": ("region", "plan", "segment"), "visit": ("ward", "kind")}
+KEYS = {
+    "person": ("region", "plan", "segment", "region", "plan", "town", "DATE_TRUNC('week', day)"),
+    "visit": ("ward", "kind", "ward", "why", "DATE_TRUNC('month', seen)", "EXTRACT(QUARTER FROM seen)"),
+}
 FILTERS = {
     "person": (
         "segment = 'vip'", "plan IN ('free', 'pro')", "region = 'N' OR region = 'S'", "region <> 'E'", "amount > 50",
         "amount BETWEEN 20 AND 70", "day < DATE '2025-01-09'", "day >= DATE '2025-01-05' AND day < DATE '2025-01-12'",
-        "segment = 'std' AND amount < 10",
+        "segment = 'std' AND amount < 10", "town = 'A'", "town <> 'B'", "town IS NULL",
     ),
-    "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25"),
+    "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25", "why = 'u'", "NOT why = 'u'"),
 }  # fmt: skip
 VALUES = {"person": ("amount", "height", "height"), "visit": ("cost",)}
 VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
@@ -74,9 +80,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
             " plan ENUM ('free', 'pro', 'max') NOT NULL, segment ENUM ('std', 'vip') NOT NULL, day DATE, amount INTEGER,"
-            " height INTEGER NOT NULL);"
+            " height INTEGER NOT NULL, town VARCHAR);"
             "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, ward ENUM ('a', 'b', 'c') NOT NULL,"
-            " kind ENUM ('x', 'y') NOT NULL, cost INTEGER, change INTEGER NOT NULL)"
+            " kind ENUM ('x', 'y') NOT NULL, cost INTEGER, change INTEGER NOT NULL,"
+            " why VARCHAR NOT NULL, seen DATE)"
         )
         people, visits = list[tuple[object, ...]](), list[tuple[object, ...]]()
         for person in range(PEOPLE):
@@ -84,16 +91,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             day = drawn.choice(["2025-01-01", "2025-01-08", "2025-01-20", "2031-01-01", None])
             amount = drawn.choice([0, 51, 100, 10**6, -5, None])
             height = drawn.choice([-20, 30, 80, 900, -900])
-            people.append((person, *values, day, amount, height))
+            other = Random(f"{person} of {height}")
+            people.append((person, *values, day, amount, height, other.choice(["A", "B", "C", None])))
             for _ in range(60 if person == HEAVY else drawn.choice([0, 1, 4, 9])):
                 visit = (drawn.choice("abc"), drawn.choice("xy"), drawn.choice([0, 50, 900, None]))
                 change = Random(f"{person} {visit}").choice([-50, 0, 20, -900])
-                visits.append((person, *visit, change))
+                seen = other.choice(["2025-01-11", "2025-02-28", "2025-05-25", "2024-12-31", "2031-01-01", None])
+                visits.append((person, *visit, change, other.choice(["u", "v", "w"]), seen))
         insert(connection, "person", people)
         insert(connection, "visit", visits)
-        connection.execute(f"INSERT INTO person VALUES ({BEYOND}, 'N', 'free', 'std', NULL, NULL, 30)")
+        connection.execute(f"INSERT INTO person VALUES ({BEYOND}, 'N', 'free', 'std', NULL, NULL, 30, 'C')")
         for _ in range(MOST_ROWS + 3):
-            connection.execute(f"INSERT INTO visit VALUES ({BEYOND}, 'a', 'x', 50, -50)")
+            connection.execute(f"INSERT INTO visit VALUES ({BEYOND}, 'a', 'x', 50, -50, 'w', NULL)")
     return made
 
 
