@@ -55,6 +55,10 @@ from rewriter.plan import Plan, Series
 _REMEMBERED = 512
 _PROGRAMS = 128
 """Of what is kept with its whole program, which may be large, fewer are remembered."""
+_BEFORE = 2_000_000
+"""Cells of the earlier releases that are kept with what they tell."""
+_RELEASE = 1_000
+"""Cells that take as much memory as a small release and its plan."""
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
 _TILE = "made of what was bought together, at no price; a larger dpsql.epsilon buys more"
@@ -175,6 +179,8 @@ class Pricing:
         self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
         self._statements = memories.memory("calibrated statements", _PROGRAMS)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
+        self._before: Memory[tuple[int, ...], _Before] = memories.memory("released before", _BEFORE, _cells)
+        self._notes: Memory[tuple[object, ...], _Unseen] = memories.memory("what a price cannot show", _PROGRAMS)
 
     def price(
         self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1), turn: Turn | None = None
@@ -221,7 +227,17 @@ class Pricing:
         priced = Priced(epsilon, calibrations, stored, offers, notes, series, (), *due)
         if not priced.loss:
             return priced
-        return replace(priced, unseen=unseen_notes(prepared, calibrations, self.known(prepared)))
+        return replace(priced, unseen=self._unseen(prepared, calibrations, self.known(prepared)))
+
+    def _unseen(
+        self, prepared: Prepared, calibrations: tuple[Calibration, ...], known: ReleasedBefore
+    ) -> tuple[str, ...]:
+        """What a price cannot show, remembered."""
+        key = (id(prepared), *map(id, calibrations), known.key)
+        found = self._notes.get(
+            key, lambda: _Unseen(prepared, calibrations, unseen_notes(prepared, calibrations, known))
+        )
+        return found.notes
 
     def _tiles(
         self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
@@ -360,18 +376,18 @@ class Pricing:
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        facts = (
-            tuple(sorted(one.items())) for one in (known.sizes, known.errors, known.rows, known.spreads, known.people)
-        )
-        key = (id(prepared), wanted, *facts)
+        key = (id(prepared), wanted, known.key)
         found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
         return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> ReleasedBefore:
         """Earlier releases of the groups of a statement, and of the profiles of its tables."""
-        before = released_before(prepared, self._stored_before)
-        return self._profiled(prepared, before)
+        plans = [plan for options in prepared.program.options for plan in options.all if plan.blocks or plan.choices]
+        found = [(plan, table) for plan in plans if (table := self._stored_before(plan)) is not None]
+        key = tuple(id(part) for pair in found for part in pair)
+        before = self._before.get(key, lambda: _Before(found, released_before(found)))
+        return self._profiled(prepared, before.facts)
 
     def _profiled(self, prepared: Prepared, before: ReleasedBefore) -> ReleasedBefore:
         """With what the profiles of the statement's tables and columns say. Numbers of rows and of people are rounded
@@ -638,6 +654,27 @@ class _Foretold:
     prepared: Prepared
     epsilon: Fraction
     reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Earlier releases, with the facts that follow from them."""
+
+    found: Sequence[tuple[Plan, NoisyTable]]
+    facts: ReleasedBefore
+
+
+def _cells(before: _Before) -> int:
+    return sum(_RELEASE + len(table.keys) * (len(plan.keys) + len(table.statistics)) for plan, table in before.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """A statement with its noise, and the notes on what its price cannot show."""
+
+    prepared: Prepared
+    calibrations: tuple[Calibration, ...]
+    notes: tuple[str, ...]
 
 
 def _serves_all(
