@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import (
@@ -28,7 +29,7 @@ from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.ledger import EVER, Due, Span, is_one_period, whole_periods
 from dpsql.mechanisms import Laplace
-from dpsql.memory import Memory
+from dpsql.memory import Memory, by_identity
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
@@ -46,7 +47,7 @@ from dpsql.price.series_price import (
     relative_price,
 )
 from dpsql.price.unseen import unseen_notes
-from dpsql.releases import NoisyTable
+from dpsql.releases import Noise, NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
 from rewriter.front_door import Affine, Either, Listed, Other, Program, Quotient, Running
@@ -75,7 +76,7 @@ def _added(dues: Sequence[Due]) -> PrivacyLoss:
     return sum((due.loss for due in dues), PrivacyLoss())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Priced:
     """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
     earlier releases contribute, only the rest is paid.
@@ -97,7 +98,7 @@ class Priced:
     span: Callable[[Plan], Span] = _ever
     charged: Callable[[Sequence[Due]], PrivacyLoss] = _added
 
-    @property
+    @cached_property
     def releases(self) -> tuple[Calibration, ...]:
         """One for each identity: only measurements are charged. A second place of the same release is neither.
 
@@ -114,7 +115,7 @@ class Priced:
             first.setdefault(calibration.plan.identity, calibration)
         return tuple(first.values())
 
-    @property
+    @cached_property
     def loss(self) -> PrivacyLoss:
         """What is charged; where a budget is one of the rows of each period, for the rows that are charged most."""
         return self.charged(self.dues("", ()))
@@ -128,7 +129,7 @@ class Priced:
                 losses[span] = losses.get(span, PrivacyLoss()) + loss
         return [Due(loss, statement, tables, span) for span, loss in losses.items()]
 
-    @property
+    @cached_property
     def rows(self) -> frozenset[Span]:
         """The times of the rows that the releases are about, whether they are bought or there."""
         return frozenset(self.span(one.plan) for one in self.releases)
@@ -195,7 +196,8 @@ class Pricing:
         stored: dict[str, NoisyTable] = {}
         series: Mapping[str, PricedSeries] = {}
         tiles = self._tiles(prepared, calibrations, settings, turn)
-        calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
+        if tiles:
+            calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
         tiles = {one.wanted.plan.identity: one for one in tiles.values()}
         if settings.reuse:
             calibrations = self._released(prepared, whole, calibrations)
@@ -409,9 +411,7 @@ class Pricing:
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
-        names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
-        anything = {name: Laplace(Fraction(1 << 200)) for name in names}
-        return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
+        return self._opened.store.get(plan.identity, self._opened.version(plan), _any_noise(plan))
 
     def price_of(self, epsilon: Fraction, *, selects: bool) -> PrivacyLoss:
         """What an ε is to the ledger, with δ where groups are selected."""
@@ -654,6 +654,13 @@ class _Foretold:
     prepared: Prepared
     epsilon: Fraction
     reached: bool
+
+
+@by_identity(_REMEMBERED)
+def _any_noise(plan: Plan) -> Mapping[str, Noise]:
+    """Noise of each statistic and choice than which none is wider."""
+    names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
+    return dict.fromkeys(names, Laplace(Fraction(1 << 200)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from typing import Protocol, Self, TypeVar
 import pyarrow as pa
 
 from dpsql.errors import OperationalError
-from dpsql.memory import Memory
+from dpsql.memory import Memory, by_identity
 from dpsql.releases.integer_column import IntegerColumn
 from dpsql.releases.noise import Additive, Noise, Stored
 from dpsql.releases.tables import Key, NoisyTable
@@ -445,6 +445,7 @@ def _instant(written: str | None, without: datetime.datetime) -> datetime.dateti
     return without if written is None else datetime.datetime.fromisoformat(written)
 
 
+@by_identity(1024)
 def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:
     """How stored variances compare with those wanted, added up; None when one is missing or larger."""
     total = Fraction(0)
@@ -616,7 +617,8 @@ def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> No
     return NoisyTable(keys, statistics, additive, chosen, picking)
 
 
-def _noises(text: str, known: Stored) -> dict[str, Noise]:
+@by_identity(1024)
+def _noises(text: str, known: Stored) -> Mapping[str, Noise]:
     """Raises KeyError for a mechanism that there is not."""
     return {name: known[law](Fraction(scale)) for name, (law, scale) in json.loads(text).items()}
 
