@@ -2,6 +2,8 @@
 
 Guarantee: a remembered result is a function of its key. So forgetting it costs time, and changes no answer, no price
 and no privacy. Whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
+
+Results of :func:`by_identity` are small, and of plans and noise alone: they are forgotten as others come.
 """
 
 from __future__ import annotations
