@@ -12,7 +12,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp, parse_one
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
 
 from dpsql.releases import ReleasedColumn, ReleasedTable
 from rewriter.declared import Kind, Scalar, Type
@@ -126,8 +127,17 @@ def plain_select(sql: str) -> PlainSelect | None:
     >>> plain_select("SELECT r.n + 1 AS n FROM r"), plain_select("SELECT DISTINCT r.n AS n FROM r")
     (None, None)
     """
-    select = parse_one(sql, read="duckdb")
-    if not isinstance(select, exp.Select) or any(value and name not in _CLAUSES for name, value in select.args.items()):
+    if not sql.startswith("SELECT "):
+        return None
+    try:
+        select, *more = parse(sql, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return None  # DuckDB's grammar is its own.
+    if (
+        more
+        or not isinstance(select, exp.Select)
+        or any(value and name not in _CLAUSES for name, value in select.args.items())
+    ):
         return None
     source = select.args.get("from_")
     table = source.this if source is not None else None

@@ -176,6 +176,9 @@ def test_rows_behind_the_limit_need_not_be_told_apart() -> None:
         "SELECT r.n AS n FROM r USING SAMPLE 1",
         "SELECT r.n AS n FROM r TABLESAMPLE RESERVOIR(1)",
         "SELECT * FROM r",
+        "SELECT r.n AS n FROM r; SELECT 1",
+        "SELECT r.n AS n FROM r WHERE",
+        "SET threads = 8",
         "SELECT r.* FROM r",
     ],
 )
