@@ -2,17 +2,23 @@
 
 Guarantee: a remembered result is a function of its key. So forgetting it costs time, and changes no answer, no price
 and no privacy. Whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
+
+Results of :func:`by_identity` are small, and of plans and noise alone: they are forgotten as others come.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
+
+_Result = TypeVar("_Result")
+_Asked = ParamSpec("_Asked")
 
 _LARGEST = 10
 """One value may take one part in so many of a memory whose values have sizes."""
@@ -105,3 +111,44 @@ class Memories:
         for one in self._all:
             found[one.name] += len(one)
         return found
+
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+
+
+def by_identity(most: int) -> Callable[[Callable[_Asked, _Result]], Callable[_Asked, _Result]]:
+    """Remembers ``most`` results of a function of values that nobody changes, such as plans and their noise.
+
+    Numbers and texts are told apart by what they are, all else by being the very same object: no exact fraction is
+    hashed or compared. Arguments are kept with their result, so that no other object has their identity meanwhile.
+
+    >>> calls = []
+    >>> @by_identity(2)
+    ... def total(terms, factor=1):
+    ...     calls.append(terms)
+    ...     return factor * sum(terms)
+    >>> terms = (1, 2)
+    >>> total(terms), total(terms), total(terms, 2), total(tuple([1, 2])), len(calls)
+    (3, 3, 6, 3, 3)
+    """
+
+    def remembering(function: Callable[_Asked, _Result]) -> Callable[_Asked, _Result]:
+        kept: dict[tuple[object, ...], tuple[tuple[object, ...], _Result]] = {}
+        lock = threading.Lock()
+
+        @functools.wraps(function)
+        def remembered(*arguments: _Asked.args, **named: _Asked.kwargs) -> _Result:
+            every = (*arguments, *named.values())
+            key = (*named, *[(type(one), one) if type(one) in _PLAIN else id(one) for one in every])
+            known = kept.get(key)
+            if known is None:
+                known = every, function(*arguments, **named)
+                with lock:
+                    kept[key] = known
+                    while len(kept) > most:
+                        del kept[next(iter(kept))]
+            return known[1]
+
+        return remembered
+
+    return remembering

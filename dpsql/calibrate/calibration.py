@@ -106,11 +106,24 @@ class Calibration:
     agreement: Fraction = Fraction(1)
     loss: PrivacyLoss = field(init=False, repr=False, compare=False)
     """What is charged for it: the shares, none of them exceeded."""
+    noise: Mapping[str, Mechanism] = field(init=False, repr=False, compare=False)
+    """The noise of each statistic, by its name."""
+    picking: Mapping[str, Noise] = field(init=False, repr=False, compare=False)
+    """How far each choice is off, and the picks of groups."""
+    hidden_by: Mapping[str, Noise] = field(init=False, repr=False, compare=False)
+    """All that a release of it is hidden by."""
 
     def __post_init__(self) -> None:
         groups = [one.share for one in (self.selected, self.peeled) if one is not None]
         shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
         object.__setattr__(self, "loss", sum(shares, start=PrivacyLoss()))
+        noise = {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
+        picking = {name: one.noise for name, one in self.picks.items()}
+        if self.peeled is not None:
+            picking[PICKS] = self.peeled.mechanism.noise
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "picking", picking)
+        object.__setattr__(self, "hidden_by", {**noise, **picking})
         if tuple(one.choice for one in self.picked) != self.plan.choices:
             raise ValueError("every choice is made once")
         if tuple(one.block for one in self.measured) != self.plan.blocks:
@@ -150,11 +163,6 @@ class Calibration:
         return self.plan if choices == self.plan.choices else replace(self.plan, choices=choices)
 
     @property
-    def noise(self) -> Mapping[str, Mechanism]:
-        """The noise of each statistic, by its name."""
-        return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
-
-    @property
     def noise_apart(self) -> Mapping[str, Additive]:
         """The noise to expect of each statistic in a group, as it is measured."""
         return group_noise(self.plan.blocks, self.noise)
@@ -176,17 +184,6 @@ class Calibration:
         for output in self.plan.outputs:
             for one in output.estimator.picks:
                 yield picks[one.choice].rank_error(one.place, output.text)
-
-    @property
-    def picking(self) -> Mapping[str, Noise]:
-        """How far each choice is off, and the picks of groups."""
-        found = {name: one.noise for name, one in self.picks.items()}
-        return found if self.peeled is None else found | {PICKS: self.peeled.mechanism.noise}
-
-    @property
-    def hidden_by(self) -> Mapping[str, Noise]:
-        """All that a release of it is hidden by."""
-        return {**self.noise, **self.picking}
 
     @property
     def threshold(self) -> float | None:

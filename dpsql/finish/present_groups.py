@@ -46,6 +46,7 @@ from dpsql.inference.shown_groups import (
     may_go,
     trimmed_ends,
 )
+from dpsql.memory import by_identity
 from dpsql.releases import (
     Additive,
     ColumnarRows,
@@ -111,7 +112,7 @@ def read_number(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan
     if shape.number is None or shape.number >= len(tables):
         return None
     estimator, table = _rows_of(plans[shape.number], 0), tables[shape.number]
-    numerators, denominator = measured(table, estimator, Fraction(1))
+    numerators, denominator = measured(table, estimator)
     return MeasuredNumber(float(numerators.floats[0]) / denominator, terms_of(estimator, table.noise))
 
 
@@ -199,7 +200,7 @@ def _over_groups(
         estimator = output.estimator.as_sum
         mean: _WithEnds = (None, None, None)
         if estimator is not None and found.number:
-            numerators, denominator = measured(table, estimator, Fraction(1))
+            numerators, denominator = measured(table, estimator)
             total = float((numerators.floats / denominator)[kept].sum())
             width = half_width(terms_of(estimator, table.noise), times=max(number, 1))
             mean = (total / found.number, *ends_of_mean(total, width, found))
@@ -259,11 +260,11 @@ class _Groups:
         self.prefix: Prefix | None = None
         if self.declared:
             estimator = _rows_of(plan, counted)
-            self._measured, self._weights = table.noise, dict(estimator.terms)
+            self._measured, self._weights, self._counted = table.noise, dict(estimator.terms), estimator
             own = [block.prefix for block in plan.blocks if {one.name for one in block.statistics} & set(self._weights)]
             self.prefix = next((prefix for prefix in own if prefix is not None), None)
             alone = table if self.prefix is None else decoded(table, plan, consistent=False).table
-            numerators, denominator = measured(alone, estimator, Fraction(1))
+            numerators, denominator = measured(alone, estimator)
             self.counts = np.asarray(numerators.floats / denominator)
             self.terms = terms_of(estimator, alone.noise)
         columns = columns_of(table.keys, len(plan.keys))
@@ -291,17 +292,7 @@ class _Groups:
         which is independent of it; nothing where it is not known."""
         if output is None or not self.declared:
             return 0.0, 0.0
-        if output.terms == tuple(self._weights.items()):
-            return 1.0, 0.0
-        if self.prefix is not None:
-            return 0.0, 0.0
-        own = dict(output.terms)
-        spreads = {name: variance(self._measured[name]) for name in {**own, **self._weights}}
-        common = sum(float(weight * own.get(name, 0)) * spreads[name] for name, weight in self._weights.items())
-        whole = sum(float(weight) ** 2 * spreads[name] for name, weight in self._weights.items())
-        times = common / whole if whole else 0.0
-        left = {name: own.get(name, 0) - Fraction(times) * self._weights.get(name, 0) for name in spreads}
-        return times, half_width(tuple((self._measured[name], weight) for name, weight in left.items() if weight))
+        return _share_of(self._counted, output, self._measured, apart=self.prefix is None)
 
     def noise_along(self, at: int, steps: int, each: int) -> BlockNoise | None:
         """The noise of sums of neighbours along a key of so many values, over ``each`` values of the other keys
@@ -546,9 +537,27 @@ def _exceeds(counts: ValueColumn, least: float, factors: FloatArray) -> NDArray[
     return np.asarray(counts.known & above.astype(np.bool_) & np.isfinite(limits))
 
 
+@by_identity(1024)
 def _threshold(plan: Plan, place: int, noise: Mapping[str, Additive], cells: int) -> float:
     """The :func:`threshold` of the groups of a plan, which may be the differences of running sums that are measured."""
     return threshold(_rows_of(plan, place), group_noise(plan.blocks, noise), cells)
+
+
+@by_identity(1024)
+def _share_of(counted: Linear, output: Linear, noise: Mapping[str, Additive], *, apart: bool) -> tuple[float, float]:
+    """How many times the noise of one sum is in another, and the 95 % half-width of the rest, which is independent of
+    it; nothing where it is not known, since noises do not lie ``apart``."""
+    weights, own = dict(counted.terms), dict(output.terms)
+    if output.terms == tuple(weights.items()):
+        return 1.0, 0.0
+    if not apart:
+        return 0.0, 0.0
+    spreads = {name: variance(noise[name]) for name in {**own, **weights}}
+    common = sum(float(weight * own.get(name, 0)) * spreads[name] for name, weight in weights.items())
+    whole = sum(float(weight) ** 2 * spreads[name] for name, weight in weights.items())
+    times = common / whole if whole else 0.0
+    left = {name: own.get(name, 0) - Fraction(times) * weights.get(name, 0) for name in spreads}
+    return times, half_width(tuple((noise[name], weight) for name, weight in left.items() if weight))
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:
@@ -558,9 +567,14 @@ def _rows_of(plan: Plan, place: int) -> Linear:
     return counted
 
 
-def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], rows: int) -> Iterator[str]:
+@by_identity(128)
+def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], rows: int) -> tuple[str, ...]:
     """Which groups are left out, and what their number of rows costs where nobody asked for it. From text and price.
     Of more than ``rows`` groups without an order, not all are shown."""
+    return tuple(_present_notes(shapes, calibrations, rows))
+
+
+def _present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration], rows: int) -> Iterator[str]:
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
     asked = {place for shape in shapes for place in shape.measurements}
     for shape in shapes:

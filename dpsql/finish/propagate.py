@@ -21,6 +21,7 @@ import numpy as np
 from dpsql.inference.estimates import RunningEstimate
 from dpsql.inference.intervals import ONE_SIDED, ONE_SIDED_Z, Z, count_ends, half_width, quotient_ends
 from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
+from dpsql.memory import by_identity
 from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import DOUBLE
 from rewriter.front_door import (
@@ -444,6 +445,25 @@ def _lower(found: Intervals, values: FloatArray, form: Affine, sources: Sources)
 
 def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | None]:
     """Half-width, and the one-sided one where the number cannot cross its constant."""
+    (slot, *others) = _slots([form])
+    place = row[slot]
+    if others or place is None or isinstance(place, TotalRows):
+        return _widths_of(form, row)
+    piece, number = place
+    return _widths_alone(form, slot, piece.plan, piece.noises, piece.shrunk(number))
+
+
+@by_identity(1024)
+def _widths_alone(
+    form: Affine, slot: int, plan: Plan, noises: Mapping[str, Additive], factor: int
+) -> tuple[float, float | None]:
+    """The same of a number of one row, whichever row it is: by how many 256ths its noise is multiplied."""
+    shrunk = ValueColumn.of_floats(np.array([factor / _FACTORS]))
+    piece = Piece(plan, noises, ReleasedTable((), shrunk))
+    return _widths_of(form, [None] * slot + [(piece, 0)])
+
+
+def _widths_of(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | None]:
     terms = tuple((noise, weight) for noise, weight, _ in _joint(form, Affine(), row))
     slack = float(form.slack + _roundings(form, row))
     signs = {weight > 0 for _, weight in form.terms}

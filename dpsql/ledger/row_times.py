@@ -157,4 +157,7 @@ def most_of(charges: Iterable[tuple[Span, PrivacyLoss]]) -> PrivacyLoss:
     >>> most_of([(EVER, PrivacyLoss(rho=Fraction(1))), (EVER, PrivacyLoss(rho=Fraction(2)))]).rho
     Fraction(3, 1)
     """
-    return _by_parts(max, (spent for _, spent in spent_by_time(charges)))
+    some = list(charges)
+    if all(span == EVER for span, _ in some):
+        return sum((loss for _, loss in some), PrivacyLoss())
+    return _by_parts(max, (spent for _, spent in spent_by_time(some)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -37,6 +37,12 @@ class ReleasedBefore:
     rows: Sizes = field(default_factory=dict)
     spreads: Mapping[tuple[str, str], Spread] = field(default_factory=dict)
     people: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal facts."""
+        facts = self.sizes, self.errors, self.rows, self.spreads, self.people
+        return tuple(tuple(sorted(one.items())) for one in facts)
 
     def spread(self, plan: Plan, output: str) -> Spread | None:
         """How the values lie that an output is of."""
@@ -99,21 +105,6 @@ def nominal_size(output: Output, calibration: Calibration, group: int = NOMINAL_
     return estimate_of(output.estimator).nominal_size(calibration.plan, group)
 
 
-def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Sizes:
-    """The median size of each output over its groups, where it was released before; rounded down to powers of √2, so
-    that the price of a question does not follow the noise of its own answers.
-    """
-    sizes: dict[str, float] = {}
-    for options in prepared.program.options:
-        for plan in options.all:
-            table = stored(plan) if plan.blocks or plan.choices else None
-            for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
-                known = [size for value in column.values if (size := _finite_size(value)) is not None]
-                if median := float(np.median(known)) if known else 0.0:
-                    sizes[size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
-    return sizes
-
-
 def _finite_size(value: object) -> float | None:
     """How large a number is; None of what is none, NaN and the infinities among it."""
     if not isinstance(value, int | float | Decimal):
@@ -125,19 +116,24 @@ def _finite_size(value: object) -> float | None:
     return size if math.isfinite(size) else None
 
 
-def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> ReleasedBefore:
-    """Facts of the statement's groups from the releases in the store."""
+def released_before(plans: Iterable[tuple[Plan, NoisyTable]]) -> ReleasedBefore:
+    """The median size and the median error of each output over its groups, from releases in the store.
+
+    Sizes are rounded down to powers of √2, and errors up, so that the price of a question does not follow the noise of
+    its own answers.
+    """
+    sizes: dict[str, float] = {}
     errors: dict[str, float] = {}
-    for options in prepared.program.options:
-        for plan in options.all:
-            table = stored(plan) if plan.blocks or plan.choices else None
-            if table is None or not table.keys:
-                continue
-            for output, column in zip(plan.outputs, infer(table, plan).columns[len(plan.keys) :], strict=True):
-                found = _error_found(column, output, plan, table)
-                if found is not None:
-                    errors[size_name(plan, output.name)] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
-    return ReleasedBefore(released_sizes(prepared, stored), errors)
+    for plan, table in plans:
+        for output, column in zip(plan.outputs, infer(table, plan).columns[len(plan.keys) :], strict=True):
+            name = size_name(plan, output.name)
+            known = [size for value in column.values if (size := _finite_size(value)) is not None]
+            if median := float(np.median(known)) if known else 0.0:
+                sizes[name] = 2 ** (math.floor(2 * math.log2(median)) / 2)
+            found = _error_found(column, output, plan, table) if table.keys else None
+            if found is not None:
+                errors[name] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
+    return ReleasedBefore(sizes, errors)
 
 
 def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: NoisyTable) -> float | None:

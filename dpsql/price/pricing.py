@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import (
@@ -28,7 +29,7 @@ from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.ledger import EVER, Due, Span, is_one_period, whole_periods
 from dpsql.mechanisms import Laplace
-from dpsql.memory import Memory
+from dpsql.memory import Memory, by_identity
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.agreement import agreeing
@@ -47,7 +48,7 @@ from dpsql.price.series_price import (
     relative_price,
 )
 from dpsql.price.unseen import unseen_notes
-from dpsql.releases import NoisyTable
+from dpsql.releases import Noise, NoisyTable
 from dpsql.reuse import Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
 from rewriter.front_door import Affine, Either, Family, Listed, Other, Program, Quotient, Running
@@ -56,6 +57,10 @@ from rewriter.plan import Plan, Series
 _REMEMBERED = 512
 _PROGRAMS = 128
 """Of what is kept with its whole program, which may be large, fewer are remembered."""
+_BEFORE = 2_000_000
+"""Cells of the earlier releases that are kept with what they tell."""
+_RELEASE = 1_000
+"""Cells that take as much memory as a small release and its plan."""
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
 _TILE = "made of what was bought together, at no price; a larger dpsql.epsilon buys more"
@@ -72,7 +77,7 @@ def _added(dues: Sequence[Due]) -> PrivacyLoss:
     return sum((due.loss for due in dues), PrivacyLoss())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Priced:
     """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
     earlier releases contribute, only the rest is paid.
@@ -94,7 +99,7 @@ class Priced:
     span: Callable[[Plan], Span] = _ever
     charged: Callable[[Sequence[Due]], PrivacyLoss] = _added
 
-    @property
+    @cached_property
     def releases(self) -> tuple[Calibration, ...]:
         """One for each identity: only measurements are charged. A second place of the same release is neither.
 
@@ -111,7 +116,7 @@ class Priced:
             first.setdefault(calibration.plan.identity, calibration)
         return tuple(first.values())
 
-    @property
+    @cached_property
     def loss(self) -> PrivacyLoss:
         """What is charged; where a budget is one of the rows of each period, for the rows that are charged most."""
         return self.charged(self.dues("", ()))
@@ -129,7 +134,7 @@ class Priced:
         """The calibrations as measurements that agree with each other."""
         return agreeing(self.calibrations, families, self.offers.keys(), self.series.keys())
 
-    @property
+    @cached_property
     def rows(self) -> frozenset[Span]:
         """The times of the rows that the releases are about, whether they are bought or there."""
         return frozenset(self.span(one.plan) for one in self.releases)
@@ -180,6 +185,8 @@ class Pricing:
         self._statements: Memory[tuple[int, PrivacyLoss, bool], _Calibrated]
         self._statements = memories.memory("calibrated statements", _PROGRAMS)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
+        self._before: Memory[tuple[int, ...], _Before] = memories.memory("released before", _BEFORE, _cells)
+        self._notes: Memory[tuple[object, ...], _Unseen] = memories.memory("what a price cannot show", _PROGRAMS)
 
     def price(
         self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1), turn: Turn | None = None
@@ -194,7 +201,8 @@ class Pricing:
         stored: dict[str, NoisyTable] = {}
         series: Mapping[str, PricedSeries] = {}
         tiles = self._tiles(prepared, calibrations, settings, turn)
-        calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
+        if tiles:
+            calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
         tiles = {one.wanted.plan.identity: one for one in tiles.values()}
         if settings.reuse:
             calibrations = self._released(prepared, whole, calibrations)
@@ -226,8 +234,19 @@ class Pricing:
         priced = Priced(epsilon, calibrations, stored, offers, notes, series, (), *due)
         if not priced.loss:
             return priced
-        agreed = priced.agreed(prepared.program.families) if settings.consistent else calibrations
-        return replace(priced, unseen=unseen_notes(prepared, agreed, self.known(prepared)))
+        return replace(priced, unseen=self._unseen(prepared, priced, settings.consistent))
+
+    def _unseen(self, prepared: Prepared, priced: Priced, consistent: bool) -> tuple[str, ...]:
+        """What a price cannot show, remembered."""
+        known, made = self.known(prepared), frozenset((*priced.offers, *priced.series))
+        calibrations = priced.calibrations
+
+        def found() -> _Unseen:
+            agreed = priced.agreed(prepared.program.families) if consistent else calibrations
+            return _Unseen(prepared, calibrations, unseen_notes(prepared, agreed, known))
+
+        key = (id(prepared), *map(id, calibrations), known.key, consistent, made)
+        return self._notes.get(key, found).notes
 
     def _tiles(
         self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
@@ -366,18 +385,18 @@ class Pricing:
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        facts = (
-            tuple(sorted(one.items())) for one in (known.sizes, known.errors, known.rows, known.spreads, known.people)
-        )
-        key = (id(prepared), wanted, *facts)
+        key = (id(prepared), wanted, known.key)
         found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
         return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> ReleasedBefore:
         """Earlier releases of the groups of a statement, and of the profiles of its tables."""
-        before = released_before(prepared, self._stored_before)
-        return self._profiled(prepared, before)
+        plans = [plan for options in prepared.program.options for plan in options.all if plan.blocks or plan.choices]
+        found = [(plan, table) for plan in plans if (table := self._stored_before(plan)) is not None]
+        key = tuple(id(part) for pair in found for part in pair)
+        before = self._before.get(key, lambda: _Before(found, released_before(found)))
+        return self._profiled(prepared, before.facts)
 
     def _profiled(self, prepared: Prepared, before: ReleasedBefore) -> ReleasedBefore:
         """With what the profiles of the statement's tables and columns say. Numbers of rows and of people are rounded
@@ -401,9 +420,7 @@ class Pricing:
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
-        names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
-        anything = {name: Laplace(Fraction(1 << 200)) for name in names}
-        return self._opened.store.get(plan.identity, self._opened.version(plan), anything)
+        return self._opened.store.get(plan.identity, self._opened.version(plan), _any_noise(plan))
 
     def price_of(self, epsilon: Fraction, *, selects: bool) -> PrivacyLoss:
         """What an ε is to the ledger, with δ where groups are selected."""
@@ -646,6 +663,34 @@ class _Foretold:
     prepared: Prepared
     epsilon: Fraction
     reached: bool
+
+
+@by_identity(_REMEMBERED)
+def _any_noise(plan: Plan) -> Mapping[str, Noise]:
+    """Noise of each statistic and choice than which none is wider."""
+    names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
+    return dict.fromkeys(names, Laplace(Fraction(1 << 200)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Earlier releases, with the facts that follow from them."""
+
+    found: Sequence[tuple[Plan, NoisyTable]]
+    facts: ReleasedBefore
+
+
+def _cells(before: _Before) -> int:
+    return sum(_RELEASE + len(table.keys) * (len(plan.keys) + len(table.statistics)) for plan, table in before.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """A statement with its noise, and the notes on what its price cannot show."""
+
+    prepared: Prepared
+    calibrations: tuple[Calibration, ...]
+    notes: tuple[str, ...]
 
 
 def _serves_all(

@@ -37,7 +37,7 @@ from typing import Protocol, Self, TypeVar
 import pyarrow as pa
 
 from dpsql.errors import OperationalError
-from dpsql.memory import Memory
+from dpsql.memory import Memory, by_identity
 from dpsql.releases.integer_column import IntegerColumn
 from dpsql.releases.noise import Additive, Noise, Stored
 from dpsql.releases.tables import Key, NoisyTable
@@ -93,6 +93,8 @@ INSERT INTO paid.ledger VALUES ('identity', '');
 INSERT INTO paid.charge VALUES (0);
 """
 _MOST_CANDIDATES = 100
+_TOGETHER = 64
+"""Releases of successive numbers, all of which count if one does."""
 _REMEMBERED = 20_000_000
 _LEAST = 1000
 """Groups that are remembered; what has fewer counts as so many."""
@@ -315,13 +317,17 @@ class ReleaseStore:
 
     def _find(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         rows = self._connection.execute(
-            # Of many with one noise, the first is read: however often a release was bought, it is compared once.
-            "SELECT min(number), noise FROM (SELECT number, noise FROM release"
-            f" WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
-            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}) GROUP BY noise",
+            f"SELECT number, noise FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES + _TOGETHER}",
             (identity, data_version),
-        )
-        compared = [(_excess(_noises(noise, self._noises), wanted), number) for number, noise in rows]
+        ).fetchall()
+        if len(rows) > _MOST_CANDIDATES:
+            # The oldest that counts moves in steps, so that the same one is read again.
+            oldest = rows[_MOST_CANDIDATES - 1][0] // _TOGETHER * _TOGETHER
+            rows = [row for row in rows if row[0] >= oldest]
+        # Of many with one noise, the first is read: however often a release was bought, it is compared once.
+        first = {noise: number for number, noise in rows}
+        compared = [(_excess(_noises(noise, self._noises), wanted), number) for noise, number in first.items()]
         good = [(excess, number) for excess, number in compared if excess is not None]
         if not good:
             return None
@@ -447,6 +453,7 @@ def _instant(written: str | None, without: datetime.datetime) -> datetime.dateti
     return without if written is None else datetime.datetime.fromisoformat(written)
 
 
+@by_identity(1024)
 def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:
     """How stored variances compare with those wanted, added up; None when one is missing or larger."""
     total = Fraction(0)
@@ -621,7 +628,8 @@ def _read(known: Stored, noise: str, body: bytes, facts: str, digest: str) -> No
     return NoisyTable(keys, statistics, additive, chosen, picking)
 
 
-def _noises(text: str, known: Stored) -> dict[str, Noise]:
+@by_identity(1024)
+def _noises(text: str, known: Stored) -> Mapping[str, Noise]:
     """Raises KeyError for a mechanism that there is not."""
     return {name: known[law](Fraction(scale)) for name, (law, scale) in json.loads(text).items()}
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dpsql.memory import Memories, Memory
+from dpsql.memory import Memories, Memory, by_identity
 
 
 @pytest.mark.quick
@@ -67,3 +67,35 @@ def test_all_is_forgotten_in_one_place() -> None:
     assert memories.sizes == {"stored": 1, "prices": 1}
     memories.forget()
     assert memories.sizes == {"stored": 0, "prices": 0}
+
+
+def test_what_is_remembered_by_identity_is_of_the_very_objects() -> None:
+    @by_identity(4)
+    def doubled(numbers: list[int], times: float = 2) -> list[float]:
+        return [times * number for number in numbers]
+
+    # Each list goes before the next one comes, often in its place.
+    assert all(doubled([number]) == [2 * number] for number in range(200))
+    kept = [7]
+    assert doubled(kept) is doubled(kept)
+    assert doubled(kept, 2) is not doubled(kept, 2.0)
+    assert doubled(kept, times=3) == [21]
+    assert doubled(kept, 1) == doubled(kept, True)
+    assert doubled(kept, True) is not doubled(kept, 1)
+
+
+def test_the_oldest_that_is_remembered_by_identity_is_forgotten_and_errors_are_not_kept() -> None:
+    calls: list[object] = []
+
+    @by_identity(2)
+    def inverse(number: int) -> float:
+        calls.append(number)
+        return 1 / number
+
+    for number in (1, 2, 1, 4, 1):
+        inverse(number)
+    assert calls == [1, 2, 4, 1]
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            inverse(0)
+    assert calls[-2:] == [0, 0]

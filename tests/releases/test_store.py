@@ -493,3 +493,18 @@ def test_what_older_versions_bought_as_one_is_read() -> None:
     assert found == BoughtTogether(("family",), (("a", ("s0",), ("k",)), ("b", ("s0",), ())), (("k",),))
     beside = _as_one("", [["a", "", []]], [], ["1", "0", "0"])  # type: ignore[list-item]
     assert beside == BoughtTogether((), (("a", (), ()),), (), (Fraction(1), Fraction(0), Fraction(0)))
+
+
+def test_of_many_equal_releases_mostly_the_same_one_is_read(store: ReleaseStore) -> None:
+    """The oldest that counts moves in steps; the latest hundred always count."""
+    store.put("p", "v1", table(scale=3, value=-1))
+    found = []
+    for number in range(300):
+        store.put("p", "v1", table(scale=10, value=number))
+        kept = store.get("p", "v1", wanted(10))
+        assert kept is not None
+        (value,) = kept.statistics["n"]
+        assert value == -1 or number - 164 < value <= max(0, number - 99)
+        assert value == -1 or number >= 99
+        found.append(value)
+    assert len(set(found)) <= 6

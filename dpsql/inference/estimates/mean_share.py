@@ -20,6 +20,7 @@ from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
+from dpsql.memory import by_identity
 from dpsql.releases import Additive, ColumnarRows, IntegerColumn, Noise, ReleasedColumn, ValueColumn, weighted
 from rewriter.plan import Output, Plan, Ratio
 
@@ -37,6 +38,7 @@ class Share:
     row: Fraction
 
     @classmethod
+    @by_identity(1024)
     def of(cls, ratio: Ratio) -> Share:
         """In the coarsest steps that hold all weights."""
         above, below = dict(ratio.above), dict(ratio.below)

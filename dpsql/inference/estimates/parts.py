@@ -7,7 +7,7 @@ Guarantee: a finished output is the sum of finished parts, exactly, at any magni
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 
 import numpy as np
@@ -16,23 +16,33 @@ from numpy.typing import NDArray
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import apportion, apportion_all, simplex, simplices
+from dpsql.memory import by_identity
 from dpsql.releases import IntegerColumn, NoisyTable, ValueColumn, weighted
 from rewriter.plan import Linear, Output, Part, Plan
 
 Column = Sequence[int]
 """One part over the groups of a table, in units."""
 
+ONE = Fraction(1)
 
-def measured(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> tuple[IntegerColumn, int]:
+
+def measured(noisy: NoisyTable, estimator: Linear, unit: Fraction = ONE) -> tuple[IntegerColumn, int]:
     """The unbiased estimates of a part in every group, in units: numerators and their common denominator.
 
     >>> measured(NoisyTable(((),), {"s": (7,)}, {}), Linear((("s", Fraction(1, 4)),)), Fraction(1, 2))
     ((7,), 2)
     """
+    weights, denominator = _in_units(estimator, unit)
+    terms = [(IntegerColumn.of(noisy.statistics[name]), weight) for name, weight in weights]
+    return weighted(terms, len(noisy.keys)), denominator
+
+
+@by_identity(1024)
+def _in_units(estimator: Linear, unit: Fraction) -> tuple[Sequence[tuple[str, int]], int]:
+    """The weights of a part's statistics in units: numerators and their common denominator."""
     weights = [(name, weight / unit) for name, weight in estimator.terms]
     denominator = math.lcm(1, *(weight.denominator for _, weight in weights))
-    terms = [(IntegerColumn.of(noisy.statistics[name]), int(weight * denominator)) for name, weight in weights]
-    return weighted(terms, len(noisy.keys)), denominator
+    return [(name, int(weight * denominator)) for name, weight in weights], denominator
 
 
 def spread(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> float:
@@ -87,14 +97,7 @@ def _within_groups(columns: list[IntegerColumn], plan: Plan) -> None:
 
     Parts that make up one output keep their sum. Groups in which nothing is wrong stay as they were measured.
     """
-    for component in _components(plan):
-        outputs = [output for output in plan.outputs if output.parts and output.parts[0] in component]
-        checked = {output.parts for output in outputs if _minimum(output, plan.parts) is not None}
-        # Where it is not shown by itself, a part below 0 makes a count exceed another that it is part of.
-        checked |= {(part,) for part in component if plan.parts[part].estimator.minimum is not None}
-        pairs = [(low, high) for low, high in plan.orders if low in component]
-        if not checked and not pairs:
-            continue
+    for component, checked, pairs in _checks(plan):
         if len(component) == 1:
             columns[component[0]] = columns[component[0]].clipped(0, None)
             continue
@@ -103,6 +106,21 @@ def _within_groups(columns: list[IntegerColumn], plan: Plan) -> None:
             for part, column in zip(component, lifted, strict=True):
                 columns[part] = columns[part].with_(places, column)
         _order(columns, pairs)
+
+
+@by_identity(512)
+def _checks(plan: Plan) -> Sequence[tuple[Sequence[int], Set[tuple[int, ...]], Sequence[tuple[int, int]]]]:
+    """Parts that hang together, with the sums of them that are not below 0, and the pairs that are in order."""
+    found = []
+    for component in _components(plan):
+        outputs = [output for output in plan.outputs if output.parts and output.parts[0] in component]
+        checked = {output.parts for output in outputs if _minimum(output, plan.parts) is not None}
+        # Where it is not shown by itself, a part below 0 makes a count exceed another that it is part of.
+        checked |= {(part,) for part in component if plan.parts[part].estimator.minimum is not None}
+        pairs = [(low, high) for low, high in plan.orders if low in component]
+        if checked or pairs:
+            found.append((component, checked, pairs))
+    return found
 
 
 def _below(columns: Sequence[IntegerColumn], checked: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
@@ -156,6 +174,13 @@ def _order(columns: list[IntegerColumn], pairs: Sequence[tuple[int, int]]) -> No
 
 def values(output: Output, plan: Plan, columns: Sequence[Column]) -> ValueColumn:
     """A finished output: the sum of its parts, in the type that it has."""
+    units, denominator = _units_of(output, plan)
+    terms = [(IntegerColumn.of(columns[place]), units[place]) for place in output.parts]
+    return quotients(output.type)(weighted(terms, len(terms[0][0])), denominator)
+
+
+@by_identity(512)
+def _units_of(output: Output, plan: Plan) -> tuple[Mapping[int, int], int]:
+    """The units of an output's parts, by their places: numerators and their common denominator."""
     unit = Fraction(1, math.lcm(*(plan.parts[place].unit.denominator for place in output.parts)))
-    terms = [(IntegerColumn.of(columns[place]), int(plan.parts[place].unit / unit)) for place in output.parts]
-    return quotients(output.type)(weighted(terms, len(terms[0][0])), unit.denominator)
+    return {place: int(plan.parts[place].unit / unit) for place in output.parts}, unit.denominator

@@ -14,10 +14,12 @@ from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import ALPHA, Terms, half_width
 from dpsql.inference.numeric import FloatArray
+from dpsql.memory import by_identity
 from dpsql.releases import IntegerColumn, Noise, NoisyTable, ReleasedColumn, ValueColumn
 from rewriter.plan import Linear, Output, Plan
 
 
+@by_identity(1024)
 def terms_of(estimator: Linear, noise: Noises) -> Terms:
     """The noises that a weighted sum is off by, each once with its weight."""
     weights: dict[str, Fraction] = {}
@@ -26,6 +28,7 @@ def terms_of(estimator: Linear, noise: Noises) -> Terms:
     return tuple((noise[name], weight) for name, weight in weights.items())
 
 
+@by_identity(1024)
 def sum_half_width(estimator: Linear, noise: Noises, alpha: float = ALPHA) -> float:
     """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
     terms = terms_of(estimator, noise)
@@ -72,7 +75,7 @@ class SumEstimate(Estimate[Linear]):
 
     def _values(self, noisy: NoisyTable, output: Output, *, bounded: bool) -> ValueColumn:
         estimator = self.estimator
-        totals, denominator = measured(noisy, estimator, Fraction(1))
+        totals, denominator = measured(noisy, estimator)
         if estimator.integer:
             totals, denominator = totals.quotients(denominator), 1
         if bounded:

@@ -127,9 +127,12 @@ def distances_below(ends: TrimmedEnds, places: IntArray, terms: Terms) -> FloatA
     threshold, by as much.
     """
     found = np.zeros(len(places))
-    for block in ends.blocks:
+    if not ends.blocks:
+        return found
+    distances = distances_above(terms, np.array([block.excess for block in ends.blocks]))
+    for block, distance in zip(ends.blocks, distances.tolist(), strict=True):
         own = (places >= block.first) & (places <= block.last)
-        found[own] = np.maximum(found[own], distances_above(terms, np.array([block.excess]))[0])
+        found[own] = np.maximum(found[own], distance)
     return found
 
 
