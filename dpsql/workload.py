@@ -37,6 +37,7 @@ from dpsql.reuse import (
     MergedKey,
     Reading,
     divided_shares,
+    listing_once,
     measures_of,
     noise_of,
     only_sums,
@@ -164,6 +165,10 @@ class Workloads:
         """How statements are bought as one at a price, none of them farther off than alone at an equal share. Raises
         :class:`dpsql.errors.Error`."""
         _check(statements)
+        with listing_once():
+            return self._planned(statements, epsilon)
+
+    def _planned(self, statements: Sequence[Prepared], epsilon: Fraction) -> WorkloadPlan:
         urgent: dict[int, float] = {}
         for _ in range(_ROUNDS):
             plan = self._plan(statements, epsilon, urgent, frozenset())

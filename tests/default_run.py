@@ -21,7 +21,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+# Before anything is imported whose assertions pytest rewrites, as it does those of hypothesis: that takes seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 QUICK = ("golden", "rooms")
 """Folders of tests that are all quick; others mark one of their own."""
@@ -35,9 +40,6 @@ MEMORY, ROOM = "/dev/shm", 4 << 30  # noqa: S108
 
 if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
-
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # What is printed does not depend on the terminal from which the tests are started.
 for _name in ("COLUMNS", "LINES"):

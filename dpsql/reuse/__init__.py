@@ -2,7 +2,7 @@
 
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
-from dpsql.reuse.offers import Reuse
+from dpsql.reuse.offers import Reuse, listing_once
 from dpsql.reuse.readings import Reading, readings_of, squares
 from dpsql.reuse.tiles import BoughtMember, Lattice, MergedKey, Tile, measures_of, noise_of, only_sums
 
@@ -17,6 +17,7 @@ __all__ = [
     "Reuse",
     "Tile",
     "divided_shares",
+    "listing_once",
     "measures_of",
     "noise_of",
     "only_sums",

@@ -7,7 +7,9 @@ the same releases again while it is remembered, whatever was released since: the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -46,6 +48,21 @@ MOST_WIDER = 3
 """What was bought together is given for nothing while its error is at most so many times what the usual price buys."""
 
 _REMEMBERED = 64
+
+_LISTED: ContextVar[dict[Hashable, Sequence[Key]] | None] = ContextVar("public groups, listed once", default=None)
+
+
+@contextmanager
+def listing_once() -> Iterator[None]:
+    """Public groups are the same until the end, however often they are asked for: each list of them is read once."""
+    if _LISTED.get() is not None:
+        yield
+        return
+    token = _LISTED.set({})
+    try:
+        yield
+    finally:
+        _LISTED.reset(token)
 
 
 class Reuse:
@@ -274,7 +291,14 @@ class Reuse:
         return self._groups_of(Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells), turn)
 
     def _groups_of(self, listing: Plan, turn: Turn | None) -> Sequence[Key]:
-        return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys
+        listed = _LISTED.get()
+        key = (self, listing.sql, listing.keys)
+        if listed is not None and key in listed:
+            return listed[key]
+        groups = self._opened.engine.run(listing, self._opened.timeout, None, turn).keys
+        if listed is not None:
+            listed[key] = groups
+        return groups
 
 
 def _is_near(made: Calibration, wanted: Calibration) -> bool:

@@ -440,18 +440,19 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     def _unreadable(self, session: _Cursor, name: str, columns: Sequence[str]) -> str | None:
         """A view over files, which are out of reach here, or one that does not work any more."""
         table, source = self.schema().table(name), self._from(self.schema().table(name))
-        rows = DUCKDB.sql(exp.select(*(exp.column(column, quoted=True) for column in table.columns)).from_(source))
         items = [self._read(table, column) for column in columns] or [exp.Literal.number(1)]
         try:
-            types = {column: spelt for column, spelt, *_ in session.execute(f"DESCRIBE {rows}").fetchall()}
+            changed = table.view and self._other_types(session, table, columns)
             session.execute(DUCKDB.sql(exp.select(*items).from_(source).limit(0)))
         except duckdb.Error as error:
             return _why_unreadable(error)
-        # A view that was made over other types is planned with those.
-        changed = table.view and any(
-            types[one.name] != one.engine_type for one in map(table.columns.get, columns) if one
-        )
         return _CHANGED if changed else None
+
+    def _other_types(self, session: _Cursor, view: SchemaTable, columns: Sequence[str]) -> bool:
+        """Whether columns of a view have other types by now than it was made with: it is planned with those."""
+        asked = exp.select(*(exp.column(column, quoted=True) for column in view.columns)).from_(self._from(view))
+        types = {name: spelt for name, spelt, *_ in session.execute(f"DESCRIBE {DUCKDB.sql(asked)}").fetchall()}
+        return any(types[one.name] != one.engine_type for one in map(view.columns.get, columns) if one)
 
     def _call(
         self,

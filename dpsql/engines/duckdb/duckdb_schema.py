@@ -1,8 +1,11 @@
 """Reading a DuckDB's schema from its own catalog: names, types and constraints, never a row.
 
 A column of texts with a collation (``VARCHAR COLLATE NOCASE``) has no type here: groups of texts that it calls one are
-named by whichever row comes first, which is somebody's. No catalog tells of collations, and a view inherits them, so
-that DuckDB is asked which of some texts a column without its rows calls one.
+named by whichever row comes first, which is somebody's. A table's definition spells the collations of its columns. A
+view inherits them without a word, so that DuckDB is asked which of some texts a column without its rows calls one.
+
+Each opening of a policy waits for this: the catalog of constraints takes as long as all else here, and is read only
+where a definition has the words of a key.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ _COLUMNS = """
     SELECT schema_name, table_name, column_name, data_type, NOT is_nullable FROM duckdb_columns()
     WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, table_name, column_index"""
 _VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database()"
-_COMPUTED = """
-    SELECT schema_name, table_name FROM duckdb_tables()
-    WHERE NOT internal AND database_name = current_database() AND contains(upper(sql), 'GENERATED ALWAYS')"""
+_DEFINITIONS = """
+    SELECT schema_name, table_name, upper(sql) FROM duckdb_tables()
+    WHERE NOT internal AND database_name = current_database()"""
+"""The CREATE TABLE of each table, as DuckDB writes it from its catalog."""
+_COMPUTED = "GENERATED ALWAYS"
 """A generated column may read the clock. A default that merely has these words in it loses nothing but accuracy."""
+_COLLATED = "COLLATE"
+_KEYS = ("PRIMARY KEY", "UNIQUE", "FOREIGN KEY")
 _CONSTRAINTS = """
     SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
     FROM duckdb_constraints() WHERE database_name = current_database()
@@ -45,23 +52,25 @@ def read_schema(cursor: duckdb.DuckDBPyConnection, numbered: Collection[str] = (
         )
     for name in numbered:
         del columns[DUCKDB.default_schema, name][ROW_NUMBER]
-    for (schema, table), found in columns.items():
-        for name in _collated(cursor, schema, table, found):
-            found[name] = replace(found[name], engine_type="VARCHAR with a collation", type=None)
     views = set(cursor.execute(_VIEWS).fetchall())
-    computed = set(cursor.execute(_COMPUTED).fetchall())
+    definitions = {(schema, name): sql for schema, name, sql in cursor.execute(_DEFINITIONS).fetchall()}
+    for (schema, table), found in columns.items():
+        if _COLLATED in definitions.get((schema, table), _COLLATED):
+            for name in _collated(cursor, schema, table, found):
+                found[name] = replace(found[name], engine_type="VARCHAR with a collation", type=None)
     tables = {
         (schema, name): SchemaTable(
             name,
             found,
             schema=None if schema == DUCKDB.default_schema else schema,
             view=(schema, name) in views,
-            computed=(schema, name) in computed,
+            computed=_COMPUTED in definitions.get((schema, name), ""),
             numbered=schema == DUCKDB.default_schema and name in numbered,
         )
         for (schema, name), found in columns.items()
     }
-    for schema, table, kind, names, parent, parent_names in cursor.execute(_CONSTRAINTS).fetchall():
+    has_keys = any(word in sql for sql in definitions.values() for word in _KEYS)
+    for schema, table, kind, names, parent, parent_names in cursor.execute(_CONSTRAINTS).fetchall() if has_keys else ():
         tables[schema, table] = _constrained(tables[schema, table], kind, names, parent, parent_names)
     return Schema.of(tables, DUCKDB.default_schema)
 
