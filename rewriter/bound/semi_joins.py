@@ -29,7 +29,7 @@ def without_repetition(people: PersonRows) -> PersonRows:
     shown = [people.unit, *(sql for _, sql in (*people.keys, *people.columns))]
     if any(not column.table for tree in (source, *shown) for column in tree.find_all(exp.Column)):
         return people
-    kept, found = list(joins), []
+    kept, found = list(joins), list[exp.Expr]()
     for join in reversed(joins):
         name = join.this.alias_or_name
         others = [source.args["from_"], *shown, *found, *(other for other in kept if other is not join)]
