@@ -27,6 +27,7 @@ from sqlglot import exp
 from rewriter.bound.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured
 from rewriter.bound.common_factor import limits
 from rewriter.bound.credited_values import Credited, credited
+from rewriter.bound.semi_joins import without_repetition
 from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Kind, Norm, Sensitivity, least
 from rewriter.dialects import Dialect, double, named_table, number, wrap
 from rewriter.expressions import Value
@@ -101,7 +102,8 @@ def bound(
     anybody, sums, having = _person_rows(of_anybody(query), work), _sums(work, counted, dialect), None
     if query.everybody is not None:
         having = exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody)))
-    partial = partial_of(rows_of(anybody, dialect), keys, sums, having)
+    read = without_repetition(anybody) if _asks_for_people(work, counted) else anybody
+    partial = partial_of(rows_of(read, dialect), keys, sums, having)
     ctes = [("partial", partial), ("clamped", _clamped(keys, balls, [name for _, name in counted], dialect))]
     if limit is not None:
         partial.set("where", exp.Where(this=_is_suspect()))
@@ -125,6 +127,13 @@ def bound(
 def _is_number_of_rows(addends: Sequence[Addend]) -> bool:
     """Whether a sum is at most the number of rows, and not below 0."""
     return len(addends) == 1 and addends[0].summed is None and addends[0].weight == 1
+
+
+def _asks_for_people(work: Workload, counted: Sequence[tuple[Addend, str]]) -> bool:
+    """Whether every sum over a person's rows only tells whether there is a row."""
+    addends = [addend for cell in _cells(work) for addend in cell.addends]
+    counts = all(addend.summed is None and addend.weight > 0 and not addend.distinct for addend in addends)
+    return counts and not counted and all(vector.distinct for vector in work.vectors)
 
 
 def _is_one_count(vector: Vector) -> bool:

@@ -278,7 +278,8 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
     present = exp.Select(expressions=[exp.Star()]).from_(from_rows(dialect.fence(rows)), copy=False)
-    present.set("where", exp.Where(this=exp.Not(this=exp.Is(this=exp.column("v"), expression=exp.Null()))))
+    if _may_be_missing(argument, dialect):
+        present.set("where", exp.Where(this=exp.Not(this=exp.Is(this=exp.column("v"), expression=exp.Null()))))
     if column.extreme is not None:
         present = _one_of_each_person(present, ["u", *keys], column.extreme)
     types = [key.value.type for key in query.keys]
@@ -306,6 +307,13 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         # Of few values, all may as well be told.
         (lambda size: dialect.sql(near(size))) if high - low >= BUCKETS else None,
     )
+
+
+def _may_be_missing(value: Value, dialect: Dialect) -> bool:
+    """Whether a row can have no step. Whole numbers and decimals of columns that are NOT NULL have one, unless NaN is a
+    decimal too."""
+    exact = value.type.kind is Kind.INTEGER or (value.type.kind is Kind.DECIMAL and not dialect.decimals_may_be_nan)
+    return value.nullable or not exact
 
 
 def _one_of_each_person(present: exp.Select, grouped: Sequence[str], extreme: type[exp.Min | exp.Max]) -> exp.Select:

@@ -28,7 +28,7 @@ from rewriter.plan import Plan
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
-_OURS = re.compile("t[0-9]+")
+_OURS = re.compile("t[0-9]+(?:_[0-9]+)*")
 _MOST = 32
 """Plans that share a scan: trees of more are deep."""
 

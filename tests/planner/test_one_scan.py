@@ -45,6 +45,15 @@ def test_levels_share_a_scan(sql: str, plans: int) -> None:
     assert scan.identity != scans(sql.replace("COUNT(*)", "SUM(cost)"))[0].identity
 
 
+def test_levels_share_a_scan_where_people_are_found_by_way_of_another_table() -> None:
+    [scan] = scans(
+        "SELECT dose > 1, dose > 5, COUNT(*) FROM prescription GROUP BY 1, 2"
+        " UNION ALL SELECT dose > 1, NULL, COUNT(*) FROM prescription GROUP BY 1"
+    )
+    assert len(scan.plans) == 2
+    assert scan.sql.count('"prescription"') == 1
+
+
 @pytest.mark.parametrize(
     "sql",
     [
