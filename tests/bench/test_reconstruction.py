@@ -73,10 +73,19 @@ def test_the_picture_has_the_measured_figures() -> None:
     known = figures()
     assert PICTURE.read_text(encoding="utf-8") == picture(known)
     page = (GUIDE / "workloads.md").read_text(encoding="utf-8")
-    (row,) = re.findall(r"^\| fifty counts by .*$", page, re.MULTILINE)
-    for name in ("alone", "together", "optimum"):
-        assert f"{known[name]:.2f}" in row, name
-    assert {"alone", "together", "optimum"} <= {one.figure for one in LINES if one.figure in known}
+    (planned_row,) = re.findall(r"^\| fifty counts by .*$", page, re.MULTILINE)
+    (compared_row,) = re.findall(r"^\| fifty counts, ε = 1 .*$", page, re.MULTILINE)
+    for row, names in ((planned_row, ("alone", "together", "optimum")), (compared_row, ("shown", "local", "model"))):
+        for name in names:
+            assert f"{known[name]:.2f}" in row, name
+
+
+def test_every_line_of_the_picture_is_in_its_legend() -> None:
+    known: dict[str, float | list[list[float]]] = {one.figure: 10.0 * (at + 1) for at, one in enumerate(LINES)}
+    drawn = picture({**known, "counts": [[0.0, 20.0, 10.0]]})
+    for one in LINES:
+        assert f"{one.said}: {known[one.figure]:.1f}</text>" in drawn
+        assert drawn.count(f'stroke="{one.colour}"') == 2, "the line, and its sign in the legend"
 
 
 def test_the_figures_of_the_picture_are_those_of_plans(tmp_path: Path) -> None:
