@@ -124,9 +124,10 @@ def _factor(spread: FloatArray) -> tuple[FloatArray, bool]:
     inexact; the next one is aimed at whatever measurements it missed.
     """
     try:
-        return scipy.linalg.cho_factor(spread, lower=True)
+        factor, lower = scipy.linalg.cho_factor(spread, lower=True)
     except np.linalg.LinAlgError:
-        return scipy.linalg.cho_factor(spread + RIDGE * np.diag(np.diag(spread)), lower=True)
+        factor, lower = scipy.linalg.cho_factor(spread + RIDGE * np.diag(np.diag(spread)), lower=True)
+    return np.asarray(factor), bool(lower)
 
 
 def _room(positive: FloatArray, step: FloatArray) -> float:
