@@ -1,7 +1,7 @@
 """The guide's picture of the fifty counts: ``python -m tests.bench.workload_picture``.
 
-It is drawn of the figures of ``fifty_counts.json``, which ``python -m tests.bench reconstruction --write`` measures:
-a plan alone has no line for shown numbers and for a graphical model.
+It is drawn of the figures of ``fifty_counts.json``, which ``python -m tests.bench reconstruction --write`` measures.
+Lines that lie on each other are each narrower than the one below, and dashes leave room for dashes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIGURES = Path(__file__).with_name("fifty_counts.json")
 PICTURE = Path(__file__).parents[2] / "dpsql" / "guide" / "pictures" / "workload.svg"
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 52, 744, 78, 326
-GREY, BLUE, ORANGE, GREEN = "#8a8a8a", "#1f4e8c", "#c8741a", "#2f7d4f"
+GREY, BLUE, GREEN, ORANGE, PINK = "#8a8a8a", "#1f4e8c", "#2f7d4f", "#f0a030", "#f0a0f0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,22 @@ class Line:
     said: str
     figure: str
     colour: str
+    width: float
     dashes: str = ""
+    shift: float = 0.0
     dots: int | None = None
+
+    def path(self, drawn: str, shift: float = 0.0) -> str:
+        dashes = f' stroke-dasharray="{self.dashes}" stroke-dashoffset="{shift:g}"' if self.dashes else ""
+        return f'<path d="{drawn}" stroke="{self.colour}" stroke-width="{self.width:g}"{dashes}/>'
 
 
 LINES = (
-    Line("asked one by one", "alone", GREY, dots=1),
-    Line("bought as one, its error bar", "together", BLUE, dots=2),
-    Line("bought as one, numbers as shown", "shown", GREEN, "7 3"),
-    Line("least of any strategy of unbiased sums", "optimum", ORANGE, "2 3"),
-    Line("graphical model of the same tables", "model", "#8b3a8b", "9 3 2 3"),
+    Line("asked one by one", "alone", GREY, 3, dots=1),
+    Line("bought as one, as planned", "together", BLUE, 8, dots=2),
+    Line("bought as one, numbers as shown", "shown", GREEN, 4.5),
+    Line("least of any strategy of unbiased sums", "optimum", ORANGE, 2, "4 14", -11),
+    Line("graphical model of the same tables", "model", PINK, 2, "9 9"),
 )
 
 
@@ -48,8 +54,14 @@ def picture(known: Mapping[str, float | list[list[float]]]) -> str:
     counts = known["counts"]
     assert isinstance(counts, list)
     ordered = sorted(counts, key=lambda one: (one[0], -one[2]))
-    lines = [(one, float(known[one.figure])) for one in LINES if not isinstance(known.get(one.figure, []), list)]
+    lines = [(one, _error(known, one.figure)) for one in LINES]
     return "\n".join([*_frame(ordered, lines), *_marks(ordered, lines), "</svg>", ""])
+
+
+def _error(known: Mapping[str, float | list[list[float]]], figure: str) -> float:
+    found = known[figure]
+    assert isinstance(found, float)
+    return found
 
 
 def _across(place: int, of: int) -> float:
@@ -76,6 +88,9 @@ def _frame(ordered: Sequence[Sequence[float]], lines: Sequence[tuple[Line, float
         yield f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{error}</text>'
     for many in sorted({int(one[0]) for one in ordered}):
         inside = [place for place, one in enumerate(ordered) if one[0] == many]
+        if inside[0]:
+            edge = (_across(inside[0] - 1, len(ordered)) + _across(inside[0], len(ordered))) / 2
+            yield f'<path d="M{edge:.1f} {TOP}V{BOTTOM}" stroke="#eee"/>'
         middle = (_across(inside[0], len(ordered)) + _across(inside[-1], len(ordered))) / 2
         yield f'<text x="{middle:.1f}" y="{BOTTOM + 18}" text-anchor="middle">{f"by {many}" if many else "all"}</text>'
     below = f'<text x="{(LEFT + RIGHT) // 2}" y="{BOTTOM + 40}" text-anchor="middle" fill="#777">'
@@ -88,15 +103,15 @@ def _frame(ordered: Sequence[Sequence[float]], lines: Sequence[tuple[Line, float
 def _marks(ordered: Sequence[Sequence[float]], lines: Sequence[tuple[Line, float]]) -> Iterator[str]:
     for number, (line, error) in enumerate(lines):
         at = _down(error, _most(lines))
-        dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-        yield f'<path d="M{LEFT} {at:.1f}H{RIGHT}" stroke="{line.colour}" stroke-width="1.4"{dashes}/>'
+        yield line.path(f"M{LEFT} {at:.1f}H{RIGHT}", line.shift)
+        left, top = LEFT + 345 * (number % 2), 20 + 20 * (number // 2)
+        yield line.path(f"M{left} {top - 4}h26")
+        yield f'<text x="{left + 34}" y="{top}">{line.said}: {error:.1f}</text>'
+    for line, _ in lines:
         if line.dots is not None:
             for place, one in enumerate(ordered):
                 x, y = _across(place, len(ordered)), _down(one[line.dots], _most(lines))
-                yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{line.colour}"/>'
-        left, top = LEFT + 345 * (number % 2), 20 + 20 * (number // 2)
-        yield f'<path d="M{left} {top - 4}h26" stroke="{line.colour}" stroke-width="2"{dashes}/>'
-        yield f'<text x="{left + 34}" y="{top}">{line.said}: {error:.1f}</text>'
+                yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{line.colour}"/>'
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ INSIDE = 0.995
 DEPENDENT = 1e-9
 """What is left of a row beside the others, as a part of the largest, that counts as nothing."""
 
+RIDGE = 1e-12
+"""What is added to each number on the diagonal of equations that rounding makes indefinite, as a part of it."""
+
 MOST = 4000
 """The most measured cells that are compared, each with each."""
 
@@ -104,8 +107,7 @@ def _solve(measured: _Independent, start: FloatArray) -> FloatArray | None:
         if gap <= GAP and np.abs(missing).max() <= MISSING:
             return np.asarray(solution)
         spread = (rows @ scipy.sparse.diags_array(solution / slack) @ back).toarray() + measured.covariance
-        factor = scipy.linalg.cho_factor(spread, lower=True, overwrite_a=True)
-        newton = _Newton(rows, solution, slack, missing, slack + back @ weights, factor)
+        newton = _Newton(rows, solution, slack, missing, slack + back @ weights, _factor(spread))
         ahead, _, steeper = newton.step(-solution * slack)
         reached = (solution + _room(solution, ahead) * ahead) @ (slack + _room(slack, steeper) * steeper)
         centre = (float(reached) / gap) ** 3 * gap / solution.size
@@ -113,6 +115,19 @@ def _solve(measured: _Independent, start: FloatArray) -> FloatArray | None:
         length = INSIDE * min(_room(solution, ahead), _room(slack, steeper))
         solution, weights, slack = solution + length * ahead, weights + length * turned, slack + length * steeper
     return None
+
+
+def _factor(spread: FloatArray) -> tuple[FloatArray, bool]:
+    """The Cholesky factor of a step's equations, with a ``RIDGE`` where rounding leaves them indefinite.
+
+    Near the solution, parts that are not held at 0 outweigh the others beyond a double's digits. A ridge makes the step
+    inexact; the next one is aimed at whatever measurements it missed.
+    """
+    try:
+        factor, lower = scipy.linalg.cho_factor(spread, lower=True)
+    except np.linalg.LinAlgError:
+        factor, lower = scipy.linalg.cho_factor(spread + RIDGE * np.diag(np.diag(spread)), lower=True)
+    return np.asarray(factor), bool(lower)
 
 
 def _room(positive: FloatArray, step: FloatArray) -> float:
