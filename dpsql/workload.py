@@ -515,7 +515,7 @@ class Workloads:
         family = max(many, key=lambda one: (many[one], one))
         at = lattice.families.index(family)
         values = lattice.values[at]
-        order = sorted(values.values(), key=lambda place: (place == values.get(None), place))
+        order = sorted(values.values(), key=lambda place: (None in values and place == values[None], place))
         asked = []
         for one in joint.releases:
             sums = self._answering.reuse.sums(one.wanted, lattice, one.way)
@@ -533,8 +533,9 @@ class Workloads:
                 found.append((plans[attributes], part))
                 continue
             blocks = tuple(division[values[one]] if one in values else 0 for one in (*range(many[family]), None))
-            plan = of_keys[attributes].whole({family: blocks}) if attributes in of_keys else None
-            if plan is None or not plan.exhaustive:
+            own = of_keys[attributes].whole({family: blocks}) if attributes in of_keys else None
+            plan = None if own is None or not own.exhaustive else _measuring(own, joint)
+            if plan is None:
                 return None
             (key,) = {one.family for one in plan.keys}.difference(lattice.families)
             merged[key] = (family, blocks)
@@ -653,6 +654,19 @@ def unfit(statement: Prepared) -> str:
     if statement.earlier is not None:
         return "is answered in stages"
     return "needs bounds that are not learned yet" if statement.program.missing else ""
+
+
+def _measuring(plan: Plan, joint: _Joint) -> Plan | None:
+    """The plan with all that the tables of a joint measure; None where that is not known."""
+    statistics = joint.releases[0].statistics
+    if tuple(measures_of(plan)) == statistics:
+        return plan
+    asked = [one.measured.question for one in joint.releases]
+    questions = [one for one in asked if one is not None]
+    planned = None if plan.question is None else plan.question.with_others(questions)
+    if planned is None or tuple(measures_of(planned[0])) != statistics:
+        return None
+    return planned[0]
 
 
 def _some(sums: tuple[tuple[int, ...], ...], most: int, values: int) -> tuple[tuple[int, ...], ...]:

@@ -22,7 +22,10 @@ give its value, where a unit has one row.
 
 A workload names the cuts between which all of its conditions on a number are the same. There the interval of the number
 takes the place of its declared values, as a key of which every row has a value by proof
-(:mod:`rewriter.planner.intervals`).
+(:mod:`rewriter.planner.intervals`). So it does for a key of which rows may have undeclared values, such as a month: its
+groups are sums of intervals within the declared range. A list of texts has one more value there, for all others
+(:mod:`rewriter.planner.celled_keys`). Rows of undeclared values are in cells that no group is made of, and every total
+has them.
 """
 
 from __future__ import annotations
@@ -221,7 +224,8 @@ def _drill_down(
     plain = [key for place, key in enumerate(query.keys) if place not in coarse]
     # What is constant within a unit by proof is what decides how the unit is clipped.
     same = {one for condition in left_out if condition.constant for one in _columns(condition.sql)}
-    same |= {one for place in opened if query.keys[place].value.constant for one in coarse[place]}
+    plainly = [(place, one) for place, one in opened.items() if isinstance(one, Variable)]
+    same |= {one for place, one in plainly if query.keys[place].value.constant}
 
     def _key_of(one: Variable) -> Key:
         return _key(one, columns[one], constant=query.bound.unique or one in same)

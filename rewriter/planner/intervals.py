@@ -1,5 +1,4 @@
-"""Numbers and times as attributes of a few values: the intervals between the literals that conditions compare a column
-with, and between the ends of the months, or of other spans, that keys are made of.
+"""Numbers and times as attributes of few values: intervals between literals of conditions, and between spans of keys
 
 Guarantee: every row has exactly one value of such an attribute, by its expression alone: the number of cuts that are at
 or below the column's raw value, or NULL where that is NULL. So the groups by it are all there are, whatever rows hold,

@@ -29,7 +29,7 @@ WITHOUT_LIMIT = {
 }
 WAITS = {"wait", "join", "get", "result", "exception", "acquire", "communicate"}
 """Methods of threads, processes, futures, events, queues and locks. Without an argument they wait for ever."""
-OTHERS = ("durable.exception()", "done.exception()", "_KNOWN.get()", "_DISTRUST.get()")
+OTHERS = ("durable.exception()", "done.exception()", "_KNOWN.get()", "_DISTRUST.get()", "_LISTED.get()")
 """Of futures that are done, and of variables."""
 PROGRAMS = {"run", "call", "check_call", "check_output"}
 
