@@ -14,7 +14,8 @@ What varies within a person, such as the department of a visit, is left out only
 others: there one factor clips a person in all groupings (:mod:`rewriter.planner.joint_rows`), and each row is in one
 cell of the crossing of all attributes, so that a person moves it by as many rows as a person may have, whichever
 attributes vary. Anywhere else, who is clipped over all departments counts with less in each of them than who is clipped
-in one. A condition on a time is never left out there: rows may be bounded in spans of time, by those that it touches.
+in one. A condition on a time is left out there only where no table bounds rows in spans of time: it would bound them by
+the spans that it touches.
 
 A FILTER that all aggregates share is such a condition, too. And a key that is computed of such columns
 (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups is the sum of the cells whose columns
@@ -143,11 +144,18 @@ def _separable(condition: Value, query: Query) -> bool:
 
 
 def _may_be_left_out(condition: Value, query: Query) -> bool:
-    """Whether it is a condition on declared columns that keeps all rows of a unit or none; or one that holds no time,
-    where one factor clips a unit in all groupings of its rows."""
+    """Whether it is a condition on declared columns that keeps all rows of a unit or none; or one that bounds no rows
+    by the time that it touches, where one factor clips a unit in all groupings of its rows."""
     columns = _columns(condition.sql)
-    timeless = not any(variable.column.type.temporal for variable in columns)
-    return bool(columns) and (query.bound.unique or condition.constant or (query.joined and timeless))
+    if not columns or query.bound.unique or condition.constant or not query.joined:
+        return bool(columns) and (query.bound.unique or condition.constant)
+    return not any(variable.column.type.temporal for variable in columns) or not _is_bounded_in_spans(query)
+
+
+def _is_bounded_in_spans(query: Query) -> bool:
+    """Whether a table that the rows are made of has bounds in spans of time."""
+    behind = (BEHIND.of(node) for node in query.rows.walk())
+    return any(isinstance(one, Variable) and one.table.spans is not None for one in behind)
 
 
 OpenKey = Variable | KeyOfSpans

@@ -52,6 +52,8 @@ SALES = (
     "SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) FROM sale GROUP BY 1",
     "SELECT moment::date::text AS m, COUNT(*) FROM sale WHERE why = 'v' GROUP BY 1",
     "SELECT COUNT(*) FROM sale WHERE why = 'u'",
+    "SELECT why, COUNT(*) FROM sale WHERE day >= DATE '2025-02-01' GROUP BY why",
+    "SELECT COUNT(*) FROM sale WHERE day BETWEEN DATE '2025-01-31' AND DATE '2025-12-31'",
     "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM sale WHERE NOT why = 'u' GROUP BY 1",
 )
 COSTS = (

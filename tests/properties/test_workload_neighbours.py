@@ -63,7 +63,7 @@ FILTERS = {
         "amount BETWEEN 20 AND 70", "day < DATE '2025-01-09'", "day >= DATE '2025-01-05' AND day < DATE '2025-01-12'",
         "segment = 'std' AND amount < 10", "town = 'A'", "town <> 'B'", "town IS NULL",
     ),
-    "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25", "why = 'u'", "NOT why = 'u'"),
+    "visit": ("kind = 'x'", "ward IN ('a', 'b')", "cost > 25", "why = 'u'", "NOT why = 'u'", "seen >= DATE '2025-02-01'"),
 }  # fmt: skip
 VALUES = {"person": ("amount", "height", "height"), "visit": ("cost",)}
 VISITS_OF = "visit AS v JOIN person AS p ON p.id = v.person_id"
