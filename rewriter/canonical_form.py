@@ -64,7 +64,7 @@ CLASSES: Mapping[str, ListedFields] = {
         "choice",
         (
             *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window"),
-            "candidates",
+            *("candidates", "distinct"),
         ),
         # Nothing derives one pick from another of another name, as numbers are by their families.
         ("text", "within"),

@@ -11,7 +11,7 @@ import pytest
 
 from dpsql.errors import NotSupportedError
 from dpsql.proxy import Session
-from rewriter.query.ranks_of_people import EQUAL_NOTE, NUMBERED_NOTE
+from rewriter.query.ranks_of_people import DENSE_NOTE, EQUAL_NOTE, NUMBERED_NOTE
 from tests.properties.planted import case
 from tests.relations.test_windows_of_people import both
 
@@ -116,7 +116,8 @@ def test_parts_that_nothing_reads_are_not_released(both: tuple[Session, object])
         "SELECT COUNT(*) FROM {r} WHERE r * w > 0.5",
         "SELECT r > 0.5, MAX(r) FROM {r} GROUP BY 1",
         "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY bed, id) AS r FROM person) AS t WHERE r > 0.5",
-        "SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (ORDER BY w, id) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT AVG(r) FROM (SELECT DENSE_RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
         "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w, id) AS r FROM person) AS t WHERE r <= 100",
         "SELECT AVG(r) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r / 100 <= 1",
@@ -263,6 +264,36 @@ def test_ties_are_on_the_side_where_the_engine_has_them(
     cuts = ", ".join(f"COUNT(*) FILTER (WHERE r {sign} {at})" for at in (0.1, 0.3, 0.5, 0.6, 0.9) for sign in "<>")
     sql = f"SELECT {cuts} FROM (SELECT {kind}() OVER (ORDER BY w{way}) AS r FROM person) AS t"
     assert [tuple(row) for row in session.execute(sql).rows] == raw.execute(sql).fetchall()
+
+
+DENSE = (
+    *(
+        f"SELECT COUNT(*), COUNT(*) FILTER (WHERE w > 15) FROM (SELECT w, DENSE_RANK() OVER (ORDER BY w{way}) AS r FROM person{{more}}) AS t WHERE r {test}"
+        for way in ("", " DESC")
+        for test in ("<= 1", "<= 3", "= 2", "BETWEEN 2 AND 4", "> 4", "<= 9", "IN (1, 5)")
+    ),
+)
+
+
+@pytest.mark.parametrize("more", ["", " WHERE w <> 20"])
+@pytest.mark.parametrize("form", DENSE, ids=range(len(DENSE)))
+def test_a_dense_rank_counts_values(tied: tuple[Session, duckdb.DuckDBPyConnection], form: str, more: str) -> None:
+    session, raw = tied
+    sql = form.format(more=more)
+    found = session.execute(sql)
+    assert [tuple(map(str, row)) for row in found.rows] == [tuple(map(str, row)) for row in raw.execute(sql).fetchall()]
+    assert DENSE_NOTE in found.notices
+    assert any("values lie between value" in note or "values lie between each" in note for note in found.notices)
+
+
+def test_a_dense_rank_of_a_part_counts_its_values(both: tuple[Session, object]) -> None:
+    session, raw = both
+    sql = (
+        "SELECT bed, COUNT(*), SUM(w) FROM (SELECT bed, w, DENSE_RANK() OVER (PARTITION BY bed ORDER BY w DESC) AS r"
+        " FROM person) AS t WHERE r <= 20 GROUP BY bed ORDER BY bed"
+    )
+    truth = raw.execute(sql).fetchall()  # type: ignore[attr-defined]
+    assert [tuple(map(str, row)) for row in session.execute(sql).rows] == [tuple(map(str, row)) for row in truth]
 
 
 PARETO = (
