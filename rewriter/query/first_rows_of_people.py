@@ -49,7 +49,7 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     outputs = [(output_name(one), unaliased(one)) for one in select.expressions]
     limit, offset = select.args.get("limit"), select.args.get("offset")
     ties = has_ties(limit)
-    passed = _whole(limit.args.get("count") or exp.Literal.number(1) if ties else passed_rows(limit))
+    passed = _whole(passed_rows(limit, ties=True))
     before = 0 if offset is None else _whole(offset.expression)
     if passed is None or before is None or len(dict(outputs)) < len(outputs) or {_NUMBER, _RANK} & {*dict(outputs)}:
         return False
