@@ -56,7 +56,9 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     inside, own, along = select.copy(), f"{_NAME}#{len(labels)}", by_expressions(order, outputs)
     for part in ("order", "limit", "offset"):
         inside.set(part, None)
-    if not _has_values(inside, along.expressions[0].this, catalog) or (ties and len(along.expressions) > 1):
+    if ties and len(along.expressions) > 1:
+        return False
+    if not _has_values(inside, along.expressions[0].this, catalog):
         return False
     labels[own] = exp.to_identifier(_NAME)
     numbers: list[tuple[str, exp.Expr]] = []
