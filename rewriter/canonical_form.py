@@ -63,10 +63,11 @@ CLASSES: Mapping[str, ListedFields] = {
     "Choice": ListedFields(
         "choice",
         (
-            *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
-            "candidates",
+            *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window"),
+            *("candidates", "distinct"),
         ),
-        ("within",),
+        # Nothing derives one pick from another of another name, as numbers are by their families.
+        ("text", "within"),
     ),
     # What a policy and a database declare, under which releases were made.
     "Catalog": ListedFields(

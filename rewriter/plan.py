@@ -454,6 +454,9 @@ class Choice:
     groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more rows than are
     counted. The number that v stands for is ``v * granularity``.
 
+    With ``distinct`` it is distinct values that are weighed: each as the heaviest row that has it. So one unit changes
+    the weight of a value by at most the weight of her own rows that have it, as she does where rows are weighed.
+
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.
 
@@ -471,6 +474,7 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+    distinct: bool = False
     within: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -170,9 +170,9 @@ class Debiasing:
 class Aggregate:
     """An aggregate over people, checked: ``argument`` is None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
-    from the least value also where the order is ``descending``; beyond 0 and 1 a number of rows
-    (:func:`rewriter.plan.aim_of`).
+    ``distinct`` marks COUNT(DISTINCT argument), and a pick among distinct values. ``condition`` is its FILTER,
+    ``fraction`` that of a percentile, counted from the least value also where the order is ``descending``; beyond 0 and
+    1 a number of rows (:func:`rewriter.plan.aim_of`), or of values.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN
     x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``. ``row`` are the values of a row that is
     counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the BOOL_OR or BOOL_AND that turns where this

@@ -247,33 +247,38 @@ class ExtremeError(RankError):
 
 @dataclass(frozen=True, slots=True)
 class QuantileError(RankError):
-    """How many rows away from the true quantile the one is that was picked; ``usual`` where values lie evenly."""
+    """How many rows, or distinct values, away from the true quantile the one is that was picked; ``usual`` where values
+    lie evenly."""
 
     usual: int
+    things: str = "rows"
 
     order: ClassVar[int] = 2
 
     @classmethod
     def of(cls, pick: Pick, place: int, text: str) -> QuantileError:
         rows = math.ceil(pick.rows[place])
-        return cls(text, rows, min(math.ceil(pick.usual_rows(place) or 0), rows))
+        things = "values" if pick.choice.distinct else "rows"
+        return cls(text, rows, min(math.ceil(pick.usual_rows(place) or 0), rows), things)
 
     @classmethod
     def notes(cls, errors: Sequence[QuantileError]) -> Iterator[str]:
         away: dict[str, int] = {}
         usual: dict[str, int] = {}
+        things = {one.text: one.things for one in errors}
         for one in errors:
             away[one.text] = max(away.get(one.text, 0), one.rows)
             usual[one.text] = max(usual.get(one.text, 0), one.usual)
         if len(away) > 2:
+            any_of = " or ".join(sorted(set(things.values())))
             yield (
-                f"at most {max(away.values()):,} rows lie between each quantile and the true one (95 %);"
+                f"at most {max(away.values()):,} {any_of} lie between each quantile and the true one (95 %);"
                 f" {max(usual.values()):,} where values lie evenly"
             )
         else:
             yield from (
-                f"at most {rows:,} rows lie between {text} and the true one (95 %); {usual[text]:,} where values lie"
-                " evenly"
+                f"at most {rows:,} {things[text]} lie between {text} and the true one (95 %); {usual[text]:,} where"
+                " values lie evenly"
                 for text, rows in away.items()
             )
         yield "the error bar of a quantile assumes that values are about as dense nearby as they are at the quantile"

@@ -231,7 +231,7 @@ def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
             continue
         replacement = resolved(source, name)
         in_place_of(replacement.this, column.this)
-        column.replace(replacement)
+        column.replace(in_place_of(replacement, column))
     copy: exp.Expr = root.this
     copy.pop()
     return copy

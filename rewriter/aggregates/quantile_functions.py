@@ -22,7 +22,7 @@ from rewriter.keys import mode_of
 from rewriter.refused import NO_FUNCTION, Refused, Unbounded
 from rewriter.relations import missing_ranges
 from rewriter.release import Aggregate, MeasuredBy
-from rewriter.statement import only, rank_of_row
+from rewriter.statement import counts_values, only, rank_of_row
 
 _MOST_PARTS = 10**6
 
@@ -80,7 +80,8 @@ class PercentileCont(Median):
             fraction = -fraction if rank_of_row(call.argument.this) else 1 - fraction
         elif rank_of_row(call.argument.this):
             fraction += 1
-        return Aggregate(self, value, call.test, False, call.wording, fraction=fraction, descending=down)
+        distinct = counts_values(call.argument.this)
+        return Aggregate(self, value, call.test, distinct, call.wording, fraction=fraction, descending=down)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,10 @@ vector of its weights in the groups would leave the ball that counts are clipped
 rows, and a quantile is one of rows. MIN and MAX are another matter: the least value of all rows is the least of what
 each person's least is, so that a person has one value in each group, whatever the number of rows.
 
+Of distinct values each weighs as much as the heaviest of its rows. The greatest of some weights grows by no more than
+the sum of those that are added, and never falls: so one unit changes the weights of values, and whatever is below one,
+by no more than where rows are weighed.
+
 The engine answers, for every value that is near one of the quantiles, its weight and the weight below it. Where the
 lattice is large that is found in two steps: the weights of at most 2,048 public buckets of values, and then the values
 of those buckets that have anything near in them, all of them, with the weight below their bucket: what is below a value
@@ -106,7 +110,7 @@ def quantiles(
         extreme = None if contribution.unique else _extreme(aggregate)
         key = key if extreme is None else f"{extreme.__name__} {key}"
         # Which of a share and a number of rows is greater depends on the rows: they are in no order.
-        key = f"{_counted_from(aggregate)} {key}"
+        key = f"{_counted_from(aggregate)} {aggregate.distinct} {key}"
         column = columns.setdefault(key, _Column(aggregate, [], extreme))
         if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
@@ -287,7 +291,11 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
 
     def near(size: int) -> exp.Expr:
         looked = _Window(fractions, size, weights.row)
-        ranks = _ranks(present.copy(), keys, types, weights, looked, (low, high), dialect, everybody=everybody)
+        ranks = _ranks(
+            *(present.copy(), keys, types, weights, looked, (low, high), dialect),
+            everybody=everybody,
+            distinct=aggregate.distinct,
+        )
         return dialect.spelt(ranks)
 
     tree = near(window)
@@ -304,6 +312,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         window,
         argument_text(aggregate),
         aggregate.candidates,
+        aggregate.distinct,
         # Of few values, all may as well be told.
         (lambda size: dialect.sql(near(size))) if high - low >= BUCKETS else None,
     )
@@ -440,6 +449,7 @@ def _ranks(
     dialect: Dialect,
     *,
     everybody: exp.Expr | None = None,
+    distinct: bool = False,
 ) -> exp.Select:
     """(keys…, v, w, below, n) of the values that are near. Rows are those of units among ``everybody``."""
     ctes: list[tuple[str, exp.Select]] = []
@@ -451,6 +461,8 @@ def _ranks(
     low, high = ends
     if high - low < BUCKETS:
         weighed = _weighed(rows, keys, weights, known=everybody is None)
+        if distinct:
+            weighed = _heaviest(weighed, [*keys, "v"])
         ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v", dialect)))
         ctes.append(("placed", _placed(keys, dialect)))
         final = _counted("placed", [*keys, "v"], "below", dialect)
@@ -462,7 +474,8 @@ def _ranks(
         size = -(-(high - low + 1) // BUCKETS)
         offset = exp.Paren(this=exp.Sub(this=exp.column("v", "p"), expression=number(low)))
         bucket = exp.alias_(dialect.integer_divide(offset, number(size)), "b")
-        ctes.append(("weighed", _weighed(rows, keys, weights, bucket, known=everybody is None)))
+        of_rows = _weighed(rows, keys, weights, bucket, known=everybody is None)
+        ctes.append(("weighed", _heaviest(of_rows, [*keys, "v", "b"]) if distinct else of_rows))
         weighed = exp.Select(expressions=[exp.Star()]).from_(named_table("weighed"), copy=False)
         ctes.append(("coarse", _histogram(weighed, keys, exp.column("b"), "b", dialect)))
         ctes.append(("spread", _spread(keys, dialect)))
@@ -504,6 +517,14 @@ def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: ex
     same = exp.EQ(this=exp.column("u", "p"), expression=exp.column("u", "scale"))
     select.set("joins", [exp.Join(this=named_table("scale"), side="LEFT" if known else None, on=same)])
     return select
+
+
+def _heaviest(weighed: exp.Select, names: Sequence[str]) -> exp.Select:
+    """One row of each group and value, with the greatest weight of its rows."""
+    heaviest = exp.Select(expressions=[*_columns(names), exp.alias_(exp.Max(this=exp.column("w")), "w")])
+    heaviest = heaviest.from_(from_rows(weighed), copy=False)
+    heaviest.set("group", exp.Group(expressions=_columns(names)))
+    return heaviest
 
 
 def _histogram(weighed: exp.Select, keys: Sequence[str], value: exp.Expr, name: str, dialect: Dialect) -> exp.Select:

@@ -27,7 +27,7 @@ from rewriter.expressions.stored_lists import PART, makes_rows
 from rewriter.expressions.text_length import LENGTHS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import called, in_place_of, keep_places, name_of, position_of, word_of
-from rewriter.expressions.time import CYCLES, SHORTEST, SORTED, TEXTS, floor_to
+from rewriter.expressions.time import CYCLES, OF_TIMESTAMP, SHORTEST, SORTED, TEXTS, floor_to
 from rewriter.expressions.time_bins import BINNED, WIDTH
 from rewriter.expressions.value import (
     DOMAIN,
@@ -71,6 +71,7 @@ __all__ = [
     "MOMENTS",
     "NUMBERS",
     "NUMERIC_OR_DOUBLE",
+    "OF_TIMESTAMP",
     "PART",
     "REPORTED",
     "RISING",

@@ -57,7 +57,7 @@ def word_of(node: exp.Expr) -> str | None:
 
 
 def called(node: exp.Expr, name: str) -> exp.Expr:
-    """The node, with the name that the analyst gave to its value: messages say it in the place of a long expression."""
+    """The node, with the words that the analyst has for its value: messages say them in the place of the node."""
     node._meta = _Place(node._meta or {}, **{_NAME: name})
     return node
 

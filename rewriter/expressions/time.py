@@ -419,7 +419,10 @@ def _at_zone(value: Value, zone: str, context: Context) -> Value:
 
 
 def extract(node: exp.Expr, context: Context) -> Value:
-    """EXTRACT(unit FROM x): a decimal without fraction; seconds have six digits, EPOCH is a double."""
+    """EXTRACT(unit FROM x): a decimal without fraction; seconds have six digits, EPOCH is a double.
+
+    A date has no hour, but DATE_PART reads it as a timestamp.
+    """
     unit = _unit(node.this)
     unit = _PLURALS.get(unit, unit)
     inner = node.args["expression"]
@@ -438,6 +441,8 @@ def extract(node: exp.Expr, context: Context) -> Value:
         return elapsed.part(unit, value, context)
     value = _temporal(value, context, "EXTRACT")
     if value.type == DATE and unit in _OF_CLOCK:
+        if OF_TIMESTAMP.is_on(node):
+            return _field(unit, widen(value, TIMESTAMP, context.dialect), context)
         raise refuse(f"a date has no {unit}", "extract year, month, week, day, dow or epoch", "0A000")
     if unit == "epoch":
         return _epoch(value, context)
@@ -580,6 +585,8 @@ CYCLES = {
     "doy": 3000,
 }
 """Days after which every value of a part of a time has been there."""
+OF_TIMESTAMP: Fact[bool] = Fact("of a timestamp")
+"""Of an EXTRACT whose text is DATE_PART: PostgreSQL casts a date to a timestamp for it, which has an hour."""
 TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 SORTED: Fact[bool] = Fact("sorted")

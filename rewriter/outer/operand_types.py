@@ -24,6 +24,7 @@ from rewriter.expressions import (
     MOMENTS,
     NUMBERS,
     NUMERIC_OR_DOUBLE,
+    OF_TIMESTAMP,
     FunctionTypes,
     Kinds,
     hint_of_kinds,
@@ -496,10 +497,10 @@ _OF_CLOCK = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MILLISECONDS"
 
 
 def _check_field(node: exp.Expr, kinds: Mapping[int, Kinds]) -> None:
-    """A date has no hour, as over people: DATE_PART, which PostgreSQL calls of a timestamp, is no other node here."""
+    """A date has no hour, as over people; DATE_PART reads it as a timestamp, as DuckDB reads any date."""
     field = node.name.upper()
     is_date = kinds.get(id(node.expression), ANY) == frozenset({Kind.DATE})
-    if is_date and field in _OF_CLOCK:
+    if is_date and field in _OF_CLOCK and not OF_TIMESTAMP.is_on(node):
         raise Refused(
             f"a date has no {field.lower()}",
             hint="extract year, month, week, day, dow or epoch, or cast it, as in d::timestamp",

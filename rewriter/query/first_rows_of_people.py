@@ -1,8 +1,11 @@
 """The first rows of all people's in an order, as the rows with the first numbers: ``ORDER BY s DESC LIMIT 100``.
 
 Theorem: ``SELECT c FROM v ORDER BY d LIMIT k OFFSET o`` in FROM has the rows of ``SELECT c FROM (SELECT c, ROW_NUMBER()
-OVER (ORDER BY d) AS number FROM v) WHERE number > o AND number <= o + k``: a subquery in FROM has no order. Which rows
-of a tie they are, neither says.
+OVER (ORDER BY d) AS number FROM v) WHERE number > o AND number <= o + k``: a subquery in FROM has no order, nor has a
+list behind IN that reads nothing of the rows around it. Which rows of a tie they are, neither says. ``FETCH FIRST k
+ROWS WITH TIES`` has the rows of ``RANK() OVER (ORDER BY d) <= o + k`` in the place of the second test: RANK is at most
+that for the last of the numbered rows, and for those that equal it. ``EXISTS (… ORDER BY d LIMIT k)`` is ``EXISTS (…)``
+for any k from 1 on.
 
 Put so where the rows are people's, of one person each or of groups by one, and are aggregated above: there such numbers
 become comparisons with the value at a rank (:mod:`rewriter.query.ranks_of_people`), if the order is never NULL.
@@ -14,22 +17,28 @@ from sqlglot import exp
 
 from rewriter.declared import Catalog
 from rewriter.query.distinct_names import Labels
-from rewriter.query.lateral_subqueries import by_expressions
+from rewriter.query.lateral_subqueries import by_expressions, reads_outside
 from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import constant
-from rewriter.query.row_at_share import passed_rows
+from rewriter.query.row_at_share import has_ties, passed_rows
 from rewriter.query.windows_of_people import is_of_people
 from rewriter.statement import is_grouped, output_name, unaliased
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 _NAME = "limited"
 _NUMBER = "row number"
+_RANK = "row rank"
 
 
 def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
-    """Number the rows of an item of FROM that LIMIT cuts, in place; whether there were any. The names are bound."""
+    """Number the rows that LIMIT cuts, of an item of FROM or of a list behind IN or ANY, in place.
+
+    Answers whether there were any. The names are bound.
+    """
     item, order = select.parent, select.args.get("order")
-    if order is None or not isinstance(item, exp.Subquery) or not isinstance(item.parent, exp.From | exp.Join):
+    if isinstance(item, exp.Exists):
+        return _is_cut_in_vain(select)
+    if order is None or not isinstance(item, exp.Subquery) or not _is_unordered(item):
         return False
     if any(value for part, value in select.args.items() if part not in _PARTS) or not is_of_people(item, catalog):
         return False
@@ -38,24 +47,33 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     if any(one.find(exp.Window, exp.Query) is not None for one in select.expressions):
         return False
     outputs = [(output_name(one), unaliased(one)) for one in select.expressions]
-    passed, offset = _whole(passed_rows(select.args.get("limit"))), select.args.get("offset")
+    limit, offset = select.args.get("limit"), select.args.get("offset")
+    ties = has_ties(limit)
+    passed = _whole(passed_rows(limit, ties=True))
     before = 0 if offset is None else _whole(offset.expression)
-    if passed is None or before is None or len(dict(outputs)) < len(outputs) or _NUMBER in dict(outputs):
+    if passed is None or before is None or len(dict(outputs)) < len(outputs) or {_NUMBER, _RANK} & {*dict(outputs)}:
         return False
     inside, own, along = select.copy(), f"{_NAME}#{len(labels)}", by_expressions(order, outputs)
     for part in ("order", "limit", "offset"):
         inside.set(part, None)
+    if ties and len(along.expressions) > 1:
+        return False
     if not _has_values(inside, along.expressions[0].this, catalog):
         return False
     labels[own] = exp.to_identifier(_NAME)
-    number = exp.Window(this=exp.RowNumber(), order=along, over="OVER")
-    columns = [*outputs, (_NUMBER, number)]
+    numbers: list[tuple[str, exp.Expr]] = []
+    if before or not ties:
+        numbers.append((_NUMBER, exp.Window(this=exp.RowNumber(), order=along, over="OVER")))
+    if ties:
+        numbers.append((_RANK, exp.Window(this=exp.Rank(), order=along.copy(), over="OVER")))
+    columns = [*outputs, *numbers]
     inside.set("expressions", [exp.alias_(value.copy(), name, quoted=True) for name, value in columns])
 
     def column(name: str) -> exp.Column:
         return exp.column(exp.Identifier(this=name, quoted=True), exp.Identifier(this=own, quoted=True))
 
-    tests: list[exp.Expr] = [exp.LTE(this=column(_NUMBER), expression=exp.Literal.number(before + passed))]
+    last = column(_RANK if ties else _NUMBER)
+    tests: list[exp.Expr] = [exp.LTE(this=last, expression=exp.Literal.number(before + passed))]
     if before:
         tests.append(exp.GT(this=column(_NUMBER), expression=exp.Literal.number(before)))
     alias = exp.TableAlias(this=exp.Identifier(this=own, quoted=True))
@@ -64,6 +82,25 @@ def number_limited(select: exp.Select, labels: Labels, catalog: Catalog) -> bool
     select.set("expressions", [exp.alias_(column(name), name, quoted=True) for name, _ in outputs])
     select.set("from_", exp.From(this=exp.Subquery(this=inside, alias=alias)))
     select.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    return True
+
+
+def _is_unordered(item: exp.Subquery) -> bool:
+    """Whether a subquery stands where its rows have no order, and are the same for all rows around it."""
+    around = item.parent
+    if isinstance(around, exp.In | exp.Any | exp.All):
+        return item.arg_key != "expressions" and not reads_outside(item.this, item.this)
+    return isinstance(around, exp.From | exp.Join)
+
+
+def _is_cut_in_vain(select: exp.Select) -> bool:
+    """Take away what cannot change whether there is a row; whether anything was."""
+    limit = select.args.get("limit")
+    passed = None if limit is None else _whole(passed_rows(limit))
+    if not passed or select.args.get("offset"):
+        return False
+    select.set("limit", None)
+    select.set("order", None)
     return True
 
 

@@ -14,7 +14,16 @@ from sqlglot import exp
 from rewriter.expressions import called, makes_rows
 from rewriter.query.distinct_names import Labels
 from rewriter.query.spread_joins import all_of, set_where
-from rewriter.statement import conjuncts, folded, from_items, has_aggregate, output_name, unaliased, unparenthesised
+from rewriter.statement import (
+    conjuncts,
+    folded,
+    from_items,
+    has_aggregate,
+    output_name,
+    unaliased,
+    unparenthesised,
+    written,
+)
 
 MOST_COPIES = 150
 """Syntax nodes that one column of a subquery may become, wherever it is read."""
@@ -120,7 +129,7 @@ def _put_in(
     for column in read_columns(select, item):
         value = outputs[folded(column)].copy()
         is_long = sum(1 for _ in value.walk()) > _LONG
-        put(column, called(value, folded(column)) if is_long else value)
+        put(column, called(value, written(column)) if is_long else value)
     own = [] if (where := body.args.get("where")) is None else list(conjuncts(where.this))
     first = [one.copy() for one in from_items(body)[:1]]
     more = [one.copy() for one in body.args.get("joins") or ()]

@@ -23,7 +23,7 @@ from rewriter.statement import folded, output_name, unparenthesised
 MOST_CUTS = 100
 """Values that a rank is compared with: as many quantiles may be asked for at once."""
 
-WHOLE_RANKS = (exp.Ntile, exp.RowNumber, exp.Rank)
+WHOLE_RANKS = (exp.Ntile, exp.RowNumber, exp.Rank, exp.DenseRank)
 """Ranks that are whole numbers from 1."""
 
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}

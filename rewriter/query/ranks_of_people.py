@@ -6,7 +6,8 @@ x < y(⌈q N⌉). RANK is one more than the number of rows that come before a ro
 ROW_NUMBER is, but for rows of a tie. NTILE(n) is at most k where the row's number is at most k N / n, or up to n / 4
 more, since its first parts have a row more. So each is compared with a constant where ``x`` is compared with y(k)
 (:mod:`rewriter.statement.ranked_row`), or with PERCENTILE_DISC(q), the value y(⌈q N⌉), but for such rows, and for
-rows of equal ``x``, which are on one side here. DENSE_RANK counts values, and no rows.
+rows of equal ``x``, which are on one side here. DENSE_RANK is at most k where ``x`` is at most the k-th of the distinct
+values.
 
 A rank that is compared with constants alone (:mod:`rewriter.query.rank_cuts`) steps at these constants: any value
 between two of them stands for all. The quantiles are the columns of one subquery, so they are released together, and
@@ -32,7 +33,7 @@ from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
 from rewriter.query.windows_above_groups import PARTS, group_below
 from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
-from rewriter.statement import row_of_order
+from rewriter.statement import row_of_order, value_of_order
 
 MOST_PARTS = MOST_CUTS
 """Parts of NTILE."""
@@ -45,7 +46,11 @@ NUMBERED_NOTE = (
     "rows are numbered by the value at a rank, which is picked as a quantile is: rows of equal values are on the same"
     " side of it, and its own rank is off by some rows"
 )
-_NUMBERS = (exp.RowNumber, exp.Rank)
+DENSE_NOTE = (
+    "distinct values are numbered by the one at a rank, which is picked as a quantile is: its own rank is off by some"
+    " values, and values in one step of the declared range, or beyond one end of it, are one value"
+)
+_NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 RANKS = (exp.Ntile, exp.PercentRank, exp.CumeDist, *_NUMBERS)
 MOST_RANK = 10**9
 """The greatest rank that is compared with."""
@@ -75,8 +80,13 @@ def ask_ranks(select: exp.Select, labels: Labels, catalog: Catalog) -> tuple[str
     joins = [_joined(select, keys, group, labels) for keys, group in same.items()]
     for join in joins:
         select.append("joins", join)
-    notes = (NUMBERED_NOTE if isinstance(one.window.this, _NUMBERS) else EQUAL_NOTE for one in steps)
-    return tuple(dict.fromkeys(notes))
+    return tuple(dict.fromkeys(_note(one.window.this) for one in steps))
+
+
+def _note(rank: exp.Expr) -> str:
+    if isinstance(rank, exp.DenseRank):
+        return DENSE_NOTE
+    return NUMBERED_NOTE if isinstance(rank, _NUMBERS) else EQUAL_NOTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +123,14 @@ class _Steps:
 
     @property
     def quantiles(self) -> list[exp.Expr]:
-        numbered = isinstance(self.window.this, _NUMBERS)
-        return [_quantile(self.value, cut, self.falls, numbered=numbered) for cut in self.cuts]
+        return [_quantile(self.value, self._at(cut), self.falls) for cut in self.cuts]
+
+    def _at(self, cut: Fraction) -> exp.Expr:
+        """The argument of the quantile at a cut."""
+        rank = self.window.this
+        if isinstance(rank, exp.DenseRank):
+            return value_of_order(int(cut))
+        return row_of_order(int(cut)) if isinstance(rank, _NUMBERS) else exp.Literal.number(_share(cut))
 
     def put(self, ends: Sequence[exp.Expr]) -> None:
         """Put the steps in the place of the window, by the columns of its quantiles, which are NULL of hardly anybody.
@@ -229,7 +245,6 @@ def _joined(select: exp.Select, keys: Sequence[exp.Expr], steps: Sequence[_Steps
     return exp.Join(this=item, on=exp.and_(*ties, copy=False), side="LEFT")
 
 
-def _quantile(key: exp.Expr, part: Fraction, falls: bool, *, numbered: bool) -> exp.Expr:
+def _quantile(key: exp.Expr, share: exp.Expr, falls: bool) -> exp.Expr:
     order = exp.Order(expressions=[exp.Ordered(this=key.copy(), desc=falls or None)])
-    share = row_of_order(int(part)) if numbered else exp.Literal.number(_share(part))
     return exp.WithinGroup(this=exp.PercentileDisc(this=share), expression=order)

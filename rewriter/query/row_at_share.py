@@ -63,14 +63,21 @@ def ask_share(select: exp.Select) -> bool:
     return True
 
 
-def passed_rows(limit: exp.Expr | None) -> exp.Expr | None:
-    """The number of rows that LIMIT or FETCH lets pass; None where that hangs on the rows."""
+def passed_rows(limit: exp.Expr | None, *, ties: bool = False) -> exp.Expr | None:
+    """The number of rows that LIMIT or FETCH lets pass, with ``ties`` beside those that equal the last; None where that
+    hangs on the rows."""
     if isinstance(limit, exp.Fetch):
         options = limit.args.get("limit_options")
-        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+        if (has_ties(limit) and not ties) or (options is not None and options.args.get("percent")):
             return None
         return limit.args.get("count") or exp.Literal.number(1)
     return limit.expression if isinstance(limit, exp.Limit) else None
+
+
+def has_ties(limit: exp.Expr | None) -> bool:
+    """Whether it is FETCH FIRST … ROWS WITH TIES."""
+    options = limit.args.get("limit_options") if isinstance(limit, exp.Fetch) else None
+    return options is not None and bool(options.args.get("with_ties")) and not options.args.get("percent")
 
 
 def _given(select: exp.Select, parts: frozenset[str]) -> bool:

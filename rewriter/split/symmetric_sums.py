@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.expressions import called
 from rewriter.split.values_beside_groups import key_names
-from rewriter.statement import from_items, grouped_item, output_name
+from rewriter.statement import from_items, grouped_item, output_name, written
 
 _SCALE = "1000000"
 
@@ -229,7 +230,8 @@ class _Written:
         ]
         rows = self._rows([*self._own_keys(), exp.alias_(key.copy(), "dpsql_key"), *of_keys], [*self._keys, key])
         names = [exp.column(name.copy()) for name in self._names]
-        sums = [exp.alias_(exp.Sum(this=exp.column(f"dpsql_w{n}")), f"dpsql_s{n}") for n in range(len(values))]
+        columns = [called(exp.column(f"dpsql_w{n}"), written(value)) for n, value in enumerate(values.values())]
+        sums = [exp.alias_(exp.Sum(this=column), f"dpsql_s{n}") for n, column in enumerate(columns)]
         found = exp.Select(expressions=[*(name.copy() for name in names), *sums])
         found.set("from_", exp.From(this=_named(rows, "keyed")))
         if names:

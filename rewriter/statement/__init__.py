@@ -31,7 +31,7 @@ from rewriter.statement.parser import (
     Transaction,
     parse,
 )
-from rewriter.statement.ranked_row import rank_of_row, row_of_order
+from rewriter.statement.ranked_row import counts_values, rank_of_row, row_of_order, value_of_order
 from rewriter.statement.refused_parts import no_qualify, only
 from rewriter.statement.select_shape import (
     children_of,
@@ -78,6 +78,7 @@ __all__ = [
     "children_of",
     "coarser_groups",
     "conjuncts",
+    "counts_values",
     "decided",
     "folded",
     "from_items",
@@ -119,6 +120,7 @@ __all__ = [
     "tested_for_null",
     "unaliased",
     "unparenthesised",
+    "value_of_order",
     "values_of_row",
     "walk",
     "watched_comparison",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from rewriter.expressions import word_of
+from rewriter.expressions import OF_TIMESTAMP, word_of
 from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import folded, unaliased
@@ -78,6 +78,8 @@ def _of_case(node: exp.Case) -> str:
 def _of_function(node: exp.Expr) -> str:
     if (word := word_of(node)) is not None:
         return word
+    if OF_TIMESTAMP.is_on(node):
+        return "date_part"
     if isinstance(node, exp.Trim):
         return _TRIMS.get(str(node.args.get("position") or "").upper(), "btrim")
     if isinstance(node, exp.Pad):

@@ -89,7 +89,7 @@ def written(node: exp.Expr) -> str:
     root = exp.Paren(this=node.copy())
     for part in list(root.walk(prune=lambda inner: name_of(inner) is not None)):
         if (name := name_of(part)) is not None:
-            part.replace(exp.column(exp.to_identifier(name, quoted=True)))
+            part.replace(exp.Var(this=name))
     copy: exp.Expr = root.this
     copy.pop()
     for column in copy.find_all(exp.Column):

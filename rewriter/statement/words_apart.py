@@ -1,10 +1,10 @@
 """Words that the parser would read in its own way: names after AS or a dot that it takes for keywords, TO_CHAR, sets
-of groups, differences of dates, and intervals.
+of groups, differences of dates, DATE_PART, and intervals.
 
 The parser translates the format of TO_CHAR, and its translation cannot be undone; in ROLLUP, CUBE and GROUPING SETS it
-reads no condition, and of DATE_DIFF it takes the last argument for a unit. So these are parsed as functions under names
-that it does not know, of the same length: places in the text stay what they were. Of an interval's text it reads one
-quantity and drops the rest: one of several is a cast of that text.
+reads no condition, of DATE_DIFF it takes the last argument for a unit, and DATE_PART is EXTRACT to it. So these are
+parsed as functions under names that it does not know, of the same length: places in the text stay what they were. Of
+an interval's text it reads one quantity and drops the rest: one of several is a cast of that text.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from rewriter.expressions import OF_TIMESTAMP
 from rewriter.refused import SYNTAX, Refused
 
 _LABELS = frozenset({"SELECT", "NOT"})
 """The words that PostgreSQL takes after AS and after a dot, and the parser does not."""
 _TO_CHAR = "to_cha_"
+_DATE_PART = "date_par_"
 _GROUPINGS: dict[str, type[exp.Expr]] = {"rollu_": exp.Rollup, "cub_": exp.Cube, "grouping_sets": exp.GroupingSets}
 _DIFFERENCES = {"DATE_DIFF": "date_dif_", "DATEDIFF": "datedif_"}
 _APART = {
     "TO_CHAR": _TO_CHAR,
+    "DATE_PART": _DATE_PART,
     "ROLLUP": "rollu_",
     "CUBE": "cub_",
     "GROUPING SETS": "grouping_sets",
@@ -139,6 +142,9 @@ def name_functions(tree: exp.Query) -> None:
             value, pattern = node.expressions
             node.replace(exp.ToChar(this=value, format=_as_text(pattern)))
             continue
+        if node.this == _DATE_PART:
+            node.replace(_date_part(node.expressions))
+            continue
         name = next(known for known, unknown in _APART.items() if unknown == node.this)
         if name in _DIFFERENCES:
             node.set("this", name)
@@ -147,3 +153,11 @@ def name_functions(tree: exp.Query) -> None:
             hint = "write GROUP BY ROLLUP (a, b), with at least one key"
             raise Refused(f"syntax error near {name}", hint=hint, sqlstate=SYNTAX)
         node.replace(_GROUPINGS[node.this](expressions=node.expressions))
+
+
+def _date_part(arguments: Sequence[exp.Expr]) -> exp.Expr:
+    """An EXTRACT with the fact that it reads a date as a timestamp."""
+    field = _as_text(arguments[0]) if len(arguments) == 2 else None
+    if not isinstance(field, exp.Literal | exp.Column):
+        raise Refused("DATE_PART takes a field and a time", hint="write DATE_PART('hour', seen)", sqlstate="42883")
+    return OF_TIMESTAMP.on(exp.Extract(this=exp.Var(this=field.name.upper()), expression=arguments[1]), True)

@@ -128,6 +128,11 @@ WORDS = [
     "SELECT JSON_AGG(x ORDER BY a) FROM " + BY_REGION.replace("AS t", "AS x(a, b)"),
     "SELECT JSON_AGG(t ORDER BY t) FROM (SELECT region AS t, COUNT(*) AS n FROM visit WHERE region < 3 GROUP BY 1) AS t",
     "SELECT ROW_TO_JSON(r) FROM (SELECT id, name, NULL AS nothing FROM region) AS r",
+    # a date has no hour to EXTRACT, and is a timestamp to DATE_PART
+    "SELECT day, DATE_PART('hour', day), DATE_PART('day', day) FROM " + BY_DAY,
+    "SELECT pg_catalog.date_part('minute', DATE '2024-01-01' + r.id), DATE_PART('hour'::text, DATE '2024-01-01') AS s FROM region r",
+    "SELECT DATE_PART('hour', day), COUNT(*) FROM visit GROUP BY 1",
+    "SELECT COUNT(*), SUM(DATE_PART('minute', day) + cost) AS s FROM visit WHERE DATE_PART('second', day) < 1",
 ]  # fmt: skip
 NO_WORDS = [
     ("SELECT DATE '2024-03-31' + INTERVAL '1 month - - 1 day', COUNT(*) FROM visit", "22007"),
@@ -141,6 +146,11 @@ NO_WORDS = [
     ("SELECT JSON_AGG(t) FROM (SELECT * FROM visit) AS t", "0A000"),
     ("SELECT ROW_TO_JSON(visit) FROM visit", "42501"),
     ("SELECT JSON_AGG(t) FROM " + BY_REGION + ", region", "42703"),
+    ("SELECT EXTRACT(HOUR FROM day) FROM " + BY_DAY, "0A000"),
+    ("SELECT EXTRACT(HOUR FROM DATE '2024-01-01' + id) FROM region", "0A000"),
+    ("SELECT EXTRACT(HOUR FROM day), COUNT(*) FROM visit GROUP BY 1", "0A000"),
+    ("SELECT DATE_PART('hour', day), COUNT(*) FROM visit GROUP BY EXTRACT(HOUR FROM day)", "42803"),
+    ("SELECT DATE_PART('hour'), COUNT(*) FROM visit", "42883"),
 ]
 
 FIRST = [

@@ -36,6 +36,10 @@ _LOGISTIC = (
     " dpsql.predict(LOGREGR(flag, ARRAY[1, x]), ARRAY[1, 100]) FROM member"
     " WHERE world = {w} AND cell BETWEEN 50 AND 149 GROUP BY cell"
 )
+_RANKED = (
+    "SELECT cell, COUNT(*), SUM({v}) FROM (SELECT cell, {v}, {rank}() OVER (PARTITION BY cell ORDER BY {v} DESC) AS r"
+    " FROM {rows} WHERE world = {{w}} AND cell IS NOT NULL AND {v} IS NOT NULL) t WHERE r <= 2 GROUP BY cell"
+)
 _TOP = "SELECT {} FROM event WHERE world = {{w}} AND cell = {{c}} GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1"
 _BESIDE = (
     "SELECT cell, COUNT(*) FROM member, (SELECT z.n FROM (SELECT COUNT(*) AS n FROM member WHERE world = {w}) AS z,"
@@ -110,6 +114,9 @@ SCENARIOS = (
     _one("the most common, ρ", "minority", _member("MODE() WITHIN GROUP (ORDER BY kind)"), ledger="zcdp", epsilon="1.5"),
     _one("the largest groups of one", "minority", _TOP.format("item, COUNT(*)"), 1, epsilon="2", most_worlds=2),
     _one("the largest of 200 groups", "plain", _member("COUNT(*)", " ORDER BY COUNT(*) DESC LIMIT 20"), epsilon="8", ordered=False),
+    _one("the first two people", "extreme", _RANKED.format(rank="ROW_NUMBER", rows="member", v="n"), epsilon="2"),
+    _one("the first two people, ρ", "extreme", _RANKED.format(rank="RANK", rows="member", v="n"), ledger="zcdp", epsilon="2"),
+    _one("rows of the first two values", "over", _RANKED.format(rank="DENSE_RANK", rows="event", v="item"), epsilon="2"),
     _one("people, alone", "alone", _COUNT),
     _one("selected alone", "alone", "SELECT tag, COUNT(*) FROM member WHERE world = {w} GROUP BY tag", 1, ledger="approx", most_worlds=45),
     _one("selected alone, ρ", "alone", "SELECT tag, COUNT(*) FROM member WHERE world = {w} GROUP BY tag", 1, ledger="zcdp", most_worlds=45),

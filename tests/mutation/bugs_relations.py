@@ -130,6 +130,20 @@ BUGS: tuple[Bug, ...] = (
         f"{RANKS}::test_ties_are_on_the_side_where_the_engine_has_them",
     ),
     bug(
+        "a distinct value is a row",
+        "rewriter.statement.ranked_row:counts_values",
+        'node.name.startswith("value")',
+        "False",
+        f"{RANKS}::test_a_dense_rank_counts_values",
+    ),
+    bug(
+        "a value weighs as its lightest row",
+        "rewriter.bound.ranks:_heaviest",
+        "exp.Max(",
+        "exp.Min(",
+        "tests/properties/test_neighbours.py::test_one_more_person_moves_no_rank_of_a_row_or_of_a_value_further",
+    ),
+    bug(
         "a rank of a part of the rows is one among all",
         "rewriter.query.ranks_of_people:_joined",
         "if not keys:",

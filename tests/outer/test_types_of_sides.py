@@ -10,6 +10,8 @@ from rewriter.declared import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIME
 from rewriter.outer.operand_types import check_types
 from rewriter.outer.to_duckdb import spelled, summed_types
 from rewriter.refused import Refused
+from rewriter.statement import output_name
+from rewriter.statement.parser import Select, parse
 
 COLUMNS = {"t": {"n": INTEGER, "m": BIGINT, "word": TEXT}}
 MORE = {"t": {"n": INTEGER, "x": DOUBLE, "yes": BOOLEAN, "d": DATE, "ts": TIMESTAMP, "word": TEXT}}
@@ -60,6 +62,14 @@ def test_a_date_has_no_time_of_day(field: str) -> None:
         check_types(parse_one(f"SELECT EXTRACT({field} FROM d) FROM t", read="postgres"), MORE)
     assert refused.value.sqlstate == "0A000"
     check_types(parse_one(f"SELECT EXTRACT({field} FROM ts), EXTRACT(DAY FROM d) FROM t", read="postgres"), MORE)
+
+
+@pytest.mark.parametrize("field", ["hour", "MINUTE", "second", "microseconds"])
+def test_date_part_reads_a_date_as_a_timestamp(field: str) -> None:
+    read = parse(f"SELECT DATE_PART('{field}', d) FROM t")
+    assert isinstance(read, Select)
+    check_types(read.tree, MORE)
+    assert [output_name(one) for one in read.tree.expressions] == ["date_part"]
 
 
 @pytest.mark.parametrize("name", ["ABS", "CEIL", "FLOOR", "ROUND", "SIGN", "TRUNC"])

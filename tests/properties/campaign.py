@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from sqlglot import exp
+
 from rewriter.declared.contribution import Norm
 from rewriter.plan import Options, Plan
 from rewriter.planner.family import families
@@ -15,6 +17,7 @@ from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
+from rewriter.statement import row_of_order, value_of_order
 from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Failed, Neighbourhood, Unsound, check
@@ -86,6 +89,16 @@ def campaign(
     return tally
 
 
+def with_ranks(tree: exp.Query) -> None:
+    """Put ranks where numbers stand for them: one above 1 for a row of an order, one below -1 for a distinct value."""
+    for called in tree.find_all(exp.PercentileDisc):
+        number = called.this
+        if isinstance(number, exp.Neg):
+            called.set("this", value_of_order(int(number.this.name)))
+        elif isinstance(number, exp.Literal) and number.is_int and int(number.name) > 1:
+            called.set("this", row_of_order(int(number.name)))
+
+
 def about(
     seed: int,
     place: World,
@@ -103,6 +116,7 @@ def about(
         tally.asked += 1
         statement = parse(asked.sql)
         assert isinstance(statement, Select)
+        with_ranks(statement.tree)
         try:
             # Every second question with a row of the groups that are not shown, where it can have one.
             program = split(statement.tree, catalog, dialect, with_others=tally.asked % 2 == 0)

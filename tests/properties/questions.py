@@ -49,6 +49,13 @@ def means(random: Random, world: World) -> Question:
     return Question(asker.means(), frozenset(asker.features))
 
 
+def ranks(random: Random, world: World) -> Question:
+    """One random question for values at ranks, which no text asks for: a number above 1 stands for a row of an order, one
+    below -1 for a distinct value."""
+    asker = _Asker(random, world.tame, set(), world)
+    return Question(asker.ranks(), frozenset(asker.features))
+
+
 @dataclass(slots=True)
 class _Asker(Sources):
     """One question in the making."""
@@ -75,6 +82,20 @@ class _Asker(Sources):
 
     def figures(self) -> str:
         return self._one([(self._figures, 3), (self._sums, 2)])()
+
+    def ranks(self) -> str:
+        source = self._from()
+        numbers = [field.text for field in source.fields if field.kind in NUMERIC and field.bounded]
+        keys = self._keys(source.fields, 1) if self._maybe(0.4) else []
+        items = []
+        for _ in range(self.random.choice([1, 2, 3])):
+            rank, down = self.random.choice([2, 3, 10, 100]), self.random.choice(["", " DESC"])
+            of_values = self._maybe(0.6)
+            self._has("rank among values" if of_values else "rank among rows")
+            order = f"ORDER BY {self.random.choice(numbers or ['1'])}{down}"
+            items.append(f"PERCENTILE_DISC({-rank if of_values else rank}) WITHIN GROUP ({order})")
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"{source.before}SELECT {', '.join([*keys, *items])} FROM {source.text}{self._where(source)}{group}"
 
     def means(self) -> str:
         source = self._from(simple=self._maybe(0.5))

@@ -48,7 +48,7 @@ CATALOG = Catalog(
 IDENTITIES = [
     "4dfa42cccc21a221",
     "2729e3a1e83888d2",
-    "ebc0410811d745ed",
+    "9be7f20c534d5af5",
     "096ba67a54a48e14",
     "60c9703dfb6b43c5",
     "c8bb6f0177967f6d",

@@ -31,7 +31,7 @@ from tests.properties.neighbours import Databases, Table
 from tests.properties.nested_worlds import FORMS as NESTED_FORMS
 from tests.properties.nested_worlds import nested_question, nested_world
 from tests.properties.postgres_databases import PostgresDatabases
-from tests.properties.questions import means, question
+from tests.properties.questions import means, question, ranks
 from tests.properties.world import Owner, World
 
 PAIRS, MANY = 400, 900
@@ -88,6 +88,15 @@ def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> N
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
     assert tally.attained(0.9) > 0.1
+
+
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_rank_of_a_row_or_of_a_value_further(home: Home) -> None:
+    tally = campaign(range(8_105, 8_108), questions=10, neighbours=2, tally=Tally(), home=home, ask=ranks)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.features.keys() >= {"rank among rows", "rank among values"}
+    assert tally.attained(0.9) > 0.05
 
 
 @pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])

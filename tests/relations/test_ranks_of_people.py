@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.errors import NotSupportedError
+from dpsql.errors import Error, NotSupportedError
 from dpsql.proxy import Session
-from rewriter.query.ranks_of_people import EQUAL_NOTE, NUMBERED_NOTE
+from rewriter.query.ranks_of_people import DENSE_NOTE, EQUAL_NOTE, NUMBERED_NOTE
 from tests.properties.planted import case
 from tests.relations.test_windows_of_people import both
 
@@ -116,7 +116,8 @@ def test_parts_that_nothing_reads_are_not_released(both: tuple[Session, object])
         "SELECT COUNT(*) FROM {r} WHERE r * w > 0.5",
         "SELECT r > 0.5, MAX(r) FROM {r} GROUP BY 1",
         "SELECT COUNT(*) FROM (SELECT PERCENT_RANK() OVER (ORDER BY bed, id) AS r FROM person) AS t WHERE r > 0.5",
-        "SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (ORDER BY w, id) AS r FROM person) AS t WHERE r <= 100",
+        "SELECT AVG(r) FROM (SELECT DENSE_RANK() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
         "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w, id) AS r FROM person) AS t WHERE r <= 100",
         "SELECT AVG(r) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r <= 100",
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY w) AS r FROM person) AS t WHERE r / 100 <= 1",
@@ -215,6 +216,61 @@ def test_how_much_the_customers_who_spend_most_spend(both: tuple[Session, object
     assert float(str(spent)) == pytest.approx(float(known_spent), abs=1000)
 
 
+LISTED = (
+    "SELECT COUNT(*), SUM(w) FROM person WHERE id IN (SELECT id FROM person ORDER BY w DESC LIMIT 100)",
+    "SELECT COUNT(*), SUM(w) FROM person WHERE id = ANY (SELECT id FROM person ORDER BY w LIMIT 50 OFFSET 20)",
+    "SELECT COUNT(*), SUM(w) FROM person WHERE id NOT IN (SELECT id FROM person WHERE bed = 'x' ORDER BY w LIMIT 50)",
+    "SELECT bed, COUNT(*) FROM person p WHERE EXISTS (SELECT 1 FROM (SELECT id FROM person ORDER BY w LIMIT 99) t"
+    " WHERE t.id = p.id) GROUP BY bed ORDER BY bed",
+)
+CUT_IN_VAIN = (
+    "SELECT COUNT(*) FROM person p WHERE EXISTS (SELECT 1 FROM visit v WHERE v.pid = p.id ORDER BY cost DESC LIMIT 1)",
+    "SELECT COUNT(*) FROM person p WHERE NOT EXISTS (SELECT 1 FROM visit v WHERE v.pid = p.id AND cost > 5 LIMIT 3)",
+)
+
+
+@pytest.mark.parametrize("form", [*LISTED, *CUT_IN_VAIN])
+def test_lists_of_first_rows_have_the_engines_own_rows(both: tuple[Session, object], form: str) -> None:
+    session, raw = both
+    found = session.execute(form)
+    truth = raw.execute(form).fetchall()  # type: ignore[attr-defined]
+    assert [tuple(map(str, row)) for row in found.rows] == [tuple(map(str, row)) for row in truth]
+    assert (NUMBERED_NOTE in found.notices) is (form in LISTED)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "SELECT COUNT(*) FROM person p WHERE EXISTS (SELECT 1 FROM visit v WHERE v.pid = p.id LIMIT 0)",
+        "SELECT COUNT(*) FROM person p WHERE EXISTS (SELECT 1 FROM visit v WHERE v.pid = p.id ORDER BY cost LIMIT 1 OFFSET 1)",
+        "SELECT COUNT(*) FROM person p WHERE id IN (SELECT v.pid FROM visit v WHERE v.pid = p.id ORDER BY cost LIMIT 1)",
+    ],
+)
+def test_rows_that_are_counted_for_each_row_are_refused(both: tuple[Session, object], form: str) -> None:
+    session, _ = both
+    with pytest.raises(Error):
+        session.execute(form)
+
+
+@pytest.mark.parametrize("way", ["", " DESC"])
+@pytest.mark.parametrize(
+    ("offset", "count"), [(0, 1), (0, 130), (0, 131), (200, 170), (200, 171), (130, 1), (500, 900)]
+)
+def test_ties_of_the_last_row_are_first_rows(
+    tied: tuple[Session, duckdb.DuckDBPyConnection], way: str, offset: int, count: int
+) -> None:
+    """The value that is passed over stands for all rows of it: so offsets are those of the parts."""
+    session, raw = tied
+    starts = [0, 130, 370, 371, 790] if not way else [0, 210, 629, 630, 870]
+    offset = max(start for start in starts if start <= offset)
+    ours = f"SELECT COUNT(*) FROM (SELECT w FROM person ORDER BY w{way} OFFSET {offset} FETCH NEXT {count} ROWS WITH TIES) t"
+    theirs = (
+        f"SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY w{way}) AS r FROM person) AS t"
+        f" WHERE r > {offset} AND r <= {offset + count}"
+    )
+    assert [tuple(row) for row in session.execute(ours).rows] == raw.execute(theirs).fetchall()
+
+
 def test_the_first_rows_in_an_order_have_a_value(both: tuple[Session, object]) -> None:
     session, _ = both
     sql = "SELECT COUNT(*) FROM (SELECT t FROM person{known} ORDER BY t DESC LIMIT 100) AS q"
@@ -263,6 +319,36 @@ def test_ties_are_on_the_side_where_the_engine_has_them(
     cuts = ", ".join(f"COUNT(*) FILTER (WHERE r {sign} {at})" for at in (0.1, 0.3, 0.5, 0.6, 0.9) for sign in "<>")
     sql = f"SELECT {cuts} FROM (SELECT {kind}() OVER (ORDER BY w{way}) AS r FROM person) AS t"
     assert [tuple(row) for row in session.execute(sql).rows] == raw.execute(sql).fetchall()
+
+
+DENSE = (
+    *(
+        f"SELECT COUNT(*), COUNT(*) FILTER (WHERE w > 15) FROM (SELECT w, DENSE_RANK() OVER (ORDER BY w{way}) AS r FROM person{{more}}) AS t WHERE r {test}"
+        for way in ("", " DESC")
+        for test in ("<= 1", "<= 3", "= 2", "BETWEEN 2 AND 4", "> 4", "<= 9", "IN (1, 5)")
+    ),
+)
+
+
+@pytest.mark.parametrize("more", ["", " WHERE w <> 20"])
+@pytest.mark.parametrize("form", DENSE, ids=range(len(DENSE)))
+def test_a_dense_rank_counts_values(tied: tuple[Session, duckdb.DuckDBPyConnection], form: str, more: str) -> None:
+    session, raw = tied
+    sql = form.format(more=more)
+    found = session.execute(sql)
+    assert [tuple(map(str, row)) for row in found.rows] == [tuple(map(str, row)) for row in raw.execute(sql).fetchall()]
+    assert DENSE_NOTE in found.notices
+    assert any("values lie between value" in note or "values lie between each" in note for note in found.notices)
+
+
+def test_a_dense_rank_of_a_part_counts_its_values(both: tuple[Session, object]) -> None:
+    session, raw = both
+    sql = (
+        "SELECT bed, COUNT(*), SUM(w) FROM (SELECT bed, w, DENSE_RANK() OVER (PARTITION BY bed ORDER BY w DESC) AS r"
+        " FROM person) AS t WHERE r <= 20 GROUP BY bed ORDER BY bed"
+    )
+    truth = raw.execute(sql).fetchall()  # type: ignore[attr-defined]
+    assert [tuple(map(str, row)) for row in session.execute(sql).rows] == [tuple(map(str, row)) for row in truth]
 
 
 PARETO = (

@@ -34,7 +34,6 @@ HANDED_ON = {
     "rewriter.planner.drill_downs:_key": "a key that is only listed, or measured as its caller says",
     "rewriter.outer.provenance:_times": "numbers above releases: a constant term of a sum",
     "rewriter.planner.joint_rows:rows_alone": "is told by who asks",
-    "rewriter.query.ranks_of_people:_Steps.quantiles": "a rank that counts rows and is no share",
     "rewriter.planner.plan_release:plan": "a name of its own for all keys being constant",
     "rewriter.relations.ownership:_believed": "keys that are claimed say where to clip, and `unique` is taken off",
     "rewriter.relations.shared_rows:shared_rows": "a bound beside the number of rows that change",

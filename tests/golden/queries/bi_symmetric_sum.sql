@@ -92,12 +92,12 @@ ORDER BY
 -- groups: public, at most 4
 --   k0: visit.reason (text)
 -- one unit moves: l1 None, l2 1258291200
---   s0: Σ(dpsql_w0 - 0) (steps of 1/2097152, at most 1258291200)
---   s1: Σ(300 - dpsql_w0) (steps of 1/2097152, at most 1258291200)
--- a0: SUM(dpsql_w0) (double) = 1/2097152 · s0
+--   s0: Σ(COALESCE(weight_kg, 0) - 0) (steps of 1/2097152, at most 1258291200)
+--   s1: Σ(300 - COALESCE(weight_kg, 0)) (steps of 1/2097152, at most 1258291200)
+-- a0: SUM(COALESCE(weight_kg, 0)) (double) = 1/2097152 · s0
 -- a1: COUNT(*) (bigint) = 1/629145600 · s0 + 1/629145600 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
--- note: dpsql_w0 is clipped into [0, 300]
+-- note: COALESCE(weight_kg, 0) is clipped into [0, 300]
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT
