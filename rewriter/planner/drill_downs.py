@@ -147,9 +147,10 @@ def _may_be_left_out(condition: Value, query: Query) -> bool:
     """Whether it is a condition on declared columns that keeps all rows of a unit or none; or one that bounds no rows
     by the time that it touches, where one factor clips a unit in all groupings of its rows."""
     columns = _columns(condition.sql)
-    if not columns or query.bound.unique or condition.constant or not query.joined:
-        return bool(columns) and (query.bound.unique or condition.constant)
-    return not any(variable.column.type.temporal for variable in columns) or not _is_bounded_in_spans(query)
+    if not columns or query.bound.unique or condition.constant:
+        return bool(columns)
+    timeless = not any(variable.column.type.temporal for variable in columns)
+    return query.joined and (timeless or not _is_bounded_in_spans(query))
 
 
 def _is_bounded_in_spans(query: Query) -> bool:
