@@ -51,6 +51,8 @@ class Trait(Flag):
     """It makes a row of each item of a list."""
     PICK = auto()
     """Its first argument as it is in another row of the window."""
+    OF_NUMBER = auto()
+    """Of any kind of number: PostgreSQL takes a quoted one for a double."""
     REPLACES_TEXT = auto()
     """A text of which parts are replaced, each maybe by a longer one."""
 

@@ -30,7 +30,8 @@ from rewriter.expressions import (
     hint_of_kinds,
     position_of,
 )
-from rewriter.outer.construct import Columns
+from rewriter.outer.allow_list import CONSTRUCTS
+from rewriter.outer.construct import Columns, Trait
 from rewriter.refused import BAD_CAST, NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.release import RESERVED
 from rewriter.statement import folded, from_items
@@ -302,7 +303,7 @@ def _kinds_of(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:
         for part in ("this", "expression"):
             _check_argument(*of(part), _TEXT, _MATCHES[kind])
         return _BOOLEAN
-    if kind is exp.Extract:
+    if CONSTRUCTS.has(node, Trait.FIELD):
         _check_field(node, kinds)
     if kind in FUNCTION_TYPES:
         return _called(node, FUNCTION_TYPES[kind], kinds)

@@ -300,7 +300,7 @@ def _printed(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 # The table
 
 _PADDED = Construct(check=_check_pad)
-_WHOLE = Construct(decimals=printed_texts.no_decimals)
+_WHOLE = Construct(decimals=printed_texts.no_decimals, traits=Trait.OF_NUMBER)
 _NEVER_NEGATIVE = Construct(nonnegative=rules.always)
 _JOINED = Construct(spelling=printed_texts.concatenated, traits=Trait.JOINS_TEXTS)
 
@@ -312,7 +312,7 @@ PARTICULAR: Mapping[str, Construct] = {
         traits=Trait.NULLIF | Trait.OPERAND_TYPE,
         repeated=frozenset({"this"}),
     ),
-    "abs": Construct(nonnegative=rules.always, traits=Trait.OPERAND_TYPE),
+    "abs": Construct(nonnegative=rules.always, traits=Trait.OPERAND_TYPE | Trait.OF_NUMBER),
     "floor": _WHOLE,
     "ceil": _WHOLE,
     "round": Construct(
@@ -320,9 +320,10 @@ PARTICULAR: Mapping[str, Construct] = {
         nonnegative=rules.of_first,
         spelling=numbers.rounded,
         decimals=printed_texts.decimals,
-        traits=Trait.ROUNDED,
+        traits=Trait.ROUNDED | Trait.OF_NUMBER,
     ),
-    "trunc": Construct(decimals=printed_texts.decimals),
+    "trunc": Construct(decimals=printed_texts.decimals, traits=Trait.OF_NUMBER),
+    "sign": Construct(traits=Trait.OF_NUMBER),
     "mod": Construct(traits=Trait.OPERAND_TYPE),
     "div": Construct(spelling=numbers.whole_quotient),
     "sqrt": _NEVER_NEGATIVE,

@@ -41,13 +41,10 @@ def spelled(tree: exp.Query, columns: Columns) -> exp.Query:
     return copy
 
 
-_OF_ONE_NUMBER = (exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Sign, exp.Trunc)
-
-
 def _read_quoted_numbers(nodes: Sequence[exp.Expr]) -> None:
     """Functions of several kinds of numbers take a quoted one for a double, in place: PostgreSQL prefers that type."""
     for node in nodes:
-        if isinstance(node, _OF_ONE_NUMBER) and node.args.get("decimals") is None:
+        if CONSTRUCTS.has(node, Trait.OF_NUMBER) and node.args.get("decimals") is None:
             value = node.this
             while isinstance(value, exp.Paren):
                 value = value.this
