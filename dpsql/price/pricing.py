@@ -381,11 +381,12 @@ class Pricing:
             return settings.epsilon, ()
 
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
-            return self.calibrations(prepared, self._whole_price(prepared, epsilon), kept=settings.reuse)
+            found = self.calibrations(prepared, self._whole_price(prepared, epsilon), kept=settings.reuse)
+            return agreeing(found, prepared.program.families) if settings.consistent else tuple(found)
 
         known = self.known(prepared)
         # The key's identity is that of what is kept with it, and of nothing else meanwhile.
-        key = (id(prepared), wanted, known.key)
+        key = (id(prepared), wanted, known.key, settings.reuse, settings.consistent)
         found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
         return found.epsilon, notes
