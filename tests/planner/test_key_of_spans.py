@@ -64,7 +64,7 @@ UNREAD = [
 ]
 
 
-def found(key: str, low: str, high: str) -> tuple[list[datetime.datetime] | None, list[tuple[object, str]]]:
+def found(key: str, low: str, high: str) -> tuple[list[datetime.datetime] | None, list[tuple[datetime.datetime, str]]]:
     """The cuts of a key, and its value at each noon and at both ends of each day for some years around the range."""
     with duckdb.connect() as connection:
         connection.execute(
