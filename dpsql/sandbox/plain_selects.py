@@ -76,7 +76,9 @@ class PlainSelect:
         known: dict[str, ReleasedColumn] = {column.name: column for column in table.columns}
         names = {name for _, name in self.items}
         names |= {one.column for one in self.conditions} | {one.column for one in self.orders}
-        if len(known) != len(table.columns) or not all(name in known and _is_plain(known[name]) for name in names):
+        if len(set(map(_lower, known))) != len(table.columns):
+            return None
+        if not all(name in known and _is_plain(known[name]) for name in names):
             return None
         kinds = {name: known[name].type.kind for name in names}
         wanted = ((one.column, Kind.BOOLEAN if one.compared is None else Kind.INTEGER) for one in self.conditions)
@@ -150,7 +152,7 @@ def plain_select(sql: str) -> PlainSelect | None:
     known = [one for one in items if one is not None]
     orders = [] if order is None else [_order(one, known, table.name) for one in order.expressions]
     most = None if limit is None else _whole(limit.expression)
-    if None in items or None in conditions or None in orders or (limit is not None and (most is None or most < 0)):
+    if not items or None in (*items, *conditions, *orders) or (limit is not None and (most is None or most < 0)):
         return None
     if limit is not None and any(value for name, value in limit.args.items() if name != "expression"):
         return None
@@ -170,6 +172,11 @@ def _column(node: object, table: str) -> str | None:
     if isinstance(node, exp.Column) and node.table == table and not node.args.get("db"):
         return node.name
     return None
+
+
+def _lower(name: str) -> str:
+    """A name as DuckDB looks it up: of the letters, those of ASCII in lower case."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _item(node: exp.Expr, table: str) -> tuple[str, str] | None:
@@ -193,7 +200,7 @@ def _order(node: exp.Expr, items: Sequence[tuple[str, str]], table: str) -> _Ord
         return None
     column = _column(node.this, table)
     if column is None and isinstance(node.this, exp.Column) and not node.this.table:
-        named = [one for name, one in items if name.lower() == node.this.name.lower()]
+        named = [one for name, one in items if _lower(name) == _lower(node.this.name)]
         column = named[0] if len(named) == 1 else None
     if column is None:
         return None

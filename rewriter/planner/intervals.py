@@ -29,7 +29,7 @@ from sqlglot import exp
 
 from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of, range_of, scalar_at
 from rewriter.declared import TIMESTAMP, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, Read, number, reading_of, wrap
+from rewriter.dialects import CalendarReading, Dialect, Read, letters_of, number, period_told, reading_of, wrap
 from rewriter.expressions import LITERAL, SORTED, Constant, floor_to
 from rewriter.plan import NumberCut
 
@@ -42,15 +42,14 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
-_SPANS: Mapping[str, str] = {
-    **{unit: unit for unit in ("day", "week", "month", "quarter", "year", "decade")},
-    "isoyear": "week",
-    "century": "decade",
-}
-"""The spans of the calendar in each of which a unit, or a field of that name, is one."""
-_YEARS = frozenset({"year", "isoyear", "decade", "century"})
 _LONGEST: Mapping[str, int] = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366, "decade": 3653}
 """The days of the longest span: so many after the first day of any, the next one has begun."""
+_YEARS = frozenset({"year", "decade"})
+"""The fields that say which span of all it is."""
+_KEPT = frozenset(
+    {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL}
+)
+_TEXTS = frozenset({exp.DType.TEXT, exp.DType.VARCHAR})
 _COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
 
 
@@ -160,30 +159,46 @@ def key_of_spans(key: exp.Expr) -> KeyOfSpans | None:
     other, or whole; None of any other, or of one with more cuts than are divided.
 
     A later span has another value: a month of any year (``EXTRACT(MONTH FROM day)``) is no such key, since rows beyond
-    the range are in its groups.
+    the range are in its groups. So the spans are the longest that are read: months, of ``DATE_TRUNC('month', …)`` over
+    days. No week is in one month or year alone.
     """
-    node, unit = key, None
+    node, unit = key, ""
     while not isinstance(variable := BEHIND.of(node), Variable):
-        reading = reading_of(node)
+        reading, own = reading_of(node), ""
         if variable is not None:
             return None
         if reading is not None:
-            rises = reading.read is Read.START or (reading.read is Read.FIELD and reading.unit in _YEARS)
-            if not rises and not (reading.read is Read.PRINT and SORTED.is_on(node)):
+            own = _read_span(reading, node)
+            node = reading.moment
+            if own not in _LONGEST or (own == "week" and _LONGEST.get(unit, 0) > _LONGEST[own]):
                 return None
-            node, unit = reading.moment, _SPANS.get(reading.unit, "")
         elif isinstance(node, exp.Paren):
             node = node.this
-        elif isinstance(node, exp.Cast):
-            node, unit = node.this, "day" if node.to.this == exp.DType.DATE else unit
+        elif isinstance(node, exp.Cast) and _keeps(node.to):
+            node, own = node.this, "day" if node.to.this == exp.DType.DATE else ""
         else:
             return None
-    unit = _own_span(variable.column.type) if unit is None else unit
+        unit = max(unit, own, key=lambda one: _LONGEST.get(one, 0))
+    unit = unit or _own_span(variable.column.type)
     if variable.table.public or variable.column.range is None or not unit:
         return None
     ends = range_of(variable.column.range)
     points = list(islice(_begins(unit, ends.low, ends.high), MOST_CUTS + 1))
     return None if len(points) > MOST_CUTS else KeyOfSpans(variable, tuple(map(NumberCut, points)))
+
+
+def _read_span(reading: CalendarReading, node: exp.Expr) -> str:
+    """The span that a reading tells from all others."""
+    if reading.read is Read.PRINT and SORTED.is_on(node):
+        return period_told(letters_of(reading.pattern)) or ""
+    rises = reading.read is Read.START or (reading.read is Read.FIELD and reading.unit in _YEARS)
+    return reading.unit if rises else ""
+
+
+def _keeps(kind: exp.DataType) -> bool:
+    """Whether unlike values are unlike as this type: a time of day, a truth and a text of so many letters leave out
+    what tells them apart."""
+    return kind.this in _KEPT or (kind.this in _TEXTS and not kind.expressions)
 
 
 def _own_span(kind: Type) -> str:

@@ -77,6 +77,13 @@ CYCLES = (
     "SELECT EXTRACT(MONTH FROM DATE_TRUNC('month', day)) AS m, why, COUNT(*) FROM sale GROUP BY 1, 2",
 )
 """Rows beyond the range are in groups of these."""
+CENTURIES = (
+    "SELECT COUNT(*) FROM person",
+    "SELECT town, COUNT(*) FROM person GROUP BY town",
+    "SELECT EXTRACT(CENTURY FROM born) AS c, COUNT(*) FROM person GROUP BY 1",
+    "SELECT EXTRACT(CENTURY FROM born) AS c, town, COUNT(*) FROM person GROUP BY 1, 2",
+)
+"""So they are in those of a century that is longer than the range."""
 LATER = (
     "SELECT DATE_TRUNC('quarter', day) AS q, why, COUNT(*) FROM sale GROUP BY 1, 2",
     "SELECT COUNT(*) FROM sale WHERE why = 'v' OR why = 'u'",
@@ -143,7 +150,7 @@ def test_keys_of_undeclared_values_are_joined_and_more_accurate(
         assert not any(session.execute(sql).price for sql in statements)
 
 
-@pytest.mark.parametrize("statements", EVERY.values(), ids=EVERY)
+@pytest.mark.parametrize("statements", [*EVERY.values(), CENTURIES], ids=[*EVERY, "centuries"])
 def test_without_noise_they_mean_what_they_mean_in_the_database(folder: Path, statements: tuple[str, ...]) -> None:
     with opened(folder, silent=True) as proxy:
         session = proxy.session()

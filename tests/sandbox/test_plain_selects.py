@@ -126,6 +126,7 @@ def table_of(*columns: tuple[str, Type, tuple[Scalar | None, ...]]) -> Mapping[s
         ("SELECT r.n AS n FROM r", (("n", BIGINT, tuple(range(MOST_ROWS + 1))),)),
         ("SELECT r.m AS n FROM r", (("n", BIGINT, (1, 2)),)),
         ("SELECT q.n AS n FROM q", (("n", BIGINT, (1, 2)),)),
+        ("SELECT r.n AS n FROM r", (("N", TEXT, ("a", "b")), ("n", BIGINT, (1, 2)))),
     ],
 )
 def test_what_may_differ_is_left_to_duckdb(
@@ -172,6 +173,8 @@ def test_rows_behind_the_limit_need_not_be_told_apart() -> None:
         "SELECT r.n AS n FROM r ORDER BY r.n + 1",
         "SELECT r.n AS n FROM r ORDER BY m",
         "SELECT r.n AS n, r.m AS N FROM r ORDER BY n",
+        'SELECT r.n AS "Ä" FROM r ORDER BY "ä"',
+        "SELECT FROM r",
         "SELECT r.n AS n FROM r ORDER BY ALL",
         "SELECT r.n AS n FROM r USING SAMPLE 1",
         "SELECT r.n AS n FROM r TABLESAMPLE RESERVOIR(1)",
