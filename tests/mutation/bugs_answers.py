@@ -1073,7 +1073,7 @@ BUGS: tuple[Bug, ...] = (
     # Finishing
     bug(
         "a month of any year is one of the range's months",
-        "rewriter.planner.intervals:key_of_spans",
+        "rewriter.planner.intervals:_read_span",
         "reading.read is Read.FIELD and reading.unit in _YEARS",
         "reading.read is Read.FIELD",
         "tests/answer/test_workload_undeclared.py::test_without_noise_they_mean_what_they_mean_in_the_database",
