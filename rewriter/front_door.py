@@ -91,10 +91,12 @@ from rewriter.strategies import (
     apart,
     best,
     cell_variance,
+    closure,
     combined,
     components,
     largest_variance,
     sum_variance,
+    whole_parts,
     within,
 )
 
@@ -157,6 +159,7 @@ __all__ = [
     "best",
     "bin_ends",
     "cell_variance",
+    "closure",
     "coarser_groups",
     "combined",
     "components",
@@ -188,5 +191,6 @@ __all__ = [
     "total_sql",
     "values_plan",
     "watched_comparison",
+    "whole_parts",
     "within",
 ]

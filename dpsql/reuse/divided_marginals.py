@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.declared import Norm
-from rewriter.front_door import Attributes, Marginal, MeasuredMarginal
+from rewriter.front_door import Attributes, Marginal, MeasuredMarginal, closure, whole_parts, within
 
 FloatArray = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.object_]
@@ -53,6 +53,8 @@ PARTS = WEIGHTS = 1 << 16
 MOST_TABLES = 16
 """So many tables by blocks are measured at most: each is one more grouping of the rows."""
 
+_DIGITS = 4
+"""Shares are found by iteration, and differ between machines beyond so many digits of a part."""
 _FEW = 0.006
 """Tables with a smaller share are not measured."""
 _LEAST = {Norm.L2: 1 / 4096, Norm.L1: 1 / 64}
@@ -96,10 +98,6 @@ def normal(blocks: Sequence[int]) -> Division:
     return tuple(known.setdefault(one, len(known)) for one in blocks)
 
 
-def _within(attributes: Attributes) -> list[Attributes]:
-    return [part for size in range(len(attributes) + 1) for part in combinations(attributes, size)]
-
-
 def _plain(attributes: Attributes, at: int) -> Attributes:
     return tuple(one for one in attributes if one != at)
 
@@ -135,11 +133,11 @@ class _Design:
     def __init__(self, sizes: Sequence[int], at: int, asked: Sequence[AskedOfDivided], norm: Norm) -> None:
         self._sizes, self._at, self._norm, self.values = sizes, at, norm, sizes[at]
         plain = {_plain(one.attributes, at) for one in asked}
-        self._parts = sorted({part for one in plain for part in _within(one)}, key=lambda one: (len(one), one))
+        self._parts = closure(sorted(plain))
         weighs = {part: np.zeros((self.values, self.values)) for part in self._parts}
         for one in asked:
             others = _plain(one.attributes, at)
-            for part in _within(others):
+            for part in within(others):
                 weighs[part] += one.weight * self._of_asked(one, others, part)
         self._weighs = np.stack([weighs[part] for part in self._parts])
 
@@ -233,7 +231,7 @@ def divided_shares(
         tables += fresh
         shares = np.append(0.9 * shares, np.full(len(fresh), 0.1 / len(fresh)))
     tables, shares, _, _ = _improved(design, tables, shares, widest, norm, final=True)
-    whole = _whole_parts(shares)
+    whole = whole_parts(shares.tolist(), _DIGITS)
     parts = {one: Fraction(part, PARTS) for one, part in zip(tables, whole, strict=True) if part}
     after = DividedShares(parts, total_of(sizes, at, asked, parts, norm))
     return min(before, after, key=lambda one: one.total)
@@ -308,16 +306,6 @@ def _best_division(falls: FloatArray, order: Sequence[int]) -> Division:
         for value in block:
             labels[value] = number
     return normal(labels)
-
-
-def _whole_parts(shares: FloatArray) -> list[int]:
-    """Whole parts that add up to ``PARTS``. What differs between machines in the last bits is not rounded apart."""
-    exact = [round(float(one) * PARTS, 4) for one in shares]
-    found = [int(one) for one in exact]
-    order = sorted(range(len(found)), key=lambda place: (found[place] - exact[place], place))
-    for place in order[: PARTS - sum(found)]:
-        found[place] += 1
-    return found
 
 
 # -- estimates -----------------------------------------------------------------------------------------------------
@@ -409,7 +397,7 @@ def divided_estimate(
     differ from those of the other tables: unbiased, whatever the weights. Raises ValueError where it does not follow.
     """
     others = _plain(wanted, at)
-    known = {part: _component(sizes, at, measured, part) for part in _within(others)}
+    known = {part: _component(sizes, at, measured, part) for part in within(others)}
     if at not in wanted:
         known = {part: one.summed for part, one in known.items()}
     many = sizes[at] if at in wanted else 1

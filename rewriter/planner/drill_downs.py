@@ -266,11 +266,14 @@ def _drill_down(
             with_cells = {
                 one for one, is_closed in flags.items() if not is_closed and _has_cell(one, listed_keys[one], asked)
             }
-            listed_keys |= {one: replace(celled(listed_keys[one], one, dialect), declared=None) for one in with_cells}
             if not divided and not with_cells:
                 return None
-            keys = (*plain, *listed_keys.values())
-            public = key_set(keys, query.filters, dialect).public
+            if with_cells:
+                listed_keys |= {
+                    one: replace(celled(listed_keys[one], one, dialect), declared=None) for one in with_cells
+                }
+                keys = (*plain, *listed_keys.values())
+                public = key_set(keys, query.filters, dialect).public
     except Refused:
         return None
     if public is None or not all(public.closed[len(plain) :]):

@@ -14,10 +14,12 @@ from rewriter.strategies.residual_basis import (
     apart,
     best,
     cell_variance,
+    closure,
     combined,
     components,
     largest_variance,
     sum_variance,
+    whole_parts,
     within,
 )
 
@@ -45,11 +47,13 @@ __all__ = [
     "best_tree",
     "cell_variance",
     "choose",
+    "closure",
     "combined",
     "components",
     "largest_variance",
     "sum_variance",
     "total",
     "weight",
+    "whole_parts",
     "within",
 ]

@@ -221,7 +221,7 @@ def best(
     starts.append(_normed([a + 0.2 * b for a, b in zip(apart_, even, strict=True)]))
     found = min((_improved(start, tells, list(weighs.values()), norm) for start in starts), key=lambda one: one[0])
     tidied = [_tidied(found[1], least) for least in (0.002, 0.0)]
-    rounded = [*(_whole(one) for one in tidied), *(_whole(start) for start in starts)]
+    rounded = [*(whole_parts(one) for one in tidied), *(whole_parts(start) for start in starts)]
     totals = [_total([part / PARTS for part in one], tells, list(weighs.values()), norm) for one in rounded]
     place = totals.index(min(totals))
     parts = {one: Fraction(part, PARTS) for one, part in zip(chosen, rounded[place], strict=True) if part}
@@ -282,9 +282,14 @@ def _tidied(shares: Sequence[float], least: float) -> list[float]:
     return _normed([one if one >= least else 0.0 for one in shares])
 
 
-def _whole(shares: Sequence[float]) -> list[int]:
-    """Whole parts that add up to ``PARTS``. What differs between machines in the last bits is not rounded apart."""
-    exact = [round(one * PARTS, 6) for one in shares]
+def whole_parts(shares: Sequence[float], digits: int = 6) -> list[int]:
+    """Whole parts that add up to ``PARTS``. What differs between machines beyond so many ``digits`` of a part is not
+    rounded apart.
+
+    >>> whole_parts([1 / 3, 2 / 3])
+    [21845, 43691]
+    """
+    exact = [round(one * PARTS, digits) for one in shares]
     found = [int(one) for one in exact]
     order = sorted(range(len(found)), key=lambda at: (found[at] - exact[at], at))
     for at in order[: PARTS - sum(found)]:
