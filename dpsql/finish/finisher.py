@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpsql.engines import Cancellation
+from dpsql.finish.cut_off import cut_off_notes
 from dpsql.finish.error_bars import exact_bars, over_groups_bars, pieced, selected_bars, tried_bars
+from dpsql.finish.propagate import Sources
 from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared, virtual_table
@@ -63,4 +65,7 @@ class Finisher:
         bars = tuple(over_groups.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, pieces, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
+        if not (self._silent or derived or (consistent and prepared.program.agrees)):
+            own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
+            told += cut_off_notes([name for name, _ in columns], outer.measured, rows, own)
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

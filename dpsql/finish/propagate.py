@@ -359,6 +359,11 @@ def exact_ends(column: Measured, sources: Sources) -> Intervals | None:
     return Intervals(_turned(found.low, column.rounding), _turned(found.high, column.rounding))
 
 
+def unbiased(form: Affine, sources: Sources) -> FloatArray:
+    """A sum in each row as it was measured, which may be below 0; NaN where nothing was."""
+    return np.asarray(_value(_weighed(form), sources, unbiased=True) + float(form.constant))
+
+
 def value_limits(column: Measured, sources: Sources) -> Intervals:
     """Where a column lies in each row, whatever the data, by text and policy; infinite where these say nothing."""
     found = Intervals.unlimited(sources.size)
