@@ -4,7 +4,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from rewriter.split.one_row_values import apart
+from rewriter.split.correlated_values import apart
 
 
 def subquery(sql: str) -> exp.Subquery:
