@@ -114,7 +114,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an array of NULL is a list without it",
-        "rewriter.statement.constant_arrays:_elements",
+        "rewriter.statement.fold_constants:_elements",
         "exp.Null() if text is None else exp.Literal.string(text)",
         'exp.Literal.string(text or "")',
         "tests/split/test_previews.py::test_what_is_missing_in_an_array_is_missing_in_the_list",

@@ -12,7 +12,7 @@ from dpsql.errors import Error
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Session
 from rewriter.split.previews import PREVIEWED
-from rewriter.statement.constant_arrays import array_texts
+from rewriter.statement.fold_constants import array_texts
 from tests.doubles import open_without_noise
 
 PREVIEWS = [
