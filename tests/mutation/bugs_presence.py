@@ -366,7 +366,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the values that the owner lists are taken for all that there are",
-        "rewriter.keys.undeclared_keys:Undeclared._of_column",
+        "rewriter.keys.key_sets:Undeclared._of_column",
         "        if column.closed or column.type.kind is Kind.BOOLEAN:\n",
         "        if column.closed or column.values is not None or column.type.kind is Kind.BOOLEAN:\n",
         f"{TOTALS}::test_rows_with_undeclared_values_are_in_totals_and_move_no_group",

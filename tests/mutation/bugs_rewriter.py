@@ -923,7 +923,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "rows keep to their declared range",
-        "rewriter.keys.undeclared_keys:Undeclared._of_column",
+        "rewriter.keys.key_sets:Undeclared._of_column",
         'return "" if column.range is None else _beyond(column.name, column.range, limits)',
         'return ""',
         DECLARED,
