@@ -21,7 +21,7 @@ MARGINALS = "tests/finish/test_key_marginals.py"
 BUGS: tuple[Bug, ...] = (
     bug(
         "groups that nobody declared are counted with the others",
-        "rewriter.planner.number_of_groups:number_of_groups",
+        "rewriter.planner.key_marginals:number_of_groups",
         "test = both(test, one)",
         "test = None",
         "tests/finish/test_number_of_groups.py::test_only_declared_days_are_counted",
