@@ -329,7 +329,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the days until yesterday are all days, in drill-downs",
-        "rewriter.planner.ends_in_reach:ends_in_reach",
+        "rewriter.planner.lineage:ends_in_reach",
         "if not query.ends:",
         "if True:",
         f"{LIVING}::test_a_drill_down_over_a_range_that_ends_now_is_what_it_says",
