@@ -60,7 +60,7 @@ from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blo
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, groups_of_list, lists_groups, persons_of
 from rewriter.split.counted_sets import check_sets, counted_sets
-from rewriter.split.cumulative_windows import with_running_sums
+from rewriter.split.cumulative_windows import add_up_unbiased, with_running_sums
 from rewriter.split.described_tables import plain_table_names
 from rewriter.split.earlier_answers import EarlierAnswers, by_own_keys, check_equalities
 from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_seconds
@@ -84,7 +84,6 @@ from rewriter.split.spines import with_people_aggregated
 from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
-from rewriter.split.unbiased_windows import add_up_unbiased
 from rewriter.split.unproved_groups import check_groups, named_person
 from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
