@@ -43,13 +43,12 @@ from rewriter.statement.select_shape import (
     walk,
 )
 from rewriter.statement.spell_blocks import plain_blocks
-from rewriter.statement.spell_conditions import plain_conditions, values_of_row
+from rewriter.statement.spell_conditions import plain_conditions, plain_texts, values_of_row
 from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_ranges import plain_ranges
 from rewriter.statement.spell_regressions import COMPONENTS, REGRESSIONS, bare_regressions, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
-from rewriter.statement.text_conditions import plain_texts
 from rewriter.statement.three_part_names import plain_names, query_written, written
 from rewriter.statement.time_buckets import plain_buckets
 from rewriter.statement.whole_rows import named_rows
