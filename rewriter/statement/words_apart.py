@@ -5,6 +5,8 @@ The parser translates the format of TO_CHAR, and its translation cannot be undon
 reads no condition, of DATE_DIFF it takes the last argument for a unit, and DATE_PART is EXTRACT to it. So these are
 parsed as functions under names that it does not know, of the same length: places in the text stay what they were. Of
 an interval's text it reads one quantity and drops the rest: one of several is a cast of that text.
+
+Parameters ``$1``, ``$2`` of a text, kept apart from what begins like them.
 """
 
 from __future__ import annotations
@@ -161,3 +163,45 @@ def _date_part(arguments: Sequence[exp.Expr]) -> exp.Expr:
     if not isinstance(field, exp.Literal | exp.Column):
         raise Refused("DATE_PART takes a field and a time", hint="write DATE_PART('hour', seen)", sqlstate="42883")
     return OF_TIMESTAMP.on(exp.Extract(this=exp.Var(this=field.name.upper()), expression=arguments[1]), True)
+
+
+_PLACES = re.compile(
+    r"""(?<![\w$])[eE]'(?:[^'\\]|\\.)*'?  # E'it\'s'
+    | '[^']*'? | "[^"]*"?
+    | --[^\r\n]* | (?P<comment>/\*)
+    | (?<![\w$])(?:\$(?P<number>\d+)(?=\S) | (?P<quote>\$(?:[^\W\d]\w*)?\$))
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def apart(text: str) -> str:
+    """The same text with a space after each parameter: the parser reads ``$1,$`` as the quotes of a text.
+
+    >>> apart("SELECT $1,$2||'$3,$4' -- $5,$6")
+    "SELECT $1 ,$2 ||'$3,$4' -- $5,$6"
+    >>> apart("x IN ($1,$2) /* /* */ $3,$4 */ OR y = $q$ $5,$6 $q$ OR z = E'it\\\\'s $7,$8'")
+    "x IN ($1 ,$2 ) /* /* */ $3,$4 */ OR y = $q$ $5,$6 $q$ OR z = E'it\\\\'s $7,$8'"
+    """
+    pieces, taken, position = [], 0, 0
+    while (found := _PLACES.search(text, position)) is not None:
+        position = found.end()
+        if found["number"]:
+            pieces.append(text[taken:position])
+            taken = position
+        elif found["quote"]:
+            close = text.find(found["quote"], position)
+            position = len(text) if close < 0 else close + len(found["quote"])
+        elif found["comment"]:
+            position = _comment_end(text, position)
+    return " ".join([*pieces, text[taken:]])
+
+
+def _comment_end(text: str, position: int) -> int:
+    """Where a comment ends; PostgreSQL's comments nest."""
+    depth = 1
+    for mark in re.compile(r"/\*|\*/").finditer(text, position):
+        depth += 1 if mark.group() == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)
