@@ -4,6 +4,8 @@
 x)`` says which share of the rows comes before v. It is the mean of 1 for a row that comes before and 0 for any other,
 NULLs among them: a number in [0, 1], which noise hides as that of any mean. RANK, DENSE_RANK and CUME_DIST WITHIN GROUP
 are no means of rows.
+
+The aggregates that are made of moments: STDDEV, VARIANCE, CORR, COVAR and REGR_*.
 """
 
 from __future__ import annotations
@@ -14,21 +16,90 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates.aggregate_function import AggregateFunction, Call
+from rewriter.aggregates.aggregate_function import AggregateFunction, Call, NumberFunction
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
 from rewriter.aggregates.debiased_calls import Supports, debiased
-from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
 from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
 from rewriter.aggregates.regressions import LINREGR
 from rewriter.aggregates.sums import AVG, SUM
-from rewriter.declared import DOUBLE, Type
+from rewriter.declared import DOUBLE, ContributionBound, Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, position_of, word_of
+from rewriter.expressions import Value, both, position_of, present, word_of
+from rewriter.plan import Figure
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition, reports_in
 from rewriter.release import Aggregate, MeasuredBy, OverBlocks, Wording
 from rewriter.statement import function_name, only, written
+
+
+@dataclass(frozen=True, slots=True)
+class OfOne(NumberFunction):
+    """A figure of x."""
+
+    def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+        name = aggregate.text.split("(")[0]
+        hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
+        raise Refused(f"{name} of one person's rows is not answered", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class OfTwo(OfOne):
+    """A figure of y and x, over the rows that have both, called with y first, as CORR(y, x)."""
+
+    arguments: int = 2
+
+    def asked(self, call: Call) -> Aggregate:
+        y, x = (call.number(part, self.word) for part in (call.node.this, call.node.expression))
+        return Aggregate(self, y, call.test, False, call.wording, second=x)
+
+
+@dataclass(frozen=True, slots=True)
+class OfOneOfTwo(OfTwo):
+    """An aggregate of y alone or x alone, over the rows that have both."""
+
+    of_x: bool = False
+
+    def asked(self, call: Call) -> Aggregate:
+        node = call.node
+        y, x = (call.number(part, self.word) for part in (node.this, node.expression))
+        value, other, name = (x, y, node.expression) if self.of_x else (y, x, node.this)
+        test = both(call.test, present(other))
+        if self.measured_by is MeasuredBy.COUNT:
+            return Aggregate(COUNT, None, both(test, present(value)), False, call.wording)
+        kind = AVG if self.measured_by is MeasuredBy.MEAN else self
+        within = Aggregate(kind, value, test, False, Wording(f"{self.word}({written(name)})", (written(name),)))
+        return replace(within, wording=call.wording, within=within)
+
+
+def _of_one(word: str, node: type[exp.Expr], figure: Figure) -> OfOne:
+    return OfOne(word, node, MeasuredBy.MOMENTS, figure)
+
+
+def _of_two(word: str, node: type[exp.Expr], figure: Figure) -> OfTwo:
+    return OfTwo(word, node, MeasuredBy.MOMENTS, figure)
+
+
+MOMENT_FUNCTIONS = (
+    _of_one("VAR_POP", exp.VariancePop, Figure.VARIANCE_POP),
+    _of_one("VARIANCE", exp.Variance, Figure.VARIANCE_SAMP),
+    _of_one("STDDEV_POP", exp.StddevPop, Figure.DEVIATION_POP),
+    _of_one("STDDEV", exp.Stddev, Figure.DEVIATION_SAMP),
+    _of_one("STDDEV_SAMP", exp.StddevSamp, Figure.DEVIATION_SAMP),
+    _of_two("COVAR_POP", exp.CovarPop, Figure.COVARIANCE_POP),
+    _of_two("COVAR_SAMP", exp.CovarSamp, Figure.COVARIANCE_SAMP),
+    _of_two("CORR", exp.Corr, Figure.CORRELATION),
+    _of_two("REGR_SXY", exp.RegrSxy, Figure.PRODUCTS),
+    _of_two("REGR_R2", exp.RegrR2, Figure.DETERMINATION),
+    _of_two("REGR_SLOPE", exp.RegrSlope, Figure.SLOPE),
+    _of_two("REGR_INTERCEPT", exp.RegrIntercept, Figure.INTERCEPT),
+    OfOneOfTwo("REGR_SXX", exp.RegrSxx, MeasuredBy.MOMENTS, Figure.SQUARES, of_x=True),
+    OfOneOfTwo("REGR_SYY", exp.RegrSyy, MeasuredBy.MOMENTS, Figure.SQUARES),
+    OfOneOfTwo("REGR_COUNT", exp.RegrCount, MeasuredBy.COUNT, of_x=True),
+    OfOneOfTwo("REGR_AVGX", exp.RegrAvgx, MeasuredBy.MEAN, of_x=True),
+    OfOneOfTwo("REGR_AVGY", exp.RegrAvgy, MeasuredBy.MEAN),
+)
+
 
 _HINT = "write PERCENT_RANK(180) WITHIN GROUP (ORDER BY x)"
 
