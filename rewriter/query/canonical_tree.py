@@ -17,8 +17,7 @@ from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.distinct_windows import windows_below_distinct
-from rewriter.query.first_rows import number_first
-from rewriter.query.first_rows_of_people import number_limited
+from rewriter.query.first_rows_of_people import number_first, number_limited
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral

@@ -24,7 +24,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a report's variance counted once, however many rows the person has",
-        "rewriter.measure.debiased_sums:_estimator",
+        "rewriter.measure.measurements:_estimator",
         "rows = 1 if how.once or builder.one_row else max(builder.rows, 1)",
         "rows = 1",
         f"{SUMS}::test_rows_of_a_person_share_the_report",
