@@ -28,6 +28,7 @@ from rewriter.statement import (
     is_window_function,
     only,
     output_name,
+    unparenthesised,
     walk,
     written,
 )
@@ -109,11 +110,11 @@ def take_apart(
     group = select.args.get("group")
     grouping: list[list[exp.Expr]] = [[]]
     if group is not None:
-        grouping = _grouping_sets(group, bare, output_names, scope)
+        grouping = _grouping_sets(group, bare, scope)
     elif distinct is not None and not any(has_aggregate(item) for item in bare):
         # SELECT DISTINCT a, b is GROUP BY a, b.
         grouping, distinct = [list(bare)], None
-    grouping = [[_unparenthesised(key) for key in one] for one in grouping]
+    grouping = [[unparenthesised(key) for key in one] for one in grouping]
     if group is not None and len(grouping) == 1:
         parts = [*bare, *(part for name in ("having", "order") if (part := select.args.get(name)) is not None)]
         grouping = [[*grouping[0], *_determined(grouping[0], parts, scope)]]
@@ -194,12 +195,6 @@ def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[ex
             stack.extend(children_of(found))
 
 
-def _unparenthesised(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
 def _is_certain(test: exp.Expr) -> bool:
     """``COUNT(1) > 0``, which Tableau adds: a group that is there has a row. A count that is not shown is not paid."""
     if not isinstance(test, exp.GT | exp.NEQ) or not _counts_rows(test.this):
@@ -237,15 +232,13 @@ def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
     return copy
 
 
-def _grouping_sets(
-    group: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope
-) -> list[list[exp.Expr]]:
+def _grouping_sets(group: exp.Expr, items: Sequence[exp.Expr], scope: BlockScope) -> list[list[exp.Expr]]:
     """The grouping sets of GROUP BY: one of each of its elements, in all combinations, as the SQL standard has it."""
     only(group, frozenset({"expressions"}), "GROUP BY", _GROUP_HINT)
     _check_size(group.expressions)
 
     def key(node: exp.Expr) -> exp.Expr:
-        return _group_key(node, items, names, scope)
+        return _group_key(node, items, scope)
 
     chosen = [_flat(one) for one in product(*(_sets_of(node, key) for node in group.expressions))]
     # GROUP BY DISTINCT
@@ -303,9 +296,9 @@ def _members(node: exp.Expr, key: Callable[[exp.Expr], exp.Expr]) -> list[exp.Ex
     return [key(node)]
 
 
-def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
-    """An ordinal is a select item; a name is an input column or else an output column, as in PostgreSQL."""
-    node = _unparenthesised(node)
+def _group_key(node: exp.Expr, items: Sequence[exp.Expr], scope: BlockScope) -> exp.Expr:
+    """An ordinal is a select item. A name is an input column: output names were resolved with all names."""
+    node = unparenthesised(node)
     if isinstance(node, exp.Literal) and not node.is_string:
         if not node.is_int or not 1 <= int(node.this) <= len(items):
             raise Refused(
@@ -315,20 +308,12 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
                 position=position_of(node),
             )
         return items[int(node.this) - 1].copy()
-    if isinstance(node, exp.Column) and node.args.get("table") is None:
-        try:
-            scope.resolve(node)
-        except Refused:
-            matches = [item for item, name in zip(items, names, strict=True) if name == output_name(node)]
-            if len(matches) != 1:
-                raise
-            return matches[0].copy()
     return canonical(node, scope)
 
 
 def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequence[str]) -> exp.Expr:
     """ORDER BY takes output names first; anything else is an expression over keys and aggregates."""
-    this = _unparenthesised(node.this)
+    this = unparenthesised(node.this)
     is_output = isinstance(this, exp.Column) and not this.table and output_name(this) in names
     is_ordinal = isinstance(this, exp.Literal)
     ordered: exp.Expr = node.copy()
@@ -407,7 +392,7 @@ class _Replacer:
         only(node, frozenset({"expressions"}), "GROUPING")
         bits: exp.Expr = exp.Literal.number(0)
         for argument in node.expressions:
-            place = self._places.get(_unparenthesised(argument))
+            place = self._places.get(unparenthesised(argument))
             if place is None:
                 raise Refused(
                     "an argument of GROUPING is not in GROUP BY", hint="name a key of GROUP BY", sqlstate="42803"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.columns import aliased
 from rewriter.declared import BIGINT, ContributionBound, Sensitivity, Type, least
 from rewriter.dialects import Dialect, named_table, number
 from rewriter.measure import Credit, Workload
@@ -119,7 +120,7 @@ def counted(
     rows are read three times, rather than set aside.
     """
     columns = [*keys, *credit.values]
-    source: exp.Expr = _as(rows, "r") if cheap else exp.alias_(named_table("people"), "r", table=True)
+    source: exp.Expr = aliased(rows, "r") if cheap else exp.alias_(named_table("people"), "r", table=True)
     people = exp.Select().from_(source, copy=False)
     if credit.test is not None:
         people.set("where", exp.Where(this=_column(credit.test)))
@@ -129,9 +130,9 @@ def counted(
         distinct=False,
     )
     values = exp.Select(expressions=[_column(one) for one in columns], distinct=exp.Distinct())
-    values.from_(_as(union, "d"), copy=False)
+    values.from_(aliased(union, "d"), copy=False)
     total = exp.alias_(exp.Count(this=exp.Star()), name)
-    select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(_as(values, "d"), copy=False)
+    select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(aliased(values, "d"), copy=False)
     if keys:
         select.set("group", exp.Group(expressions=[_column(key) for key in keys]))
     ctes = [] if cheap else [dialect.cte("people", rows, shared=True)]
@@ -150,7 +151,7 @@ def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect)
         groups = _selecting(people, ["u"])
         groups.append("expressions", exp.alias_(number_of, "n"))
         groups.set("group", exp.Group(expressions=[_column(one) for one in ("u", *keys)]))
-        many = exp.Select(expressions=[_column("u")]).from_(_as(groups, "g"), copy=False)
+        many = exp.Select(expressions=[_column("u")]).from_(aliased(groups, "g"), copy=False)
         beyond = exp.or_(
             exp.GT(this=dialect.sum(_column("n"), BIGINT), expression=number(most.most)),
             exp.GT(this=exp.Max(this=_column("n")), expression=number(most.within)),
@@ -170,18 +171,18 @@ def _kept_of(
     pairs = _selecting(people, ["u", *columns], is_many)
     pairs.set("distinct", exp.Distinct())
     spread = exp.alias_(dialect.spread([_column(one) for one in ("u", *columns)]), "h")
-    source = exp.Select(expressions=[exp.Star(), spread]).from_(_as(pairs, "d"), copy=False)
+    source = exp.Select(expressions=[exp.Star(), spread]).from_(aliased(pairs, "d"), copy=False)
     tests: list[exp.Expr] = []
     order = ["h", *columns]
     if keys and most.within < most.most:
         place = exp.alias_(_place(["u", *keys], order), "p")
-        source = exp.Select(expressions=[exp.Star(), place]).from_(_as(source, "d"), copy=False)
+        source = exp.Select(expressions=[exp.Star(), place]).from_(aliased(source, "d"), copy=False)
         tests.append(exp.LTE(this=_column("p"), expression=number(most.within)))
         order = ["p", *order]
     place = exp.alias_(_place(["u"], order), "q")
-    source = exp.Select(expressions=[exp.Star(), place]).from_(_as(source, "d"), copy=False)
+    source = exp.Select(expressions=[exp.Star(), place]).from_(aliased(source, "d"), copy=False)
     tests.append(exp.LTE(this=_column("q"), expression=number(most.most)))
-    return _selecting(exp.Select().from_(_as(source, "d"), copy=False), columns, *tests)
+    return _selecting(exp.Select().from_(aliased(source, "d"), copy=False), columns, *tests)
 
 
 def _selecting(source: exp.Select, columns: Sequence[str], *tests: exp.Expr) -> exp.Select:
@@ -204,10 +205,6 @@ def _place(partition: Sequence[str], order: Sequence[str]) -> exp.Expr:
 
 def _column(name: str) -> exp.Expr:
     return exp.column(name)
-
-
-def _as(select: exp.Query, name: str) -> exp.Subquery:
-    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
 def credit_notes(work: Workload, blocks: Sequence[Block]) -> tuple[str, ...]:

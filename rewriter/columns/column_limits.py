@@ -21,6 +21,7 @@ from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import INTEGER, Kind, Type, measure
 from rewriter.dialects import CalendarReading, Read, reading_of
 from rewriter.expressions import LINEAR, Value, floor_to
+from rewriter.statement import unparenthesised
 
 Path = tuple[str, ...]
 """The subqueries around an expression: a CTE that stands twice in FROM has its columns twice."""
@@ -104,7 +105,7 @@ class Facts:
                 self.among[variable] = listing.table.name, listing.column.name
         elif isinstance(node, exp.Not) and (variable := _tested_for_null(node.this, path)) is not None:
             self._add(variable, ColumnLimits())
-        elif isinstance(node, exp.Not) and type(test := _unparenthesised(node.this)) in _OPPOSITE:
+        elif isinstance(node, exp.Not) and type(test := unparenthesised(node.this)) in _OPPOSITE:
             self._compared(test.this, test.args["expression"], path, _OPPOSITE[type(test)])
         elif type(node) in _SIGNS:
             self._compared(node.this, node.args["expression"], path, _SIGNS[type(node)])
@@ -155,15 +156,9 @@ class Facts:
 
 def _tested_for_null(node: exp.Expr, path: Path) -> Variable | None:
     """The column of ``x IS NULL``."""
-    node = _unparenthesised(node)
+    node = unparenthesised(node)
     is_test = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
     return column_of(node.this, path) if is_test else None
-
-
-def _unparenthesised(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 _SIGNS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}

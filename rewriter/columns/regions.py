@@ -16,6 +16,7 @@ from sqlglot import exp
 from rewriter.columns.source import BEHIND, Variable
 from rewriter.declared import Kind, measure
 from rewriter.expressions import LIMITS, LITERAL
+from rewriter.statement import unparenthesised
 
 MOST_REGIONS = 1 << 15
 """Combinations of the subjects' points and gaps that are looked at."""
@@ -135,8 +136,7 @@ def bare(node: exp.Expr) -> exp.Expr:
 
 
 def _is_exact(node: exp.Expr, to: exp.DataType) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     behind = BEHIND.of(node)
     kind = behind.column.type if isinstance(behind, Variable) else None
     limits = LIMITS.of(node) or (kind.limits if kind is not None and kind.kind is Kind.INTEGER else None)

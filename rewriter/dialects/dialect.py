@@ -24,7 +24,7 @@ from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.grammar import plain_text
 from rewriter.dialects.nested_values import NestedValues
-from rewriter.dialects.nodes import call, double, number, refuse, text
+from rewriter.dialects.nodes import call, double, named_table, number, refuse, text
 from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.plain_syntax import PLAIN
 from rewriter.once import once
@@ -447,9 +447,15 @@ class Dialect(NestedValues, ABC):
         """One of so many numbers from 0 on, by the SHA-256 of a secret followed by the text of a :meth:`person_key`: 60
         bits of it."""
 
-    @abstractmethod
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
-        """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL."""
+        """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL.
+
+        In PostgreSQL NOT EXISTS becomes a hash join, NOT IN of many values a loop in a loop.
+        """
+        same = exp.EQ(this=exp.column(column.name, table), expression=column)
+        return exp.Not(
+            this=exp.Exists(this=exp.select(number(1)).from_(named_table(table), copy=False).where(same, copy=False))
+        )
 
     def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction, reach: Fraction | None = None) -> exp.Expr:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.

@@ -22,7 +22,6 @@ from rewriter.dialects.nodes import (
     call,
     double,
     duplicate,
-    named_table,
     number,
     refuse,
     text,
@@ -351,13 +350,6 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
         bits = exp.DataType(this=exp.DType.BIT, expressions=[exp.DataTypeParam(this=number(60))])
         whole = self.cast(exp.Cast(this=digits, to=bits), BIGINT)
         return exp.Paren(this=self.modulo(whole, number(buckets)))
-
-    def none_among(self, column: exp.Column, table: str) -> exp.Expr:
-        """NOT EXISTS becomes a hash join, NOT IN of many values a loop in a loop."""
-        same = exp.EQ(this=exp.column(column.name, table), expression=column)
-        return exp.Not(
-            this=exp.Exists(this=exp.select(number(1)).from_(named_table(table), copy=False).where(same, copy=False))
-        )
 
     def read(self, sql: exp.Expr, type_: Type, engine_type: str) -> exp.Expr:
         spelt = engine_type.lower().partition("(")[0].strip()

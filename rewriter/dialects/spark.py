@@ -28,7 +28,6 @@ from rewriter.dialects.nodes import (
     call,
     double,
     duplicate,
-    named_table,
     number,
     refuse,
     text,
@@ -454,12 +453,6 @@ class Spark(IeeeDoubles):
         digits = exp.Left(this=call("sha2", spelt, number(256)), expression=number(15))
         whole = self.cast(call("conv", digits, number(16), number(10)), BIGINT)
         return exp.Paren(this=self.modulo(whole, number(buckets)))
-
-    def none_among(self, column: exp.Column, table: str) -> exp.Expr:
-        same = exp.EQ(this=exp.column(column.name, table), expression=column)
-        return exp.Not(
-            this=exp.Exists(this=exp.select(number(1)).from_(named_table(table), copy=False).where(same, copy=False))
-        )
 
 
 _PARTS = {

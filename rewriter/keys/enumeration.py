@@ -42,6 +42,7 @@ from rewriter.keys.calendar_steps import coarse
 from rewriter.keys.declared_lists import MAX_CELLS, DeclaredLists, Item, column_for, table_for
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import learned_ranges
+from rewriter.statement import unparenthesised
 
 MAX_READ = 50_000
 """Syntax nodes of keys, and of what stands behind them in subqueries, that are read to list groups."""
@@ -241,8 +242,7 @@ class Enumeration:
         """A condition that holds wherever ``node`` can be ``wanted``, and only there if it is decided. None:
         anywhere."""
         self.budget.spend()
-        while isinstance(node, exp.Paren):
-            node = node.this
+        node = unparenthesised(node)
         if isinstance(node, exp.Not):
             return self._possible(node.this, wanted=not wanted)
         if isinstance(node, exp.And | exp.Or):
@@ -369,9 +369,7 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
     """The conditions that a chain of ANDs, or of ORs, connects."""
     kind, stack = type(node), [node]
     while stack:
-        current = stack.pop()
-        while isinstance(current, exp.Paren):
-            current = current.this
+        current = unparenthesised(stack.pop())
         if type(current) is kind:
             stack += [current.args["expression"], current.this]
         else:

@@ -228,13 +228,13 @@ class Undeclared:
 
     def is_closed(self, expression: exp.Expr, key: Key) -> bool:
         """Whether every row has one of the listed values of a key, by proof."""
-        return not any(self._outside(table, expression, key) for table in self._tied(_tables(expression)))
+        return not any(self._outside(table, expression, key) for table in self._tied(tables_of(expression)))
 
     def notes(self, expressions: Sequence[exp.Expr], keys: Sequence[Key]) -> tuple[str, ...]:
         """Which rows are in no group, one sentence for each list."""
         said: dict[str, None] = {}
         for expression, key in zip(expressions, keys, strict=True):
-            for table in sorted(_tables(expression)):
+            for table in sorted(tables_of(expression)):
                 if found := self._outside(table, expression, key):
                     said[f"rows whose {found} are in no group"] = None
         return tuple(said)
@@ -242,7 +242,7 @@ class Undeclared:
     def _tied(self, tables: frozenset[str]) -> frozenset[str]:
         """``tables``, and all lists that conditions tie to them: a condition may need a row that is outside of such a
         list."""
-        sets = [_tables(condition) for condition in self.conditions]
+        sets = [tables_of(condition) for condition in self.conditions]
         while any(one & tables and not one <= tables for one in sets):
             tables = tables.union(*(one for one in sets if one & tables))
         return tables
@@ -294,7 +294,7 @@ class Undeclared:
         cycle = _cycle(node)
         if cycle is None or bounds is None:
             return False
-        alone = not any(table_for(variable) in _tables(condition) for condition in self.conditions)
+        alone = not any(table_for(variable) in tables_of(condition) for condition in self.conditions)
         missing = not variable.column.nullable  # else what cannot be read is in the group of NULL
         return bounds.width > cycle and alone and not missing
 
@@ -353,7 +353,3 @@ def _read(node: exp.Expr, path: Path) -> Iterator[Variable | None]:
 
 def _probe(value: Scalar) -> Probe:
     return value if isinstance(value, str | bool) else measure(value)
-
-
-def _tables(node: exp.Expr) -> frozenset[str]:
-    return frozenset(column.table for column in node.find_all(exp.Column))

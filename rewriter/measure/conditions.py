@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from rewriter.columns import Masks, Probe, Space, probe_of
 from rewriter.expressions import Value
-from rewriter.statement import conjuncts
+from rewriter.statement import conjuncts, unparenthesised
 
 MOST_SIGNATURES = 128
 
@@ -78,8 +78,7 @@ _Test = Callable[[Space], Masks]
 
 
 def _read(space: Space, node: exp.Expr) -> _Test:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     rule = _coalesce if type(node) is exp.Coalesce else _RULES.get(type(node))
     found = rule(space, node) if rule is not None else None
     return _boolean(space, node) if found is None else found
@@ -146,9 +145,7 @@ def _connected(space: Space, node: exp.Expr) -> _Test:
     kind, parts = type(node), []
     while type(node) is kind:
         parts.append(_read(space, node.args["expression"]))
-        node = node.this
-        while isinstance(node, exp.Paren):
-            node = node.this
+        node = unparenthesised(node.this)
     parts.append(_read(space, node))
     true_of, false_of = (operator.and_, operator.or_) if kind is exp.And else (operator.or_, operator.and_)
 
@@ -222,8 +219,7 @@ def _in(space: Space, node: exp.Expr) -> _Test | None:
 def _is(space: Space, node: exp.Expr) -> _Test | None:
     """IS NULL of a value or a condition, IS TRUE and IS FALSE of a condition."""
     inner, against = node.this, node.args["expression"]
-    while isinstance(inner, exp.Paren):
-        inner = inner.this
+    inner = unparenthesised(inner)
     if isinstance(against, exp.Boolean):
         wanted = 0 if against.this else 1
         condition = _read(space, inner)

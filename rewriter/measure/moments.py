@@ -35,6 +35,7 @@ from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Axis, Figure, Linear, Moment
 from rewriter.relations import learned_ranges
 from rewriter.release import Aggregate
+from rewriter.statement import unparenthesised
 from rewriter.strategies import weight
 
 MIDDLE = Fraction(13, 7)
@@ -232,8 +233,7 @@ def _axes(aggregate: Aggregate) -> tuple[Value, Value | None]:
 
 
 def _conjuncts(sql: exp.Expr) -> list[exp.Expr]:
-    while isinstance(sql, exp.Paren):
-        sql = sql.this
+    sql = unparenthesised(sql)
     return [*_conjuncts(sql.this), *_conjuncts(sql.expression)] if isinstance(sql, exp.And) else [sql]
 
 

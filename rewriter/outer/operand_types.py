@@ -34,7 +34,7 @@ from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Columns, Trait
 from rewriter.refused import BAD_CAST, NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.release import RESERVED
-from rewriter.statement import folded, from_items
+from rewriter.statement import folded, from_items, nodes_of
 
 ANY = ANY_KIND
 """Nothing is known of the type."""
@@ -402,7 +402,7 @@ def _called(node: exp.Expr, types: FunctionTypes, kinds: Mapping[int, Kinds]) ->
         operand = node.args.get(part)
         if isinstance(operand, exp.Expr) and not isinstance(operand, exp.Star):
             _check_argument(operand, kinds.get(id(operand), ANY), fitting, _word(node))
-    operands = [(one, kinds.get(id(one), ANY)) for part in types.alike for one in _listed(node.args.get(part))]
+    operands = [(one, kinds.get(id(one), ANY)) for part in types.alike for one in nodes_of(node.args.get(part))]
     if types.compared:
         first, second = operands
         _compare(first, second, "=", kinds)
@@ -410,10 +410,6 @@ def _called(node: exp.Expr, types: FunctionTypes, kinds: Mapping[int, Kinds]) ->
     if operands:
         return _together(operands, _word(node), types.unlike)
     return kinds.get(id(node.args.get("this")), ANY) if types.result is None else types.result
-
-
-def _listed(part: object) -> Sequence[exp.Expr]:
-    return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, exp.Expr)]
 
 
 def _held(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:

@@ -9,6 +9,7 @@ from rewriter.dialects import call
 from rewriter.outer.construct import Columns, Spelling, Trait
 from rewriter.outer.numbers import is_double, is_whole, put_under
 from rewriter.refused import Refused
+from rewriter.statement import from_items, unparenthesised
 
 LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
@@ -47,9 +48,7 @@ def check_list(node: exp.Expr) -> None:
 
 def _with_mons(node: exp.Expr) -> exp.Expr:
     """An age, whose months are called mons."""
-    bare = node
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
+    bare = unparenthesised(node)
     if not (isinstance(bare, exp.Anonymous) and bare.name.upper() == "AGE"):
         return node
     return call("REPLACE", _as_text(node), exp.Literal.string("month"), exp.Literal.string("mon"))
@@ -79,9 +78,7 @@ def no_decimals(node: exp.Expr) -> int:
 
 def _printed(node: exp.Expr, spelling: Spelling, *, short: bool = False) -> exp.Expr:
     """An operand of a text, as PostgreSQL prints it. ``short``: a boolean is t or f, as CONCAT has it."""
-    bare = node
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
+    bare = unparenthesised(node)
     digits = 0 if is_whole(bare) else spelling.constructs.of(bare).decimals(bare)
     type_ = _type_of(bare, spelling.columns)
     if digits is not None:
@@ -132,10 +129,7 @@ def _grows(node: exp.Expr, spelling: Spelling) -> bool:
 def _is_stored(column: exp.Column, columns: Columns) -> bool:
     """Whether a column surely is one of a table, and not of a subquery or another select item."""
     select = column.parent_select
-    from_ = select.args.get("from_") if select is not None else None
-    if select is None or from_ is None:
-        return False
-    items = [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    items = [] if select is None else from_items(select)
     if column.table:
         items = [item for item in items if item.alias_or_name == column.table]
     stored = [columns.get(item.name) if isinstance(item, exp.Table) else None for item in items]

@@ -133,8 +133,7 @@ def _first_rows(
 
 def _output(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
     """An ordinal or an output name stands for a select item, as PostgreSQL's ORDER BY has it."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     if isinstance(node, exp.Literal) and node.is_int:
         if not 1 <= int(node.this) <= len(items):
             raise Refused(f"position {node.this} is not in the select list", hint="count from 1", sqlstate="42P10")

@@ -38,7 +38,16 @@ from rewriter.query.names_in_reach import (
     spelt,
 )
 from rewriter.release import RESERVED
-from rewriter.statement import alias_columns, folded, has_aggregate, is_star, output_name, unaliased
+from rewriter.statement import (
+    alias_columns,
+    folded,
+    has_aggregate,
+    is_star,
+    nodes_of,
+    output_name,
+    unaliased,
+    unparenthesised,
+)
 
 _SELECT = frozenset(
     ("with_", "expressions", "from_", "joins", "where", "group", "having", "windows", "order", "limit", "offset")
@@ -232,7 +241,7 @@ class _Binder:
         if (qualify := select.args.get("qualify")) is not None:
             self._expression(qualify.this, scope, reach, partial(self._meant, select=select, items=items, scope=scope))
         for part in ("limit", "offset", *(("windows",) if select.args.get("windows") else ())):
-            for clause in _nodes(select.args.get(part)):
+            for clause in nodes_of(select.args.get(part)):
                 self._expression(clause, scope, reach)
         if (distinct := select.args.get("distinct")) is not None and (on := distinct.args.get("on")) is not None:
             for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
@@ -272,7 +281,7 @@ class _Binder:
         renamed: bool,
     ) -> None:
         """ORDER BY and DISTINCT ON: a name is an output first, then an input column; in an expression, an input."""
-        key = _bare(node)
+        key = unparenthesised(node)
         if isinstance(key, exp.Literal) and not key.is_string:
             return
         if _is_name(key):
@@ -287,7 +296,7 @@ class _Binder:
         self, node: exp.Expr, select: exp.Select, items: Sequence[_Output], scope: InReach, reach: Reach
     ) -> None:
         """GROUP BY: a name is an input column of this FROM first, then an output; a number is a position."""
-        key = _bare(node)
+        key = unparenthesised(node)
         if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
             for element in key.expressions:
                 self._group_key(element, select, items, scope, reach)
@@ -307,7 +316,7 @@ class _Binder:
             self._changes.append(lambda: _replace(key, spelt(found)))
         elif has_aggregate(found):
             raise NoRule
-        elif isinstance(_bare(found), exp.Literal) or found.find(exp.Query, exp.Window) is not None:
+        elif isinstance(unparenthesised(found), exp.Literal) or found.find(exp.Query, exp.Window) is not None:
             # A constant would be read as a position, and a subquery stands in one place.
             self._changes.append(lambda: _replace(key, exp.Literal.number(number)))
         else:
@@ -516,16 +525,10 @@ def _check_order_of_set(node: exp.Expr, names: Sequence[str]) -> None:
     """ORDER BY of a set operation names outputs alone."""
     order = node.args.get("order")
     for one in () if order is None else order.expressions:
-        key = _bare(one.this)
+        key = unparenthesised(one.this)
         by_position = isinstance(key, exp.Literal) and not key.is_string
         if not by_position and not (isinstance(key, exp.Column) and not key.table and folded(key) in names):
             raise NoRule
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 def _is_name(node: exp.Expr) -> bool:
@@ -537,10 +540,6 @@ def _is_series(item: exp.Expr) -> bool:
     return isinstance(item, exp.Table | exp.Lateral) and isinstance(
         item.this, exp.GenerateSeries | exp.ExplodingGenerateSeries
     )
-
-
-def _nodes(part: object) -> list[exp.Expr]:
-    return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, exp.Expr)]
 
 
 def _item_of(

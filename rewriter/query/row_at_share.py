@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.statement import output_name, unaliased
+from rewriter.statement import from_items, output_name, unaliased
 
 SHARE_NOTE = (
     "a row at a share of all rows is answered as the quantile of that share, in which rows without a value do not count"
@@ -145,7 +145,7 @@ _STEPS: dict[type[exp.Expr], Callable[[Fraction], int]] = {exp.Floor: math.floor
 
 def _rows(select: exp.Select) -> tuple[list[str], str]:
     """The rows that a SELECT reads, however their tables are called."""
-    items = _items(select)
+    items = from_items(select)
     where = select.args.get("where")
     tests = [join.args.get("on") for join in select.args.get("joins") or ()]
     names = [f"{one.db}.{one.name}" if isinstance(one, exp.Table) else one.sql() for one in items]
@@ -154,15 +154,12 @@ def _rows(select: exp.Select) -> tuple[list[str], str]:
     return [*names, *sides], " AND ".join(one.sql() for one in shown)
 
 
-def _items(select: exp.Select) -> Sequence[exp.Expr]:
-    from_ = select.args.get("from_")
-    return [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
-
-
 def _apart(node: exp.Expr, beside: exp.Expr) -> exp.Expr:
     """An expression whose tables are told by their places in FROM."""
     select = beside if isinstance(beside, exp.Select) else beside.parent_select
-    places = {one.alias_or_name: f"#{place}" for place, one in enumerate(_items(select) if select is not None else ())}
+    places = {
+        one.alias_or_name: f"#{place}" for place, one in enumerate(from_items(select) if select is not None else ())
+    }
     copy = exp.Paren(this=node.copy())
     for column in copy.find_all(exp.Column):
         if column.table in places:

@@ -108,10 +108,6 @@ def build_block(
     that people randomized are left to the caller. Raises :class:`Refused`."""
     first = select.args["from_"].this
     joins = list(select.args.get("joins") or ())
-    if len(joins) == 1 and joins[0].side == "RIGHT":
-        # a RIGHT JOIN b is b LEFT JOIN a: the same rows, and the preserved side comes first.
-        flipped = exp.Join(**{**joins[0].args, "this": first, "side": "LEFT"})
-        first, joins = joins[0].this, [flipped]
     where = select.args.get("where")
     asked = () if where is None else tuple(conjuncts(where.this))
     if len(joins) == 1 and joins[0].side == "FULL":

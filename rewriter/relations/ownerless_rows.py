@@ -13,6 +13,7 @@ from sqlglot import exp
 from rewriter.columns import Source
 from rewriter.declared import Catalog
 from rewriter.relations.from_where import BlockScope, SelectRows
+from rewriter.statement import unparenthesised
 
 
 def rows_of_nobody(block: SelectRows, catalog: Catalog) -> Iterator[str]:
@@ -57,8 +58,7 @@ def _of(source: Source, block: SelectRows, catalog: Catalog) -> str | None:
 
 def _says_so(test: exp.Expr, alias: str, name: str) -> bool:
     """Whether a condition is that a column is there."""
-    while isinstance(test, exp.Paren):
-        test = test.this
+    test = unparenthesised(test)
     if not isinstance(test, exp.Not) or not isinstance(inner := test.this.unnest(), exp.Is):
         return False
     column = inner.this.unnest()

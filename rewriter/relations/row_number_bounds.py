@@ -15,6 +15,7 @@ from sqlglot import exp
 from rewriter.columns import Source
 from rewriter.declared import ONE, ContributionBound
 from rewriter.refused import Refused
+from rewriter.statement import unparenthesised
 
 Resolve = Callable[[exp.Column], tuple[Source, str]]
 
@@ -80,8 +81,7 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 
 def _is_numbered(node: exp.Expr, source: Source, resolve: Resolve) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     if not isinstance(node, exp.Column):
         return False
     try:
@@ -92,6 +92,5 @@ def _is_numbered(node: exp.Expr, source: Source, resolve: Resolve) -> bool:
 
 
 def _number(node: exp.Expr) -> int | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     return int(node.this) if isinstance(node, exp.Literal) and node.is_int else None

@@ -29,6 +29,7 @@ from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
 from rewriter.release import Aggregate, Query, ReleaseColumn, Wording, aggregate_name, release_name, renumber
+from rewriter.statement import unparenthesised
 
 _MOST_FACTOR = 1000
 _MOST_STEPS = 1 << 52
@@ -133,8 +134,7 @@ def _times(weights: dict[int, int] | None, by: int) -> dict[int, int] | None:
 
 
 def _factor(node: exp.Expr) -> int | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     if isinstance(node, exp.Literal) and node.is_int and abs(int(node.name)) <= _MOST_FACTOR:
         return int(node.name)
     return None

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import COUNT, function_of
 from rewriter.declared import Catalog
-from rewriter.statement import folded, grouped_item, output_name, walk
+from rewriter.statement import folded, from_items, grouped_item, output_name, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -90,12 +90,10 @@ def lists_groups(query: exp.Expr, persons: Persons) -> bool:
     """Whether a query is the groups of rows of people, and nothing else."""
     if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _INNER:
         return False
-    from_ = query.args.get("from_")
-    items = [] if from_ is None else [from_.this, *(join.this for join in query.args.get("joins") or ())]
-    if not items or not all(isinstance(item, exp.Table) for item in items):
-        return False
-    known = [columns for item in items if (columns := persons(item)) is not None]
-    if not known:
+    items = from_items(query)
+    tables = [item for item in items if isinstance(item, exp.Table)]
+    known = [columns for item in tables if (columns := persons(item)) is not None]
+    if not known or len(tables) < len(items):
         return False
     bare = [item.this if isinstance(item, exp.Alias) else item for item in query.expressions]
     if any(item.find(exp.Window, exp.Query) for item in bare):

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import function_of
 from rewriter.release import Query, Ranked, ReleaseColumn, aggregate_name, key_name, release_name
-from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name
+from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, unparenthesised
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
 """What makes a SELECT need more groups than it shows, or something beside them."""
@@ -126,8 +126,7 @@ class _Level:
         return [self._test(test) for node in nodes for test in conjuncts(node)]
 
     def _test(self, node: exp.Expr) -> tuple[str | None, bool]:
-        while isinstance(node, exp.Paren):
-            node = node.this
+        node = unparenthesised(node)
         form = type(node)
         if form not in _MIRRORED:
             return None, False

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewriter.dialects import named_table
 from rewriter.release import Query, is_released, release_name
 from rewriter.split.unread_queries import drop_unread_queries
-from rewriter.statement import alias_columns, folded, is_grouped, nodes_of, output_name
+from rewriter.statement import alias_columns, folded, from_items, is_grouped, nodes_of, output_name, unparenthesised
 
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
 """What a query may have that is its select list over one row, and nothing else."""
@@ -80,7 +80,7 @@ class _Flattener:
     # Subqueries in the select list
 
     def _scalars(self, select: exp.Select) -> None:
-        items = _items(select)
+        items = from_items(select)
         names = [column.name for column in select.find_all(exp.Column) if not column.table]
         if any(map(is_released, names)):
             return
@@ -92,13 +92,13 @@ class _Flattener:
             for table in row.tables:
                 if table not in {item.name for item in items if isinstance(item, exp.Table)}:
                     _add(select, table)
-                    items = _items(select)
+                    items = from_items(select)
 
     # FROM
 
     def _from(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> None:
         """Put columns in the place of the queries in FROM, where all of these have one row."""
-        items = _items(select)
+        items = from_items(select)
         found = [(item.alias_or_name, self._item(item, rows)) for item in items]
         known = {alias.lower(): row for alias, row in found if row is not None}
         joined = all(_is_free(join) for join in select.args.get("joins") or ())
@@ -139,7 +139,7 @@ class _Flattener:
         """The columns of a query that has one row, computed of releases of one row and of nothing else."""
         if not isinstance(query, exp.Select) or {part for part, value in query.args.items() if value} - _OWN:
             return None
-        items = _items(query)
+        items = from_items(query)
         read = {item.name for item in items if isinstance(item, exp.Table) and item.name in self._single}
         if not items or len(read) < len(items) or not all(_is_free(join) for join in query.args.get("joins") or ()):
             return None
@@ -173,11 +173,6 @@ def _parts(select: exp.Select) -> list[exp.Expr]:
     ]
 
 
-def _items(select: exp.Select) -> list[exp.Expr]:
-    from_ = select.args.get("from_")
-    return [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
-
-
 def _add(select: exp.Select, table: str) -> None:
     if select.args.get("from_") is None:
         select.set("from_", exp.From(this=named_table(table)))
@@ -193,8 +188,7 @@ def _is_free(join: exp.Join) -> bool:
 
 
 def _is_true(node: exp.Expr) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     if isinstance(node, exp.EQ) and isinstance(node.this, exp.Literal):
         return bool(node.this == node.expression)
     return isinstance(node, exp.Boolean) and bool(node.this)

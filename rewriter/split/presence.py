@@ -41,7 +41,17 @@ from rewriter.release import (
 )
 from rewriter.split.largest_groups import groups_wanted
 from rewriter.split.surely_present import EVERY_GROUP
-from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, unaliased, walk
+from rewriter.statement import (
+    alias_columns,
+    folded,
+    from_items,
+    grouped_item,
+    is_grouped,
+    output_name,
+    unaliased,
+    unparenthesised,
+    walk,
+)
 
 _LARGEST = 500
 """Syntax nodes of a column that is followed upwards."""
@@ -250,7 +260,7 @@ class _Reader:
         select = from_.parent if isinstance(from_, exp.From | exp.Join) else None
         if not isinstance(select, exp.Select):
             return rows.there
-        others = [other for other in _from_items(select) if other is not item]
+        others = [other for other in from_items(select) if other is not item]
         rows = replace(rows, plain=rows.plain and not others and _is_plain(select))
         if any(self._has_groups(other) for other in others):
             return rows.there
@@ -454,8 +464,7 @@ def _counted_calls(select: exp.Select, rows: _Rows) -> list[tuple[exp.Expr, exp.
 
 
 def _column_of(node: exp.Expr) -> str | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     return node.name if isinstance(node, exp.Column) else None
 
 
@@ -463,11 +472,6 @@ def _is_literal(node: exp.Expr) -> bool:
     while isinstance(node, exp.Paren | exp.Cast | exp.Neg):
         node = node.this
     return isinstance(node, exp.Literal) and not node.is_string
-
-
-def _from_items(select: exp.Select) -> list[exp.Expr]:
-    from_ = select.args.get("from_")
-    return [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
 
 
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:

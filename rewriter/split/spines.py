@@ -68,9 +68,6 @@ class _Sides:
         items, joins = from_items(select), list(select.args.get("joins") or ())
         if select.args.get("laterals") or any(join.method for join in joins):
             return None
-        if len(joins) == 1 and joins[0].side.upper() == "RIGHT" and list(private) == [True, False]:
-            items, private = [items[1], items[0]], [False, True]
-            joins = [exp.Join(**{**joins[0].args, "this": items[1], "side": "LEFT"})]
         inner = len(items) == 2 and len(joins) == 1 and _is_series_beside(items[list(private).index(False)], joins[0])
         if inner and list(private) == [True, False]:
             items, private = [items[1], items[0]], [False, True]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.columns import aliased
 from rewriter.expressions import called
 from rewriter.split.values_beside_groups import key_names
 from rewriter.statement import from_items, grouped_item, output_name, written
@@ -176,7 +177,7 @@ class _Written:
         for name in ("with_", "limit", "offset"):
             if self._select.args.get(name):
                 written.set(name, self._select.args[name].copy())
-        written.set("from_", exp.From(this=_named(parts[first], first)))
+        written.set("from_", exp.From(this=aliased(parts[first], first)))
         written.set("joins", [self._joined(parts[name], first, name) for name in more])
         written.set("expressions", [self._shown(node, replaced, first) for node in self._select.expressions])
         if (order := self._select.args.get("order")) is not None:
@@ -233,7 +234,7 @@ class _Written:
         columns = [called(exp.column(f"dpsql_w{n}"), written(value)) for n, value in enumerate(values.values())]
         sums = [exp.alias_(exp.Sum(this=column), f"dpsql_s{n}") for n, column in enumerate(columns)]
         found = exp.Select(expressions=[*(name.copy() for name in names), *sums])
-        found.set("from_", exp.From(this=_named(rows, "keyed")))
+        found.set("from_", exp.From(this=aliased(rows, "keyed")))
         if names:
             found.set("group", exp.Group(expressions=names))
         return found
@@ -244,9 +245,5 @@ class _Written:
             for key in self._names
         ]
         if not same:
-            return exp.Join(this=_named(query, name), kind="CROSS")
-        return exp.Join(this=_named(query, name), side="LEFT", on=exp.and_(*same, copy=False))
-
-
-def _named(query: exp.Select, name: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+            return exp.Join(this=aliased(query, name), kind="CROSS")
+        return exp.Join(this=aliased(query, name), side="LEFT", on=exp.and_(*same, copy=False))

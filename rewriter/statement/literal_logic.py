@@ -11,6 +11,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.statement.and_branches import unparenthesised
+
 _SAME = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ORDER = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
@@ -43,8 +45,7 @@ def _decided(node: exp.Expr) -> exp.Expr:
 
 def known(node: exp.Expr) -> Known:
     """What a literal stands for."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = unparenthesised(node)
     if isinstance(node, exp.Null):
         return "null", None
     if isinstance(node, exp.Boolean):

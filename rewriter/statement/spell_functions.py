@@ -179,10 +179,6 @@ def plain_functions(tree: exp.Query) -> exp.Query:
     return respelt(tree, lambda node: type(node) in _PLAIN, lambda node: _PLAIN[type(node)](node))
 
 
-def _literal_text(node: object) -> str | None:
-    return node.name if isinstance(node, exp.Literal) and node.is_string else None
-
-
 def _whole(node: object) -> int | None:
     return int(node.name) if isinstance(node, exp.Literal) and node.is_int else None
 
@@ -200,7 +196,7 @@ def _number(value: int) -> exp.Expr:
 
 def _format(node: exp.Expr) -> exp.Expr | None:
     """FORMAT with %s: NULL is an empty text in it, as in CONCAT."""
-    pattern = _literal_text(node.this)
+    pattern = _text(node.this)
     if pattern is None:
         return None
     pieces: list[exp.Expr] = []
@@ -223,7 +219,7 @@ def _format(node: exp.Expr) -> exp.Expr | None:
 def _overlay(node: exp.Expr) -> exp.Expr | None:
     new, start, size = node.expression, _whole(node.args.get("from_")), _whole(node.args.get("for_"))
     if node.args.get("for_") is None:
-        text = _literal_text(new)
+        text = _text(new)
         size = len(text) if text is not None else None
     if start is None or size is None or start < 1:
         return None
@@ -234,7 +230,7 @@ def _overlay(node: exp.Expr) -> exp.Expr | None:
 
 def _substr(node: exp.Expr) -> exp.Expr | None:
     """REGEXP_SUBSTR(x, pattern) is the whole match."""
-    pattern = _literal_text(node.expression)
+    pattern = _text(node.expression)
     if pattern is None or any(value for name, value in node.args.items() if name not in ("this", "expression")):
         return None
     return exp.Substring(this=node.this.copy(), start=exp.Literal.string(f"({pattern})"))
@@ -247,7 +243,7 @@ def _element(node: exp.Expr) -> exp.Expr | None:
         return None
     index = place - 1
     if isinstance(of, exp.Anonymous) and of.name.upper() == "REGEXP_MATCH" and len(of.expressions) == 2:
-        pattern = _literal_text(of.expressions[1])
+        pattern = _text(of.expressions[1])
         alone = None if pattern is None else _only_group(pattern, index)
         found = of.expressions[0].copy()
         return None if alone is None else exp.Substring(this=found, start=exp.Literal.string(alone))
@@ -282,7 +278,7 @@ def _split(node: object) -> tuple[exp.Expr, str] | None:
     """The text and the mark of STRING_TO_ARRAY(x, ',')."""
     if not isinstance(node, exp.StringToArray) or node.args.get("null"):
         return None
-    mark = _literal_text(node.expression)
+    mark = _text(node.expression)
     return (node.this, mark) if mark is not None and len(mark) == 1 else None
 
 
@@ -317,7 +313,7 @@ def _among(node: exp.Expr) -> exp.Expr | None:
     """``'a' = ANY(STRING_TO_ARRAY(x, ','))``: a part is a text without the mark; an empty part stays for a refusal."""
     if not isinstance(node.expression, exp.Any):
         return None
-    split, part = _split(unparenthesised(node.expression.this)), _literal_text(unparenthesised(node.this))
+    split, part = _split(unparenthesised(node.expression.this)), _text(unparenthesised(node.this))
     if split is None or not part:
         return None
     text, mark = split
@@ -396,8 +392,8 @@ def _made_of_fields(node: exp.Expr) -> exp.Expr | None:
     if len(parts) != 5 or str(node.args["format"].name) != "%Y-%m-%d":
         return None
     marks, fields = parts[1::2], parts[::2]
-    formats = [_literal_text(one.args.get("format")) if isinstance(one, exp.ToChar) else None for one in fields]
-    if any(_literal_text(mark) != "-" for mark in marks) or formats != ["0000", "00", "00"]:
+    formats = [_text(one.args.get("format")) if isinstance(one, exp.ToChar) else None for one in fields]
+    if any(_text(mark) != "-" for mark in marks) or formats != ["0000", "00", "00"]:
         return None
     numbers = [_whole(one.this) for one in fields]
     if None not in numbers:
@@ -412,7 +408,7 @@ _BASIC_DATE = re.compile(r"\d{8}")
 
 def _basic_date(node: exp.Expr) -> exp.Expr | None:
     """``CAST('20200131' AS DATE)`` with the dashes that other engines want."""
-    text = _literal_text(node.this)
+    text = _text(node.this)
     if type(node) is not exp.Cast or text is None or not _BASIC_DATE.fullmatch(text):
         return None
     if not node.to.is_type(exp.DType.DATE, exp.DType.TIMESTAMP):
@@ -421,7 +417,7 @@ def _basic_date(node: exp.Expr) -> exp.Expr | None:
 
 
 def _read(node: exp.Expr) -> exp.Expr | None:
-    pattern = _literal_text(node.args.get("format"))
+    pattern = _text(node.args.get("format"))
     if pattern is None or isinstance(node.this, exp.Literal):
         return None
     if isinstance(node, exp.StrToDate) and (made := _made_of_fields(node)) is not None:

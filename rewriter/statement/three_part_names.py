@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from rewriter.dialects import call, plain_text
 from rewriter.expressions import name_of
+from rewriter.statement.and_branches import from_items
 from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
 from rewriter.statement.ranked_row import MADE_NAMES, ranks_in_words
@@ -55,10 +56,7 @@ def _names_table(column: exp.Expr, schema: exp.Expr, schemas: Container[str]) ->
     wanted = column.args["table"]
     select = column.find_ancestor(exp.Select)
     while select is not None:
-        from_ = select.args.get("from_")
-        items = [from_.this] if from_ is not None else []
-        items += [join.this for join in select.args.get("joins") or ()]
-        found = [item for item in items if folded(wanted) == _name_of(item)]
+        found = [item for item in from_items(select) if folded(wanted) == _name_of(item)]
         if found:
             return all(
                 isinstance(item, exp.Table) and not item.alias and _stands_in(item, schema, schemas) for item in found

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.output_names import output_name
 
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
@@ -48,7 +49,7 @@ def _with(tree: exp.Query, rewritten: Callable[[exp.Expr], exp.Expr | None]) -> 
 
 def _bucket(node: exp.Expr) -> exp.Expr | None:
     for start, steps in ((node.this, node.args["expression"]), (node.args["expression"], node.this)):
-        if (found := _bin(_bare(start), _bare(steps), node)) is not None:
+        if (found := _bin(unparenthesised(start), unparenthesised(steps), node)) is not None:
             return found
     return None
 
@@ -57,13 +58,13 @@ def _bin(start: exp.Expr, steps: exp.Expr, node: exp.Expr) -> exp.Expr | None:
     if not isinstance(start, exp.TimestampTrunc) or start.args.get("zone") or not isinstance(steps, exp.Mul):
         return None
     for length, number in ((steps.this, steps.expression), (steps.expression, steps.this)):
-        found = _floor_of_field(_bare(number))
-        if found is None or (seconds := _seconds(_bare(length))) is None:
+        found = _floor_of_field(unparenthesised(number))
+        if found is None or (seconds := _seconds(unparenthesised(length))) is None:
             continue
         field, moment, count = found
         larger = _LARGER.get(field)
         whole = larger is not None and seconds == count * _SECONDS[field] and _SECONDS[larger] % seconds == 0
-        if whole and start.text("unit").upper() == larger and _bare(start.this) == _bare(moment):
+        if whole and start.text("unit").upper() == larger and unparenthesised(start.this) == unparenthesised(moment):
             stride = exp.Interval(this=exp.Literal.string(str(seconds)), unit=exp.Var(this="SECONDS"))
             return exp.DateBin(this=stride, expression=moment.copy(), zone=node.copy())
     return None
@@ -73,10 +74,10 @@ def _floor_of_field(node: exp.Expr) -> tuple[str, exp.Expr, int] | None:
     """The field, the time and n of ``FLOOR(EXTRACT(field FROM time) / n)``."""
     if not isinstance(node, exp.Floor):
         return None
-    quotient = _bare(node.this)
+    quotient = unparenthesised(node.this)
     if not isinstance(quotient, exp.Div):
         return None
-    field, divisor = _bare(quotient.this), _bare(quotient.expression)
+    field, divisor = unparenthesised(quotient.this), unparenthesised(quotient.expression)
     if not isinstance(field, exp.Extract) or not isinstance(divisor, exp.Literal) or not divisor.name.isdecimal():
         return None
     return field.name.upper(), field.expression, int(divisor.name)
@@ -87,9 +88,3 @@ def _seconds(node: exp.Expr) -> int | None:
         return None
     unit = node.text("unit").upper().removesuffix("S")
     return int(node.this.name) * _SECONDS[unit] if node.this.name.isdecimal() and unit in _SECONDS else None
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
