@@ -24,9 +24,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.declared import Catalog
+from rewriter.query.counted_rows import is_never_null
 from rewriter.query.distinct_names import Labels
 from rewriter.query.lateral_subqueries import by_expressions, numbered_first, reads_outside
-from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import constant
 from rewriter.query.row_at_share import has_ties, passed_rows
 from rewriter.query.windows_of_people import is_of_people

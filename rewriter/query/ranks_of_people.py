@@ -14,7 +14,7 @@ between two of them stands for all. The quantiles are the columns of one subquer
 are one stage: of one row, or of a group for each partition.
 
 A row whose ``x`` is NULL has a rank, and is in no quantile; a row whose key is NULL meets no group. So both have to be
-said never to be NULL (:mod:`rewriter.query.never_null`).
+said never to be NULL (:mod:`rewriter.query.counted_rows`).
 
 Ranks of groups of one person each, above these groups: ``NTILE(5) OVER (ORDER BY SUM(x)) … GROUP BY person_id``.
 
@@ -33,8 +33,8 @@ from itertools import pairwise
 from sqlglot import exp
 
 from rewriter.declared import Catalog
+from rewriter.query.counted_rows import is_never_null
 from rewriter.query.distinct_names import Labels
-from rewriter.query.never_null import is_never_null
 from rewriter.query.rank_cuts import MOST_CUTS, Cut, cuts_of
 from rewriter.query.windows_of_people import is_plain, same_rows, windows_across
 from rewriter.statement import output_name, row_of_order, unaliased, unparenthesised, value_of_order

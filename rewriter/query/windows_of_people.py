@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence, Set
 from sqlglot import exp
 
 from rewriter.declared import Catalog
+from rewriter.query.counted_rows import is_never_null
 from rewriter.query.distinct_names import Labels, copied
-from rewriter.query.never_null import is_never_null
 from rewriter.query.spread_joins import set_where
 from rewriter.statement import conjuncts, from_items, is_grouped, unparenthesised
 

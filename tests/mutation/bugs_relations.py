@@ -159,7 +159,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an average of a group with totals is never NULL",
-        "rewriter.query.never_null:_of_subquery",
+        "rewriter.query.counted_rows:_of_subquery",
         "return group is not None and is_never_null(body, value.this, catalog)",
         "return True",
         f"{RANKS}::test_sums_that_may_be_null_have_no_rank",
