@@ -19,10 +19,9 @@ from rewriter.query.distinct_sums import sum_groups
 from rewriter.query.distinct_windows import windows_below_distinct
 from rewriter.query.first_rows_of_people import number_first, number_limited
 from rewriter.query.grouped_values import join_groups
-from rewriter.query.inlined_with import inline_with
 from rewriter.query.lateral_subqueries import without_lateral
 from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
-from rewriter.query.merged_subqueries import merge
+from rewriter.query.merged_subqueries import inline_with, merge
 from rewriter.query.one_row_items import without_one_row
 from rewriter.query.ranks_of_people import ask_ranks
 from rewriter.query.row_at_share import SHARE_NOTE, ask_share
