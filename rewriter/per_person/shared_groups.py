@@ -11,7 +11,7 @@ another group without: one that goes and one that comes. No other group reads a 
 What a group holds is whatever SQL says of its rows: MIN, MAX and the like have the bounds of their arguments, and how
 many rows a group has is not bounded, since any number of people may be in it. Where groups have one key, it is the key
 of their unit, and equal values of it are one group. MIN and MAX of the person's key name somebody who has a
-row in the group, whose rows may stand beside it (:mod:`rewriter.relations.people_beside_groups`).
+row in the group, whose rows may stand beside it (:mod:`rewriter.relations.shared_rows`).
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Determined, Equality, MixedPeople, OuterCondition, Ownership, own, own_both
-from rewriter.relations.people_beside_groups import people_beside_groups
 from rewriter.relations.row_number_bounds import limited
-from rewriter.relations.shared_rows import shared_rows
+from rewriter.relations.shared_rows import people_beside_groups, shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
 
 FIELD: Fact[tuple[str, str]] = Fact("field")

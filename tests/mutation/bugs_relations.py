@@ -252,7 +252,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a group has one row, whatever stands beside it",
-        "rewriter.relations.people_beside_groups:_looked_up",
+        "rewriter.relations.shared_rows:_looked_up",
         "private=False, unit=None, fields=fields",
         "private=False, unit=None, fields=fields, bound=replace(source.bound, rows=1)",
         f"{GROUPS}::test_one_more_person_moves_no_rows_beside_groups_further",
