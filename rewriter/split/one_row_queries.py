@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rewriter.dialects import named_table
 from rewriter.release import Query, is_released, release_name
-from rewriter.split.unread_queries import drop_unread_queries
+from rewriter.split.named_queries import drop_unread_queries
 from rewriter.statement import alias_columns, folded, from_items, is_grouped, nodes_of, output_name, unparenthesised
 
 _OWN = frozenset({"expressions", "from_", "joins", "order"})

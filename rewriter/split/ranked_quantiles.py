@@ -27,6 +27,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.split.named_queries import drop_unread_queries
 from rewriter.split.numbered_rows import (
     NumberedRows,
     WithQueries,
@@ -40,7 +41,6 @@ from rewriter.split.numbered_rows import (
     without_join_of_counts,
 )
 from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
-from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.statement import (
     folded,
     grouped_item,

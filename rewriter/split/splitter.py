@@ -67,7 +67,7 @@ from rewriter.split.interval_aggregates import MOST_LENGTHS, SECONDS_NOTE, with_
 from rewriter.split.largest_groups import with_rankings
 from rewriter.split.lists_in_from import made_rows, with_lists_inside
 from rewriter.split.merged_releases import Site, merged, release_of
-from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
+from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, drop_unread_queries, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_values_joined import with_own_values
@@ -85,7 +85,6 @@ from rewriter.split.surely_present import SurelyPresent
 from rewriter.split.symmetric_sums import plain_sums
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.split.unproved_groups import check_groups, named_person
-from rewriter.split.unread_queries import drop_unread_queries
 from rewriter.split.values_beside_groups import values_beside_groups
 from rewriter.statement import (
     from_items,
