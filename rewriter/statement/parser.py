@@ -22,8 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
-from rewriter.statement.describe_words import described
-from rewriter.statement.explain_options import explain_options
+from rewriter.statement.describe_words import described, explain_options
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
 from rewriter.statement.private_words import check_no_private_words
 from rewriter.statement.select_shape import has_aggregate, walk
