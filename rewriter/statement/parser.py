@@ -24,11 +24,10 @@ from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.describe_words import described, explain_options
 from rewriter.statement.lacking_parts import check_number_of_rows, check_row, check_words
-from rewriter.statement.private_words import check_no_private_words
 from rewriter.statement.select_shape import has_aggregate, walk
 from rewriter.statement.spell_json import arrows_of_calls
 from rewriter.statement.syntax_hints import mistyped, not_tokens, syntax_hint
-from rewriter.statement.words_apart import apart, name_functions, told_apart
+from rewriter.statement.words_apart import apart, check_no_private_words, name_functions, told_apart
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
