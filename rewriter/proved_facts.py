@@ -277,7 +277,7 @@ FACTS: Sequence[ProvedFact] = (
         "A person is in no more rows of others than keys let in, and those are limited by the bounded SQL; a row that"
         " becomes another is two changes.",
         Basis.CONSTRAINT,
-        ("rewriter.relations.shared_rows:shared_rows", "rewriter.per_person.shared_groups:groups_of_several"),
+        ("rewriter.relations.shared_rows:shared_rows", "rewriter.per_person.person_rows:groups_of_several"),
         ("rewriter.planner.answers_changed:answers_changed",),
         "nothing is answered once the constraint is gone",
     ),

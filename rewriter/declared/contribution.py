@@ -61,7 +61,7 @@ class Repeated:
 class SharedUnits:
     """Units are rows that may be of two people each, or groups of several: which tables they are made of, with the
     most rows of one person and how many changes each of them is (:mod:`rewriter.relations.shared_rows`,
-    :mod:`rewriter.per_person.shared_groups`).
+    :mod:`rewriter.per_person.person_rows`).
 
     >>> shared = SharedUnits((("sale", 20, 1), ("return", 3, 2)))
     >>> shared.changes

@@ -20,7 +20,7 @@ rows of one person is refused.
 Rows of the person whom a group names, beside the group: samples of several people, joined by MAX(patient_id).
 
 Guarantee: where one person comes or goes, rows of no more groups change than groups alone would
-(:mod:`rewriter.per_person.shared_groups`). So the groups stay the units, and what stands beside them is looked up.
+(:mod:`rewriter.per_person.person_rows`). So the groups stay the units, and what stands beside them is looked up.
 
 Proof. MIN or MAX of the person's key over rows of a group is the key of somebody who has a row in the group, or NULL. A
 row that is joined by it is that person's, and so are all that make it. So the rows of the join that come of one group

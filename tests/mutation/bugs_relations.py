@@ -231,21 +231,21 @@ BUGS: tuple[Bug, ...] = (
     # Groups of several people
     bug(
         "a group that changes is taken for one that goes",
-        "rewriter.per_person.shared_groups:groups_of_several",
+        "rewriter.per_person.person_rows:groups_of_several",
         "sources[0].bound.rows or 1, 2)",
         "sources[0].bound.rows or 1, 1)",
         f"{GROUPS}::test_the_bound_is_what_one_person_can_move",
     ),
     bug(
         "a person's rows beyond the bound are in groups of several",
-        "rewriter.per_person.shared_groups:groups_of_several",
+        "rewriter.per_person.person_rows:groups_of_several",
         "exp.From(this=limited)",
         "exp.From(this=sources[0].item)",
         f"{GROUPS}::test_one_more_person_moves_no_groups_of_several_further",
     ),
     bug(
         "MAX of the key of a person is the key of its group",
-        "rewriter.per_person.shared_groups:groups_of_several",
+        "rewriter.per_person.person_rows:groups_of_several",
         "replace(value.unowned(), constant=False, named=name in named)",
         "value",
         f"{GROUPS}::test_whom_a_statement_says_a_group_is_of_is_not_known",

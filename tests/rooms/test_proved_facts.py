@@ -28,7 +28,7 @@ HANDED_ON = {
     "rewriter.measure.moments:every": "AND of two constant conditions",
     "rewriter.outer.provenance:_shifted": "numbers above releases: a constant term of a sum",
     "rewriter.outer.provenance:literal": "numbers above releases: a constant term of a sum",
-    "rewriter.per_person.shared_groups:groups_of_several": "a bound beside the number of rows that change; keys are taken off",
+    "rewriter.per_person.person_rows:groups_of_several": "a bound beside the number of rows that change; keys are taken off",
     "rewriter.planner.drill_downs:_drill_down._key_of": "where a unit has one row, or of what a constant condition reads",
     "rewriter.planner.drill_downs:_interval": "an interval is as constant as its number",
     "rewriter.planner.drill_downs:_key": "a key that is only listed, or measured as its caller says",
