@@ -9,7 +9,8 @@ by a FILTER, or by WHERE.
 Proof: ROW_NUMBER in the order of x gives the k-th smallest x the number k. ``n >= p * total`` holds from the rank
 ⌈p · total⌉ on, whose x is the least of these: what PERCENTILE_DISC(p) is defined as, and the first value of a CUME_DIST
 that is not below p. Conditions that round otherwise choose the row of a rank beside it
-(:mod:`rewriter.split.rank_tests`); tile j of k ends ``min(j, r) - j · r / k`` ranks beyond j/k of the rows, where r is
+(:mod:`rewriter.split.numbered_rows`).
+Tile j of k ends ``min(j, r) - j · r / k`` ranks beyond j/k of the rows, where r is
 what the number of rows leaves when it is divided by k: 2.5 ranks at most of ten tiles. PERCENT_RANK has the lowest rank
 of equal values, which may be far from a percentile's.
 
@@ -29,18 +30,22 @@ from sqlglot import exp
 
 from rewriter.split.named_queries import drop_unread_queries
 from rewriter.split.numbered_rows import (
+    MOST_RANKS,
+    Is,
+    KeptRows,
     NumberedRows,
+    RankTest,
     WithQueries,
     find_totals,
     folded_table,
     is_ranking,
     numbered_rows,
     partitions,
+    rank_test,
     same_columns,
     with_queries,
     without_join_of_counts,
 )
-from rewriter.split.rank_tests import MOST_RANKS, Is, KeptRows, RankTest, rank_test
 from rewriter.statement import (
     folded,
     grouped_item,

@@ -378,7 +378,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "what rounding moves is forgotten where it is multiplied",
-        "rewriter.split.rank_tests:_Line.times",
+        "rewriter.split.numbered_rows:_Line.times",
         "self.rounded * abs(factor)",
         "self.rounded",
         RANKS,
