@@ -15,8 +15,7 @@ from rewriter.declared import Catalog
 from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
-from rewriter.query.distinct_sums import sum_groups
-from rewriter.query.distinct_windows import windows_below_distinct
+from rewriter.query.distinct_sums import sum_groups, windows_below_distinct
 from rewriter.query.first_rows_of_people import number_first, number_limited
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.lateral_subqueries import without_lateral
