@@ -188,12 +188,8 @@ def _in_letters(field: FormatField) -> str:
         return field.text if plain else f'"{escaped}"'
     flags = field.flags.replace("-", "")
     if field.letter in "AB" and "9" not in flags:
-        return "FM" + _LETTERS[_flagged(flags) + "9" + field.letter]
+        return "FM" + _LETTERS["".join(flag for flag in flags if flag in "^_") + "9" + field.letter]
     return ("FM" if "-" in field.flags else "") + _LETTERS[flags + field.letter]
-
-
-def _flagged(flags: str) -> str:
-    return "".join(flag for flag in flags if flag in "^_")
 
 
 # How many texts there are

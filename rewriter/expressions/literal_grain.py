@@ -13,7 +13,7 @@ import datetime
 
 from sqlglot import exp
 
-from rewriter.declared import DATE, TIMESTAMP, TIMESTAMPTZ, Kind, Scalar, Type
+from rewriter.declared import DATE, TIMESTAMP, TIMESTAMPTZ, Kind, Type
 from rewriter.dialects import Fact
 from rewriter.expressions.build import Context, is_literal, is_unknown, literal, scalar_of
 from rewriter.expressions.casts import widen
@@ -46,7 +46,7 @@ def outward(column: Value, other: Value, context: Context, *, lower: bool) -> Va
     moved = (column.grain.before if down else column.grain.after)(moment, zoned=zoned)
     if moved is None:
         return other
-    found = literal(_scalar(moved, column.type), column.type, context.dialect)
+    found = literal(moved.date() if column.type == DATE else moved, column.type, context.dialect)
     if moved != moment:
         MOVED.on(found.sql, f"{_shown(moment, zoned)} is read as {_shown(moved, zoned)}")
     return found
@@ -54,10 +54,6 @@ def outward(column: Value, other: Value, context: Context, *, lower: bool) -> Va
 
 def _shown(moment: datetime.datetime, zoned: bool) -> str:
     return moment.isoformat(" ") + ("+00:00" if zoned else "")
-
-
-def _scalar(moment: datetime.datetime, kind: Type) -> Scalar:
-    return moment.date() if kind == DATE else moment
 
 
 def _moment(value: Value, kind: Type, context: Context) -> datetime.datetime | None:

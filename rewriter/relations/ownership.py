@@ -499,7 +499,7 @@ class _ToldApart(TypedDict):
 def _told_apart(factors: Sequence[Source], classes: _Classes) -> _ToldApart:
     """By which columns the rows of a join differ within a unit: by those of its sources together, each class of equal
     columns once, without columns that have one value."""
-    keys = [[key for key in source.bound.apart if _are_columns_of(source, key)] for source in factors]
+    keys = [[key for key in source.bound.apart if all(alias == source.alias for alias, _ in key)] for source in factors]
     apart: list[frozenset[ColumnId]] = []
     for chosen in itertools.islice(itertools.product(*keys), _MOST_KEYS):
         columns = sorted(column for key in chosen for column in key if not classes.follows(column, []))
@@ -511,10 +511,6 @@ def _told_apart(factors: Sequence[Source], classes: _Classes) -> _ToldApart:
 
 _MOST_KEYS = 8
 """Combinations of keys by which the rows of a join are told apart."""
-
-
-def _are_columns_of(source: Source, key: frozenset[ColumnId]) -> bool:
-    return all(alias == source.alias for alias, _ in key)
 
 
 def _with_public(

@@ -82,10 +82,6 @@ def groups_of_list(query: exp.Expr) -> exp.Select | None:
     return groups
 
 
-def _reads_alone(select: exp.Select) -> bool:
-    return not {name for name, value in select.args.items() if value} - _OUTER
-
-
 def lists_groups(query: exp.Expr, persons: Persons) -> bool:
     """Whether a query is the groups of rows of people, and nothing else."""
     if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _INNER:
@@ -113,7 +109,7 @@ def lists_groups(query: exp.Expr, persons: Persons) -> bool:
 
 def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     """A SELECT that counts groups, over the rows of these; None where it does something else with them."""
-    if not _reads_alone(select):
+    if {name for name, value in select.args.items() if value} - _OUTER:
         return None
     from_ = select.args.get("from_")
     item = None if from_ is None else from_.this
