@@ -140,9 +140,12 @@ class Reuse:
             return None
         own = self._as_measured(plan, together.statistics, {})
         ways: list[tuple[Plan, Plan | None, DrillDown | None]] = [(own, own, None)]
+        cuts = dict(together.cuts)
         for one in filter(None, (plan, self.clipped_alike(plan))):
-            drilled = self._ways.get((one, False, ()), partial(one.drill_downs, None))
-            ways += [(one, way.whole(), way) for way in drilled if not way.narrows]
+            over = self._ways.get((one, one is plan, together.cuts), partial(one.drill_downs, cuts))
+            # Other intervals would not be found again, and bounds on rows that a condition leaves out are others.
+            same = (way for way in over if not way.narrows and way.cuts.items() <= cuts.items())
+            ways += [(one, way.whole(), way) for way in same]
         accounting = self._opened.accountant.accounting
         for one, measured, way in ways:
             if measured is None or not measured.exhaustive or tuple(measures_of(measured)) != together.statistics:
