@@ -82,8 +82,7 @@ class Base:
             return None
 
     def sums(self, lattice: Lattice) -> CellSums | None:
-        plan = self.plan if self.way is not None else self.measured
-        return sums_of_cells(lattice, plan, self.groups, self.way, self.cells)
+        return sums_of_cells(lattice, self.plan, self.groups, self.way, self.cells)
 
     @property
     def asked(self) -> tuple[tuple[str, ...], ...]:

@@ -138,26 +138,23 @@ class Reuse:
         plan, together = wanted.plan, entry.facts.together
         if together is None or not together.statistics or together.merged:
             return None
-        own = self._as_measured(plan, together.statistics, {})
-        ways: list[tuple[Plan, Plan | None, DrillDown | None]] = [(own, own, None)]
         cuts = dict(together.cuts)
-        for one in filter(None, (plan, self.clipped_alike(plan))):
-            over = self._ways.get((one, one is plan, together.cuts), partial(one.drill_downs, cuts))
-            # Other intervals would not be found again, and bounds on rows that a condition leaves out are others.
-            same = (way for way in over if not way.narrows and way.cuts.items() <= cuts.items())
-            ways += [(one, way.whole(), way) for way in same]
+        over = self._ways.get((plan, True, together.cuts), partial(plan.drill_downs, cuts))
+        # Other intervals would not be found again. People are clipped as in the statement's own release.
+        same = (way for way in over if not (way.narrows or way.joined) and way.cuts.items() <= cuts.items())
+        ways: list[tuple[Plan | None, DrillDown | None]] = [(plan, None), *((way.whole(), way) for way in same)]
         accounting = self._opened.accountant.accounting
-        for one, measured, way in ways:
+        for measured, way in ways:
             if measured is None or not measured.exhaustive or tuple(measures_of(measured)) != together.statistics:
                 continue
-            if way is not None and tuple(measures_of(one, way)) != together.statistics:
+            if way is not None and tuple(measures_of(plan, way)) != together.statistics:
                 continue
             lattice = self.lattice(entry, together, version)
             if lattice is None:
                 return None
             every, groups = tuple(self.groups(measured, turn)), tuple(self.groups(plan, turn))
             cells = () if way is None else tuple(self._groups_of(way.cells, turn))
-            base = Base(entry, together, lattice, one, measured, way, groups, cells, every)
+            base = Base(entry, together, lattice, plan, measured, way, groups, cells, every)
             found = completion(wanted, base, accounting, self._scope, version, alone=alone)
             if found is not None:
                 return found
