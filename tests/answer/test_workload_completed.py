@@ -125,6 +125,16 @@ def test_without_noise_they_are_what_the_database_answers(folder: Path, right: R
             assert {key: one for key, one in shown.items() if one} == right[sql], (first, sql)
 
 
+def test_a_curve_of_losses_pays_for_what_is_missing(folder: Path) -> None:
+    with opened(folder, accounting="delta: 1e-6, accounting: rdp") as proxy:
+        session = proxy.session()
+        session.buy(WORKLOAD, Fraction(1))
+        told, answer = session.explain(ALL), session.execute(ALL)
+        assert answer.price == told.price
+        assert answer.notices == (NOTICE,)
+        assert not session.execute(ALL).price
+
+
 @pytest.mark.parametrize("accounting", ["delta: 0, accounting: pure", "delta: 1e-6, accounting: approx"])
 def test_other_accountings_measure_the_whole(folder: Path, accounting: str) -> None:
     with opened(folder, accounting=accounting) as proxy:
