@@ -168,6 +168,12 @@ class Priced:
             return _TOPPED_UP if found.fresh is not None else _DERIVED
         return _REPEATED if plan.identity in self.stored else ""
 
+    @property
+    def completed(self) -> bool:
+        """Whether some components are known, and the price is paid for the others: what is measured afresh, at any
+        price, is measured whole."""
+        return any(isinstance(one, Completion) for one in self.offers.values())
+
     def is_of_all_rows(self, plan: Plan) -> bool:
         """Whether a release is made of cells of more rows, all of which count against a person's bound."""
         found = self.offers.get(plan.identity)

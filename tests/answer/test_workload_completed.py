@@ -94,6 +94,9 @@ def test_what_is_missing_is_bought_at_the_whole_price_and_all_that_follows_is_fr
         assert told.price == whole.price, "the price is the statement's"
         assert told.expected[-1] < 0.6 * whole.expected[-1]  # type: ignore[operator]
         assert any(NOTICE in one for one in told.notices)
+        dearer = told.better[0]
+        left = dearer.errors[-1] / told.expected[-1]  # type: ignore[operator]
+        assert dearer.less[-1] == pytest.approx(1 - left), "what a larger price takes away is of the error as it is"
         charges = len(proxy.ledger.charges(limit=10))
         first = session.execute(ALL)
         assert first.price == told.price
@@ -165,9 +168,10 @@ def test_bars_hold_of_what_was_completed_and_of_what_follows(folder: Path, right
     for _ in range(draws):
         with opened(folder) as proxy:
             session = proxy.session()
-            session.buy(WORKLOAD, Fraction(1, 4))
+            session.buy(WORKLOAD, Fraction(1))
             for sql in asked:
                 answer = session.execute(sql)
+                assert (NOTICE in answer.notices) == (sql == ALL)
                 far = [
                     row[-1] - right[sql].get(tuple(map(str, row[:-1])), 0)  # type: ignore[operator]
                     for row in answer.rows
