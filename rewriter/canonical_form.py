@@ -53,6 +53,10 @@ CLASSES: Mapping[str, ListedFields] = {
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
     "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight"), ("rises",)),
+    "ComponentBlock": ListedFields(
+        "component block", ("statistics", "sensitivity", "prefix", "weight", "components"), ("rises",)
+    ),
+    "MissingComponents": ListedFields("missing components", ("sizes", "missing")),
     "Statistic": ListedFields("statistic", ("name", "granularity", "bound", "text"), ("family",)),
     "Sensitivity": ListedFields("sensitivity", ("l1", "l2_squared")),
     "Prefix": ListedFields("prefix", ("strategy", "order", "descending")),
