@@ -244,13 +244,13 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
 
 def _held_when(table: Table, fields: Mapping[str, Value]) -> Mapping[str, Value]:
     """The columns that hold a key of a person on some of the rows, with the conditions that tell which."""
-    found: dict[str, set[ConditionalKey]] = {}
+    found: dict[str, tuple[ConditionalKey, ...]] = {}
     for hop in table.ways_when:
         if hop.when is not None and {hop.column, hop.when.column} <= fields.keys():
             key = OwnerKey(hop.parent, hop.parent_column)
             condition = ConditionalKey(key, fields[hop.when.column].sql.sql(), hop.when.value)
-            found.setdefault(hop.column, set()).add(condition)
-    return {name: replace(fields[name], ways_when=frozenset(held)) for name, held in found.items()}
+            found[hop.column] = (*found.get(hop.column, ()), condition)
+    return {name: replace(fields[name], ways_when=held) for name, held in found.items()}
 
 
 def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> tuple[list[exp.Join], exp.Expr]:

@@ -154,7 +154,7 @@ class Value:
     grain: Grain | None = None
     keys: frozenset[OwnerKey] = frozenset()
     ways: frozenset[OwnerKey] = frozenset()
-    ways_when: frozenset[ConditionalKey] = frozenset()
+    ways_when: tuple[ConditionalKey, ...] = ()
     halves_away: bool = False
     real: bool = False
     literal: Constant | None = None
@@ -174,7 +174,7 @@ class Value:
 
     def unowned(self) -> Value:
         """The value without what it says of owners: it is computed, and another unit's may be equal."""
-        return replace(self, unit=False, keys=frozenset(), ways=frozenset(), ways_when=frozenset(), named=False)
+        return replace(self, unit=False, keys=frozenset(), ways=frozenset(), ways_when=(), named=False)
 
     @property
     def exact(self) -> bool:

@@ -248,7 +248,7 @@ class Subqueries:
 def _asks_for_truth(node: exp.Expr) -> bool:
     """Whether WHERE asks for a condition as it stands, so that false is as good as NULL."""
     around = node.parent
-    while isinstance(around, exp.Connector | exp.Paren):
+    while isinstance(around, exp.And | exp.Or | exp.Paren):
         around = around.parent
     return around is None or isinstance(around, exp.Where)
 

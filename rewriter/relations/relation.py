@@ -80,10 +80,10 @@ class Relation:
             ),
         )
 
-    def _ways_when(self, value: Value, alias: str) -> frozenset[ConditionalKey]:
+    def _ways_when(self, value: Value, alias: str) -> tuple[ConditionalKey, ...]:
         """The conditional ways of a column whose conditions read another column that is kept beside it."""
         places = {one.sql.sql(): place for place, (_, one) in enumerate(self.columns)} if value.ways_when else {}
-        return frozenset(
+        return tuple(
             replace(way, column=exp.column(f"c{places[way.column]}", alias).sql())
             for way in value.ways_when
             if way.column in places
