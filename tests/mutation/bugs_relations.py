@@ -42,9 +42,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the kind of another row says what a key names",
-        "rewriter.relations.ownership:_condition_column",
-        "if value.sql.sql() == way.column",
-        "if value.sql.name == way.column.rsplit('.')[-1].strip('\"')",
+        "rewriter.relations.relation:Relation._ways_when",
+        "{one.sql.sql(): place for place, (_, one) in enumerate(self.columns)}",
+        "{way.column: 1 for way in value.ways_when}",
         f"{OF_SOME}::test_the_kind_of_another_row_ties_nobody",
     ),
     bug(

@@ -41,7 +41,8 @@ INSERT INTO cost VALUES (900, 1, NULL, 1, 1, 3), (901, 1, 'surgery', 1, NULL, 3)
 LIES = """
 INSERT INTO cost VALUES (950, 1, 'surgery', 1, 2, 5), (951, 5, 'lab', 2, 7, 5), (952, 7, 'surgery', 1, 3, 5),
     (953, 3, 'surgery', 1, 7, 6), (954, 3, 'lab', 2, 17, 6), (955, 7, 'lab', 2, 7, 6), (956, 7, 'surgery', 1, 9, 9),
-    (957, 8, 'surgery', 1, 7, 6), (958, 8, 'surgery', 1, 7, 6), (959, 7, 'lab', 1, 7, 5), (960, 7, NULL, 1, 8, 5);
+    (957, 8, 'surgery', 1, 7, 6), (958, 8, 'surgery', 1, 7, 6), (959, 7, 'lab', 1, 7, 5), (960, 7, NULL, 1, 8, 5),
+    (961, 7, 'surgery', 1, 0, 9), (962, 7, 'surgery', 1, 1, 9), (963, 7, 'surgery', 1, 2, 9), (964, 7, 'surgery', 1, 4, 9);
 """
 """Rows that name another person's event, or another kind of event than they say."""
 GONE = """
@@ -64,8 +65,8 @@ statement: {{epsilon: 1, max_epsilon: 10}}
 tables:
   patient: {{columns: {{sex: {{values: [m, f]}}}}}}
   stay: {{unit: patient -> patient.id, max_rows: 4, columns: {{}}}}
-  surgery: {{unit: patient -> patient.id, max_rows: 9, columns: {{nr: {{}}, code: {{values: [0, 1, 2, 3]}}}}}}
-  lab: {{unit: stay -> stay.id, max_rows: 9, columns: {{nr: {{}}, item: {{range: [0, 9]}}}}}}
+  surgery: {{unit: patient -> patient.id, max_rows: 3, columns: {{nr: {{}}, code: {{values: [0, 1, 2, 3]}}}}}}
+  lab: {{unit: stay -> stay.id, max_rows: 4, columns: {{nr: {{}}, item: {{range: [0, 9]}}}}}}
   cost:
     unit: {ways}
     max_rows: 20
@@ -197,6 +198,8 @@ def test_without_the_condition_nobody_meets_and_the_hint_names_it(session: Sessi
         # The kind of another row, of one that is not kept, and of one of two.
         "SELECT COUNT(*) FROM (SELECT a.event, b.kind, b.amount FROM cost AS a JOIN cost AS b ON a.patient = b.patient"
         " LIMIT ALL) AS z JOIN surgery AS s ON z.event = s.nr AND z.kind = 'surgery'",
+        "SELECT COUNT(*), COUNT(z.amount) FROM surgery AS s LEFT JOIN (SELECT a.event, b.kind, b.amount FROM cost AS a"
+        " JOIN cost AS b ON a.patient = b.patient) AS z ON z.event = s.nr AND z.kind = 'surgery'",
         "SELECT COUNT(*) FROM surgery AS s JOIN (SELECT event, MAX(kind) AS kind FROM cost GROUP BY patient, event) AS c"
         " ON c.event = s.nr AND c.kind = 'surgery'",
         "WITH x AS (SELECT event, kind, patient FROM cost) SELECT COUNT(*) FROM x AS a JOIN x AS b ON a.patient = b.patient"
