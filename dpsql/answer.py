@@ -157,6 +157,7 @@ class Answering:
         for calibration, one in zip(priced.releases, fresh, strict=True):
             if one is not None:
                 measured[calibration.plan.identity] = self._measured(one, read, patience, *kept[one.plan.identity])
+                self.reuse.keep(priced.offers.get(calibration.plan.identity))
         return measured, paid
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:

@@ -124,7 +124,11 @@ def _better(
     if not price or prepared.program.missing or settings.target_error is not None or prepared.program.shown:
         return ()
     pricing, opened, epsilon = answering.pricing, answering.opened, settings.epsilon
-    now = pricing.errors_afresh(prepared, epsilon, settings.stages)
+    priced = pricing.price(prepared, settings)
+    if priced.completed:
+        now = expected_errors(prepared, priced.calibrations, pricing.known(prepared))
+    else:
+        now = pricing.errors_afresh(prepared, epsilon, settings.stages)
     if not any(now):
         return ()
     found = []

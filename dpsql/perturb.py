@@ -36,18 +36,18 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
     statistics: dict[str, IntegerColumn] = {}
     for one in calibration.measured:
         size = len(keys)
-        if (prefix := one.block.prefix) is not None:
+        if (strategy := one.block.strategy) is not None:
             if calibration.selected:
-                raise error("running sums of selected groups are measured group by group", sqlstate="XX000")
-            size = prefix.size(groups)
+                raise error("of selected groups nothing but themselves is measured", sqlstate="XX000")
+            size = strategy.size(groups)
         if one.block == calibration.plan.selecting:
             noise = drawn
         else:
             noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
         for number, statistic in enumerate(one.block.statistics):
             column = columns[statistic.name]
-            if prefix is not None:
-                column = IntegerColumn.wide(prefix.measured(column, groups))
+            if strategy is not None:
+                column = IntegerColumn.wide(strategy.measured(column, groups))
             elif places is not None:
                 column = column.taken(places)
             statistics[statistic.name] = column.plus(noise[number * size : (number + 1) * size]).narrowed()

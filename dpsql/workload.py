@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, repeat
 from math import gcd, sqrt
 
@@ -46,7 +47,8 @@ from dpsql.reuse import (
 )
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, Attributes, adds_to_sums, apart, best
-from rewriter.plan import Cuts, DrillDown, NumberCut, Plan
+from rewriter.once import once, remembering
+from rewriter.plan import Cuts, DrillDown, MeasuredQuestion, NumberCut, Plan
 
 _MARGINALS = pa.schema(
     {
@@ -58,6 +60,8 @@ _MARGINALS = pa.schema(
         "measure": pa.string(),
     }
 )
+_NO_OTHERS: Cuts = {}
+"""Each statement's numbers between its own cuts."""
 _PARTS = 1 << 16
 _MOST_KINDS = 8
 """So many different statistics of the same rows are tried together, those of the most statements."""
@@ -165,7 +169,7 @@ class Workloads:
         """How statements are bought as one at a price, none of them farther off than alone at an equal share. Raises
         :class:`dpsql.errors.Error`."""
         _check(statements)
-        with listing_once():
+        with listing_once(), remembering():
             return self._planned(statements, epsilon)
 
     def _planned(self, statements: Sequence[Prepared], epsilon: Fraction) -> WorkloadPlan:
@@ -314,7 +318,7 @@ class Workloads:
         """The best of what is joined: numbers between all cuts of the statements, each statement's numbers between its
         own, or by no intervals."""
         cuts = self._cuts(statements)
-        ways: list[Cuts | None] = [None, {}, cuts] if cuts else [None, {}]
+        ways: list[Cuts | None] = [None, _NO_OTHERS, cuts] if cuts else [None, _NO_OTHERS]
         found = [self._joints_by(statements, urgent, one) for one in ways]
 
         def total(joints: Sequence[_Joint]) -> float:
@@ -326,7 +330,7 @@ class Workloads:
 
     def _cuts(self, statements: Sequence[tuple[int, Prepared]]) -> Cuts:
         """All cuts that conditions of statements name, but for columns that a statement groups by as they are."""
-        releases = [release for place, one in statements for release in self._releases(place, one, {})]
+        releases = [release for place, one in statements for release in self._releases(place, one, _NO_OTHERS)]
         whole = {key for one in releases if one.way is None for key in one.keys}
         cuts: dict[str, set[NumberCut]] = {}
         for one in releases:
@@ -364,8 +368,8 @@ class Workloads:
             yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
         alike = self._answering.reuse.clipped_alike(plan)
         for one in (plan,) if alike is None else (plan, alike):
-            for way in one.drill_downs(cuts):
-                whole = way.whole()
+            for way in _drill_downs(one, cuts):
+                whole = _whole(way)
                 measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
                 if whole is not None and measured and measured == tuple(measures_of(one, way)):
                     yield _Release(place, plan, whole, way, measured, way.keys)
@@ -374,7 +378,7 @@ class Workloads:
         """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
         several rows; and as it is."""
         question = release.measured.question
-        planned = None if question is None or not question.is_clipped else question.with_others([question])
+        planned = None if question is None or not question.is_clipped else _planned_with(question, question)
         is_joined = release.way is not None and release.way.joined
         if planned is not None and (release.way is None or is_joined):
             plan, _ = planned
@@ -392,21 +396,29 @@ class Workloads:
             kinds.setdefault(one.statistics, []).append(one)
         groups = sorted(kinds.values(), key=len, reverse=True)[:_MOST_KINDS]
         joints = [self._joint(group) for group in groups]
-        while True:
-            found: list[tuple[float, int, int, _Joint]] = []
-            for first, second in combinations(range(len(groups)), 2):
-                joint = self._joint(self._of_all_measures([*groups[first], *groups[second]]))
-                before = [(groups[place], joints[place]) for place in (first, second)]
-                joined = {place for _, one in before if one is not None for place in one.statements}
-                if joint is not None and joined <= joint.statements:
-                    totals = [total for some, one in before for total in _totals(some, one)]
-                    after = _totals([*groups[first], *groups[second]], joint)
-                    found.append((self._total(after) / self._total(totals), first, second, joint))
-            gain, first, second, joint = min(found, key=lambda one: one[:3], default=(1.0, 0, 0, None))
+        apart = [*range(len(groups))]
+
+        @cache
+        def together(first: int, second: int) -> tuple[float, _Joint | None]:
+            both = [*groups[first], *groups[second]]
+            joint = self._joint(self._of_all_measures(both))
+            before = [(groups[place], joints[place]) for place in (first, second)]
+            joined = {place for _, one in before if one is not None for place in one.statements}
+            if joint is None or not joined <= joint.statements:
+                return 1.0, None
+            totals = [total for some, one in before for total in _totals(some, one)]
+            return self._total(_totals(both, joint)) / self._total(totals), joint
+
+        while len(apart) > 1:
+            first, second = min(combinations(apart, 2), key=lambda pair: (together(*pair)[0], pair))
+            gain, joint = together(first, second)
             if joint is None or gain > _WORTH:
-                return [one for group, one in zip(groups, joints, strict=True) if one is not None and _is_mixed(group)]
-            groups = [*(g for at, g in enumerate(groups) if at not in (first, second)), groups[first] + groups[second]]
-            joints = [*(one for at, one in enumerate(joints) if at not in (first, second)), joint]
+                break
+            apart = [*(place for place in apart if place not in (first, second)), len(groups)]
+            groups.append(groups[first] + groups[second])
+            joints.append(joint)
+        known = [(groups[place], joints[place]) for place in apart]
+        return [joint for group, joint in known if joint is not None and _is_mixed(group)]
 
     def _total(self, totals: Sequence[float]) -> float:
         """The total of parts of a workload, at their best shares of one price."""
@@ -424,7 +436,7 @@ class Workloads:
         for number, one in enumerate(releases):
             keys = frozenset(one.keys)
             if keys not in plans:
-                planned = questions[number].with_others(questions)
+                planned = _planned_with(questions[number], *questions)
                 if planned is None:
                     return []
                 plans[keys] = planned
@@ -656,6 +668,22 @@ def unfit(statement: Prepared) -> str:
     return "needs bounds that are not learned yet" if statement.program.missing else ""
 
 
+@once
+def _planned_with(own: MeasuredQuestion, *asked: MeasuredQuestion) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
+    """A plan of one workload is made once, in however many ways its statements are joined on trial."""
+    return own.with_others(asked)
+
+
+@once
+def _drill_downs(plan: Plan, cuts: Cuts | None) -> tuple[DrillDown, ...]:
+    return plan.drill_downs(cuts)
+
+
+@once
+def _whole(way: DrillDown) -> Plan | None:
+    return way.whole()
+
+
 def _measuring(plan: Plan, joint: _Joint) -> Plan | None:
     """The plan with all that the tables of a joint measure; None where that is not known."""
     statistics = joint.releases[0].statistics
@@ -663,7 +691,7 @@ def _measuring(plan: Plan, joint: _Joint) -> Plan | None:
         return plan
     asked = [one.measured.question for one in joint.releases]
     questions = [one for one in asked if one is not None]
-    planned = None if plan.question is None else plan.question.with_others(questions)
+    planned = None if plan.question is None else _planned_with(plan.question, *questions)
     if planned is None or tuple(measures_of(planned[0])) != statistics:
         return None
     return planned[0]

@@ -53,6 +53,10 @@ CLASSES: Mapping[str, ListedFields] = {
     "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
     "PlanStep": ListedFields("step", ("sql", "blocks"), ("at",)),
     "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight"), ("rises",)),
+    "ComponentBlock": ListedFields(
+        "component block", ("statistics", "sensitivity", "prefix", "weight", "components"), ("rises",)
+    ),
+    "MissingComponents": ListedFields("missing components", ("sizes", "missing")),
     "Statistic": ListedFields("statistic", ("name", "granularity", "bound", "text"), ("family",)),
     "Sensitivity": ListedFields("sensitivity", ("l1", "l2_squared")),
     "Prefix": ListedFields("prefix", ("strategy", "order", "descending")),
@@ -78,11 +82,13 @@ CLASSES: Mapping[str, ListedFields] = {
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
             *("learned_rows", "keys", "claimed", "one_row_of", "spans", "ways", "repeats_unit", "grows"),
+            "ways_when",
         ),
         ("closes", "primary_key", "view"),
     ),
     "Spans": ListedFields("spans", ("column", "unit", "low", "high", "alias", "more")),
-    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also")),
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced", "also", "when")),
+    "When": ListedFields("when", ("column", "value")),
     "Column": ListedFields(
         "column",
         (

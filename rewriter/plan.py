@@ -15,7 +15,7 @@ from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
 from rewriter.once import remembering
 from rewriter.partial_sums import PartialSums
-from rewriter.strategies import Prefix
+from rewriter.strategies import MissingComponents, Prefix
 
 _CELL = "~"
 
@@ -95,6 +95,37 @@ class Block:
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
     rises: bool = False
+
+    @property
+    def strategy(self) -> Prefix | MissingComponents | None:
+        """What is measured in place of the groups' integers."""
+        return self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentBlock(Block):
+    """A block of which some components are measured in place of the groups' integers; the sensitivity is theirs.
+
+    >>> new = MissingComponents((2, 2), ((0, 1),))
+    >>> count = Block((Statistic("n", Fraction(1), 1, "count", "f"),), Sensitivity(1, 1))
+    >>> ComponentBlock.of(count, new).sensitivity, ComponentBlock.of(count, new).statistics[0].family
+    (Sensitivity(l1=None, l2_squared=4), '')
+    """
+
+    components: MissingComponents = field(default_factory=lambda: MissingComponents((), ()))
+
+    @classmethod
+    def of(cls, block: Block, components: MissingComponents) -> ComponentBlock:
+        """The components of a block that measures its groups. Their integers are no sums of any others."""
+        if block.strategy is not None:
+            raise ValueError("components are those of groups")
+        statistics = tuple(replace(one, family="") for one in block.statistics)
+        sensitivity = components.sensitivity(block.sensitivity)
+        return cls(statistics, sensitivity, None, block.weight, False, components)
+
+    @property
+    def strategy(self) -> MissingComponents:
+        return self.components
 
 
 @dataclass(frozen=True, slots=True)

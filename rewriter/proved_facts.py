@@ -253,6 +253,18 @@ FACTS: Sequence[ProvedFact] = (
         "no noise is drawn for more groups than were planned, and nothing is told",
     ),
     ProvedFact(
+        "groups are all combinations of their values",
+        "Lists of keys are multiplied with each other, so that each combination of their values is one group. Then all"
+        " columns of a projection onto components are equally long.",
+        Basis.LISTED,
+        ("dpsql.reuse.completed:Base.components",),
+        (
+            "rewriter.strategies.missing_components:MissingComponents.sensitivity",
+            "rewriter.strategies.missing_components:MissingComponents.measured",
+        ),
+        "no noise is drawn for other groups, and nothing is told",
+    ),
+    ProvedFact(
         "a list along a key is so long",
         "A declared range and its steps leave so many values; where public rows lie today bounds none.",
         Basis.LISTED,

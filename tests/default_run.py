@@ -31,7 +31,14 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 QUICK = ("golden", "rooms")
 """Folders of tests that are all quick; others mark one of their own."""
 
-LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
+LONGEST = (
+    "test_workload_neighbours.py",
+    "test_series.py",
+    "test_neighbours.py",
+    "test_correctness.py",
+    "test_fuzz.py",
+    "test_attacks.py",
+)
 
 FIXED = 40
 """Random examples of a test, where it does not say how many. Other profiles draw 100."""

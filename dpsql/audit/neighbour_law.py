@@ -43,10 +43,10 @@ def compare(plan: Plan, here: Groups, there: Groups) -> float:
 
 
 def measured(block: Block, names: Sequence[str], table: Groups) -> Groups:
-    """The integers that noise is added to: of the groups, or of the running sums over them."""
-    if block.prefix is None:
+    """The integers that noise is added to: of the groups, or of what is measured in their place."""
+    if block.strategy is None:
         return table
-    columns = [block.prefix.measured([row[name] for row in table.values()], list(table)) for name in names]
+    columns = [block.strategy.measured([row[name] for row in table.values()], list(table)) for name in names]
     return {(place,): dict(zip(names, row, strict=True)) for place, row in enumerate(zip(*columns, strict=True))}
 
 

@@ -13,7 +13,7 @@ from dpsql.engines.own_kinds import FILES, POSTGRESQL, SQLITE
 from dpsql.engines.registry import ENGINES
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.engines.turns import Load, Turn
-from dpsql.engines.way_check import Way
+from dpsql.engines.way_check import Rows, Way, differing_rows_scan
 
 __all__ = [
     "ENGINES",
@@ -39,6 +39,7 @@ __all__ = [
     "Profile",
     "Progress",
     "Resources",
+    "Rows",
     "Schema",
     "SchemaColumn",
     "SchemaTable",
@@ -49,6 +50,7 @@ __all__ = [
     "busy",
     "cancelled",
     "cut_scan",
+    "differing_rows_scan",
     "enumerated",
     "extent_scan",
     "holds_texts",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from dpsql.engines.names import match, match_table
 from dpsql.errors import OperationalError
-from rewriter.declared import Interval, Type
+from rewriter.declared import Interval, Type, When
 
 QualifiedName = tuple[str, str]
 """An engine's schema, and the name of a table in it."""
@@ -37,13 +37,15 @@ class SchemaColumn:
 class ForeignKey:
     """``columns`` refer to ``parent_columns`` of the table ``parent``, and the database enforces it.
 
-    ``schema`` is the parent's, where it may be another one than the child's.
+    ``schema`` is the parent's, where it may be another one than the child's. ``when``: on these rows alone, and by the
+    policy's word; no database declares such a key.
     """
 
     columns: tuple[str, ...]
     parent: str
     parent_columns: tuple[str, ...]
     schema: str | None = field(default=None, compare=False)
+    when: When | None = None
 
 
 @dataclass(frozen=True, slots=True)

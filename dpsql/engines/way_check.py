@@ -30,17 +30,42 @@ FROM (SELECT id AS w0_0, boss AS w1_0 FROM person) AS r \
 LEFT JOIN (SELECT p0.k0 AS k0, MIN(p0.v0) AS low, MAX(p0.v0) AS high \
 FROM (SELECT id AS k0, id AS v0 FROM person) AS p0 GROUP BY 1) AS w1 ON r.w1_0 = w1.k0
     """
-    ways = (own, *others)
+    found, ends = _joined(rows, table, people, (own, *others))
+    found.set("expressions", [_any(ends[0], theirs) for theirs in ends[1:]])
+    return found
+
+
+def differing_rows_scan(rows: Rows, table: str, people: tuple[str, str], own: Way, other: Way) -> exp.Select:
+    """SQL of one row: how many rows of ``table`` lead to somebody else by the ``other`` way than by their ``own``.
+
+    A row that leads to nobody by one of the ways is not counted.
+    """
+    found, (ours, theirs) = _joined(rows, table, people, (own, other))
+    found.set("expressions", [exp.Coalesce(this=exp.Sum(this=_differs(ours, theirs)), expressions=[_ZERO.copy()])])
+    return found
+
+
+_ZERO = exp.Literal.number(0)
+
+
+def _joined(
+    rows: Rows, table: str, people: tuple[str, str], ways: Sequence[Way]
+) -> tuple[exp.Select, list[tuple[exp.Expr, exp.Expr]]]:
+    """The rows of a table, each joined with the people that ways lead to, and the ends of each way."""
     starts = [way[0].columns if way else (people[1],) for way in ways]
     read = {f"w{place}_{number}": name for place, names in enumerate(starts) for number, name in enumerate(names)}
-    ends = [_ends(place, way) for place, way in enumerate(ways)]
-    ours = ends[0]
-    found = exp.select(*(_any(ours, theirs) for theirs in ends[1:])).from_(_named(rows(table, read), "r"), copy=False)
+    conditions = {place: way[0].when for place, way in enumerate(ways) if way and way[0].when is not None}
+    read |= {f"w{place}_when": when.column for place, when in conditions.items()}
+    found = exp.Select().from_(_named(rows(table, read), "r"), copy=False)
     for place, way in enumerate(ways):
         if way:
-            pairs = [(exp.column(f"w{place}_{n}", "r"), exp.column(f"k{n}", f"w{place}")) for n in _numbers(way[0])]
+            pairs: list[tuple[exp.Expr, exp.Expr]] = [
+                (exp.column(f"w{place}_{n}", "r"), exp.column(f"k{n}", f"w{place}")) for n in _numbers(way[0])
+            ]
+            if (when := conditions.get(place)) is not None:
+                pairs.append((exp.column(f"w{place}_when", "r"), exp.convert(when.value)))
             found = found.join(_named(people_of(rows, way, people), f"w{place}"), on=_equal(pairs), join_type="left")
-    return found
+    return found, [_ends(place, way) for place, way in enumerate(ways)]
 
 
 def _ends(place: int, way: Way) -> tuple[exp.Expr, exp.Expr]:
@@ -85,8 +110,12 @@ def _equal(pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
 
 
 def _any(ours: tuple[exp.Expr, exp.Expr], theirs: tuple[exp.Expr, exp.Expr]) -> exp.Expr:
+    """1 where any row leads to two people, else 0."""
+    return exp.Coalesce(this=exp.Max(this=_differs(ours, theirs)), expressions=[_ZERO.copy()])
+
+
+def _differs(ours: tuple[exp.Expr, exp.Expr], theirs: tuple[exp.Expr, exp.Expr]) -> exp.Expr:
     """1 where a row leads to two people, else 0: both pairs are crosswise equal only where all four are the same."""
     crosswise = ((ours[0], theirs[1]), (ours[1], theirs[0]))
     test = exp.or_(*(exp.NEQ(this=one.copy(), expression=other.copy()) for one, other in crosswise), copy=False)
-    case = exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))], default=exp.Literal.number(0))
-    return exp.Coalesce(this=exp.Max(this=case), expressions=[exp.Literal.number(0)])
+    return exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))], default=_ZERO.copy())

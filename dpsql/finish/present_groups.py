@@ -32,7 +32,6 @@ from dpsql.inference.intervals import Terms, Z, distances_above, half_width, spr
 from dpsql.inference.numeric import BoolArray, FloatArray
 from dpsql.inference.shown_groups import (
     ONE_SIDED,
-    SPEAKS,
     BlockNoise,
     EstimatedGroups,
     Independent,
@@ -43,7 +42,7 @@ from dpsql.inference.shown_groups import (
     discovered,
     distances_below,
     ends_of_mean,
-    may_go,
+    kept_by,
     trimmed_ends,
 )
 from dpsql.memory import by_identity
@@ -413,9 +412,9 @@ def _without_null(groups: _Groups, at: int) -> _Left:
             return kept, distances, []
         error, of_others = errors
         width = Z * error
-    if not may_go(total, error, others - ONE_SIDED * of_others):
-        if lacking == 1 and total > SPEAKS * error and groups.prefix is None:
-            distances[missing] = distances_above(groups.terms, np.array([total - SPEAKS * error]))[0]
+    if (excess := kept_by(total, error, others - ONE_SIDED * of_others)) > 0:
+        if groups.prefix is None:
+            distances[missing] = distances_above(groups.terms, np.array([excess]))[0]
         return kept, distances, []
     note = f"rows in which {key.text} is NULL are left out; together they are {_rows_in(total, width)} rows"
     return ~missing, distances, [note] if total + width >= 1 else []

@@ -81,9 +81,10 @@ class Piece:
 
     def unbiased(self, name: str) -> FloatArray:
         """The numbers of all rows as they were measured: shown ones were moved so that none is below 0, and a whole
-        number where one is due."""
+        number where one is due. NaN of what is measured otherwise than group by group."""
         alone = Along(tuple(range(len(self.plan.keys))), descending=False, frame=Frame(0, 0))
-        return self.running(alone)[name].values
+        found = self.running(alone).get(name)
+        return np.full(self.table.rows, math.nan) if found is None else found.values
 
     @property
     def factors(self) -> IntArray:

@@ -21,7 +21,7 @@ from dpsql.policy.proposal import first_policy, named_like_keys, people_tables, 
 from dpsql.policy.secrets import DATABASE, LEDGER, METRICS, secret, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim
-from dpsql.policy.unit_path import steps_of
+from dpsql.policy.unit_path import key_of, steps_of
 from dpsql.policy.yaml_text import Written
 from dpsql.policy.yaml_text import read as yaml_tree
 
@@ -55,6 +55,7 @@ __all__ = [
     "first_policy",
     "fit",
     "join",
+    "key_of",
     "most_rows",
     "named_like_keys",
     "people_tables",

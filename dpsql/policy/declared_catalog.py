@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -106,8 +106,10 @@ def fit(
     specs = {real: policy.tables[name] for real, name in names.items()}
     unit = _unit(policy, schema, names, problems)
     paths, said = _paths(policy, schema, specs, names, unit, problems)
+    of_some = {real: tuple(hop for hop in hops if hop.when is not None) for real, hops in said.items()}
     if unit is not None:
-        others = OtherPeople(schema, specs, names, unit, paths, agreed or {}, said)
+        of_all = {real: tuple(hop for hop in hops if hop.when is None) for real, hops in said.items()}
+        others = OtherPeople(schema, specs, names, unit, paths, agreed or {}, of_all, of_some)
         problems += others.problems()
         ways = {real: others.same_people(real) for real in paths}
         agreements = tuple(dict.fromkeys(others.agreements()))
@@ -120,17 +122,32 @@ def fit(
             )
             tables[real] = drafted.table(
                 paths[real],
-                _named(real, unit, paths),
+                _named(real, unit, paths, of_some),
                 _profile(public_profiles or {}, real, names[real]),
                 entity=unit is not None and unit[0] == real,
             )
-            tables[real] = replace(tables[real], ways=ways.get(real, ()))
+            tables[real] = replace(tables[real], ways=ways.get(real, ()), ways_when=of_some.get(real, ()))
     for real, table in list(tables.items()):
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
         )
+    problems += _unmet(of_some, tables, names)
     known = Catalog(tables, unit, policy.minmax == "declared", policy.previews != "refuse", policy.limits.rows)
     return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
+
+
+def _unmet(
+    of_some: Mapping[str, Sequence[Hop]], tables: Mapping[str, Table], names: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Ways of some rows by which no join is answered, since nothing says that the key they refer to is one row's."""
+    for real, hops in of_some.items():
+        for hop in hops:
+            parent = tables.get(hop.parent)
+            key = None if parent is None else parent.columns.get(hop.parent_column)
+            if real in tables and (key is None or not key.unique):
+                text = f"no join is answered by '{hop}': nothing says that {hop.parent}.{hop.parent_column} is a key"
+                hint = f"declare it UNIQUE, or say key: {hop.parent_column} of {hop.parent}"
+                yield Problem(join("tables", names[real], "unit"), f"{text}: {hint}", "warning")
 
 
 def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:
@@ -221,11 +238,17 @@ def _paths(
     return paths, {real: finder.others(real) for real in paths}
 
 
-def _named(table: str, unit: tuple[str, str] | None, paths: Mapping[str, tuple[Hop, ...]]) -> list[str]:
+def _named(
+    table: str,
+    unit: tuple[str, str] | None,
+    paths: Mapping[str, tuple[Hop, ...]],
+    of_some: Mapping[str, Sequence[Hop]],
+) -> list[str]:
     """Columns of ``table`` that the policy names by naming the unit and the ways to it."""
     found = [unit[1]] if unit is not None and unit[0] == table else []
     found += [name for hop in paths[table][:1] for name in hop.columns]
     found += [name for path in paths.values() for hop in path if hop.parent == table for name in hop.parent_columns]
+    found += [hop.parent_column for hops in of_some.values() for hop in hops if hop.parent == table]
     return list(dict.fromkeys(found))
 
 

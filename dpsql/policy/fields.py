@@ -36,6 +36,7 @@ from rewriter.declared import (
     Hop,
     Scalar,
     Type,
+    When,
     decimal,
     zone_of,
 )
@@ -304,14 +305,22 @@ def ways(value: object) -> tuple[tuple[Hop, ...], ...]:
     [['patient_id -> patient.id']]
     >>> [[str(hop) for hop in way] for way in ways([["a -> b.c"], ["(item", "nr) -> sale(item", "nr)", "d -> e.f"]])]
     [['a -> b.c'], ['(item, nr) -> sale(item, nr)', 'd -> e.f']]
+    >>> [str(hop) for hop in ways([["a -> b.c"], ["d -> e.f when kind = 'e'"]])[1]]
+    ["d -> e.f when kind = 'e'"]
     """
     items = list(value) if isinstance(value, list | tuple) else [value]
     nested = [isinstance(item, list | tuple) for item in items]
     if any(nested) and not all(nested):
         raise wrong("steps and lists of steps are mixed: [a -> b.c, …] is one way, [[…], […]] are several")
     found = [_steps(item) for item in items] if any(nested) else [_steps(items)]
-    if len({way[0].columns for way in found}) < len(found):
+    if len({(way[0].columns, way[0].when) for way in found}) < len(found):
         raise wrong("two ways begin with the same columns: say each once")
+    later = [step for way in found for step in way[1:] if step.when is not None]
+    if found[0][0].when is not None or later:
+        raise wrong(
+            f"'{(later or found[0])[0]}' holds on some rows only: it is a way of its own behind one of all rows, as in "
+            "[[person -> people.id], [thing -> orders.id when kind = 'order']]"
+        )
     return tuple(found)
 
 
@@ -333,14 +342,31 @@ def _steps(items: object) -> tuple[Hop, ...]:
 def _hop(value: object) -> Hop:
     if isinstance(value, Hop):
         return value
-    written = single(value)
-    column, arrow, target = (part.strip() for part in written.partition("->"))
+    written, when = single(value), None
+    if (condition := _WHEN.fullmatch(written)) is not None:
+        when = When(condition["column"].strip('"'), _literal(condition["value"]))
+    step = written if condition is None else condition["step"]
+    column, arrow, target = (part.strip() for part in step.partition("->"))
     if column.startswith("(") and ("," in column or column.endswith(")")):
+        if when is not None:
+            raise wrong(f"{written[:80]!r} has several columns, and a condition: a way of some rows has one column")
         return _composite(written, column, target)
     table, dot, parent_column = (part.strip() for part in target.rpartition("."))
     if not (column and arrow and table and dot and parent_column):
         raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
-    return Hop(column, table, parent_column)
+    return Hop(column, table, parent_column, when=when)
+
+
+_WHEN = re.compile(r"(?P<step>.*?->.*?)\s+when\s+(?P<column>\S+?)\s*=\s*(?P<value>.*)", re.IGNORECASE | re.DOTALL)
+
+
+def _literal(written: str) -> str | int:
+    """The value of a condition: a text in quotes, or a whole number."""
+    if re.fullmatch(r"-?\d{1,18}", written):
+        return int(written)
+    if re.fullmatch(r"'([^']|'')*'", written):
+        return written[1:-1].replace("''", "'")
+    raise wrong(f"{written[:80]!r} is no value of a condition: write when kind = 'order', or when kind = 7")
 
 
 def _composite(written: str, ours: str, target: str) -> Hop:

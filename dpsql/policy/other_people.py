@@ -58,18 +58,36 @@ class OtherPeople:
     seen: Agreements = field(default_factory=dict)
     said: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     """The first steps of the other ways to the same person that the policy says of tables."""
+    of_some: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    """The first steps of ways that the policy says of some rows of tables."""
 
     def problems(self) -> Iterator[Problem]:
         """Every declared column that leads to other people, and every public table that is about people."""
         for table in self.paths:
             own = self._own(table)
             yield from self._own_word(table, own)
+            yield from self._believed(table)
             for key in self.keys(table):
                 if self._agree(table, key):
                     continue
                 for column in self._shown(table, own, key):
                     kind: Kind | None = "two people" if own is not None else None
                     yield Problem(self._path(table, column), self._text(table, own, column, key), kind=kind)
+
+    def _believed(self, table: str) -> Iterator[Problem]:
+        """What was seen of the ways of some rows. Privacy does not rest on them, but a column may name other people."""
+        for hop in self.of_some.get(table, ()):
+            path, claims = join("tables", self.names[table], "unit"), self._claims(table, key_of(hop)) or []
+            seen = [self.seen.get(claim) for claim in claims]
+            if False in seen:
+                text = f"some rows lead to two different people by '{hop}': remove this way, or mend these rows"
+                yield Problem(path, text, kind="two people")
+            elif not seen or not all(seen):
+                text = (
+                    f"'{hop}' is believed: rows that are joined by it, and are two people's, do not meet; "
+                    "dpsql check --data counts them"
+                )
+                yield Problem(path, text, "info")
 
     def same_people(self, table: str) -> tuple[Hop, ...]:
         """The first steps of the other ways to the owner of a row, along foreign keys whose columns are declared.
@@ -115,6 +133,8 @@ class OtherPeople:
             for key in self.keys(table) if own is not None else ():
                 if any(self._shown(table, own, key)):
                     yield from self._claims(table, key) or ()
+            for hop in self.of_some.get(table, ()):
+                yield from self._claims(table, key_of(hop)) or ()
 
     def _agree(self, table: str, key: ForeignKey) -> bool:
         """Whether rows that cannot change were seen to lead to nobody but their owners by a key."""

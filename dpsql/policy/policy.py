@@ -397,7 +397,8 @@ class TableSection(_Section):
     """No row is about a person: the table is answered exactly, at no price."""
     unit: Ways | None = None
     """Whose row it is: the foreign key to the people's table, or a list of them for a longer way. A list of such lists
-    says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides."""
+    says further ways to the same person, `[[patient -> patient.id], [stay -> stay.id]]`: the first decides. A further
+    way may be that of some rows, `[event -> visit.id when kind = 'visit']`."""
     files: Files | None = None
     """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that were
     replaced are read anew, and paid for anew."""

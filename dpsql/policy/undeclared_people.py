@@ -54,7 +54,7 @@ def _is_explained(source: SchemaTable, table: Table, name: str) -> bool:
     return (
         table.columns[name].unique
         or name in referring
-        or name in {own for hop in table.path[:1] for own in hop.columns}
+        or name in {own for hop in (*table.path[:1], *table.ways_when) for own in hop.columns}
     )
 
 
@@ -69,7 +69,7 @@ def hints(policy: Policy, schema: Schema, found: Fit, referring: Collection[tupl
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
-        own = {name for hop in table.path[:1] for name in hop.columns}
+        own = {name for hop in (*table.path[:1], *table.ways_when) for name in hop.columns}
         said = {name for name, column in spoken(policy.tables[found.names[real]], table) if column.owner is not None}
         for name in table.columns:
             if name in own | said:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.engines import ForeignKey, Schema, SchemaColumn, SchemaTable, Way, match, match_table, suggestion
 from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
-from rewriter.declared import Hop, Kind
+from rewriter.declared import Hop, Kind, When
 
 MAX_HOPS = 8
 
@@ -129,10 +129,27 @@ class UnitPaths:
         for ours, theirs in pairs:
             self._joinable(table, child, ours, parent, theirs)
         (column, parent_column), *also = pairs
-        hop = Hop(column, parent_name, parent_column, also=tuple(also))
+        when = None if step.when is None else self._condition(table, child, column, step.when)
+        hop = Hop(column, parent_name, parent_column, also=tuple(also), when=when)
         hop = replace(hop, enforced=_enforces(child, hop))
         self._advise(table, hop)
         return hop
+
+    def _condition(self, table: str, owner: SchemaTable, column: str, when: When) -> When:
+        """The condition of a way of some rows, in the database's names. Analysts have to be able to say it."""
+        found = self._column(table, owner, when.column)
+        for name in (column, found):
+            spec = self.declared[table].columns or {}
+            spelt = match(name, spec)
+            if spelt is None:
+                raise self._report(table, f"no statement can say 'when {when}': name {name} under columns, too")
+            if spec[spelt].owner is not None:
+                raise self._report(table, f"{name} is said to be other people's: remove its owner, or this way")
+        kind = owner.columns[found].type
+        wanted = Kind.INTEGER if isinstance(when.value, int) else Kind.TEXT
+        if kind is None or kind.kind is not wanted:
+            raise self._report(table, f"{found} is {owner.columns[found].engine_type}, and {when.literal} is not")
+        return When(found, when.value)
 
     def _declared_as(self, name: str) -> str | None:
         """The database's name of a table that the policy spells with its schema."""
@@ -155,7 +172,7 @@ class UnitPaths:
             raise self._report(table, f"{types}: a foreign key needs one type")
 
     def _advise(self, table: str, hop: Hop) -> None:
-        if not hop.enforced:
+        if not hop.enforced and hop.when is None:
             text = f"the database does not declare the foreign key '{hop!s}': rows without a match are left out,"
             self.problems.append(Problem(self._path(table), f"{text} by a join that takes time", "warning"))
 
@@ -266,7 +283,7 @@ def steps_of(path: Sequence[Hop]) -> Way:
 
 
 def key_of(hop: Hop) -> ForeignKey:
-    return ForeignKey(hop.columns, hop.parent, hop.parent_columns)
+    return ForeignKey(hop.columns, hop.parent, hop.parent_columns, when=hop.when)
 
 
 def _is_plain_text(engine_type: str) -> bool:

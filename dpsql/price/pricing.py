@@ -49,7 +49,7 @@ from dpsql.price.series_price import (
 )
 from dpsql.price.unseen import unseen_notes
 from dpsql.releases import Noise, NoisyTable
-from dpsql.reuse import Made, Offer, Reuse, Tile
+from dpsql.reuse import Completion, Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
 from rewriter.front_door import Affine, Either, Family, Listed, Other, Program, Quotient, Running
 from rewriter.plan import Plan, Series
@@ -92,7 +92,7 @@ class Priced:
     epsilon: Fraction
     calibrations: tuple[Calibration, ...]
     stored: Mapping[str, NoisyTable]
-    offers: Mapping[str, Offer | Tile] = field(default_factory=dict)
+    offers: Mapping[str, Offer | Tile | Completion] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     series: Mapping[str, PricedSeries] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
@@ -162,9 +162,17 @@ class Priced:
         found = self.offers.get(plan.identity)
         if isinstance(found, Tile):
             return _TILE
+        if isinstance(found, Completion):
+            return f"{found.known} of {found.many} components are known: the price is paid for the others alone"
         if found is not None:
             return _TOPPED_UP if found.fresh is not None else _DERIVED
         return _REPEATED if plan.identity in self.stored else ""
+
+    @property
+    def completed(self) -> bool:
+        """Whether some components are known, and the price is paid for the others: what is measured afresh, at any
+        price, is measured whole."""
+        return any(isinstance(one, Completion) for one in self.offers.values())
 
     def is_of_all_rows(self, plan: Plan) -> bool:
         """Whether a release is made of cells of more rows, all of which count against a person's bound."""
@@ -202,7 +210,7 @@ class Pricing:
         series: Mapping[str, PricedSeries] = {}
         tiles = self._tiles(prepared, calibrations, settings, turn)
         if tiles:
-            calibrations = tuple(tiles[c.plan.identity].wanted if c.plan.identity in tiles else c for c in calibrations)
+            calibrations = _with(calibrations, tiles)
         tiles = {one.wanted.plan.identity: one for one in tiles.values()}
         if settings.reuse:
             calibrations = self._released(prepared, whole, calibrations)
@@ -217,7 +225,12 @@ class Pricing:
                     stored[calibration.plan.identity] = table
         apart = _measured_apart(calibrations, series)
         others = [one for one in apart if one.plan.identity not in tiles]
-        offers: dict[str, Offer | Tile] = {**self._offers(others, stored, settings, turn), **tiles}
+        offers: dict[str, Offer | Tile | Completion] = {**self._offers(others, stored, settings, turn), **tiles}
+        completed = self._completed(prepared, others, stored, offers, settings, turn)
+        if completed:
+            calibrations = _with(calibrations, completed)
+            apart = _measured_apart(calibrations, series)
+            offers |= {one.wanted.plan.identity: one for one in completed.values()}
         asked = calibrations[: len(prepared.program.asked)]
         if len(asked) < len(calibrations) and _serves_all(_measured_apart(asked, series), stored, offers):
             # Nobody pays for marginals of groups that cost nothing: those that are free themselves are kept.
@@ -259,6 +272,24 @@ class Pricing:
         some = [one for place, one in enumerate(calibrations) if place in alone]
         found = {one.plan.identity: self._reuse.tile(one, turn, alone=shows_groups_alone(prepared)) for one in some}
         return {name: one for name, one in found.items() if one is not None}
+
+    def _completed(
+        self,
+        prepared: Prepared,
+        others: Sequence[Calibration],
+        stored: Mapping[str, NoisyTable],
+        offers: Mapping[str, Offer | Tile | Completion],
+        settings: Settings,
+        turn: Turn | None,
+    ) -> Mapping[str, Completion]:
+        """The release of a statement of one, where it would be bought whole and only some components are missing."""
+        if not self.is_usual(settings) or len(prepared.program.plans) != 1 or len(others) != 1:
+            return {}
+        (name,) = (one.plan.identity for one in others)
+        if name in stored or name in offers or name != prepared.program.plans[0].identity:
+            return {}
+        found = self._reuse.completion(others[0], turn, alone=shows_groups_alone(prepared))
+        return {} if found is None else {name: found}
 
     def is_usual(self, settings: Settings) -> bool:
         """Whether nobody asks for more than the usual accuracy, nor for a fresh measurement."""
@@ -695,11 +726,18 @@ class _Unseen:
 
 
 def _serves_all(
-    calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], offers: Mapping[str, Offer | Tile]
+    calibrations: Sequence[Calibration],
+    stored: Mapping[str, NoisyTable],
+    offers: Mapping[str, Offer | Tile | Completion],
 ) -> bool:
     """Whether what was released before serves in the place of each of these, at no price."""
     names = [one.plan.identity for one in calibrations if one.loss and one.plan.identity not in stored]
     return all(name in offers and not offers[name].loss for name in names)
+
+
+def _with(calibrations: Sequence[Calibration], made: Mapping[str, Tile | Completion]) -> tuple[Calibration, ...]:
+    """The calibrations, with those in their place that are ``made`` of earlier releases, by their identities."""
+    return tuple(made[one.plan.identity].wanted if one.plan.identity in made else one for one in calibrations)
 
 
 def _measured_apart(calibrations: Sequence[Calibration], series: Mapping[str, PricedSeries]) -> tuple[Calibration, ...]:

@@ -119,6 +119,9 @@ class BoughtTogether:
     the keys, by the families of the columns. ``merged`` are keys that are blocks of such intervals: the family of each,
     that of the key by intervals, and the block of each interval, with that of NULL last.
 
+    ``completing`` are more members, each of which was measured in those components alone that no member before it tells
+    of; versions that know nothing of them see the others.
+
     Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
     """
@@ -130,6 +133,7 @@ class BoughtTogether:
     readings: tuple[tuple[str, tuple[tuple[int, Fraction], ...]], ...] = ()
     cuts: tuple[tuple[str, tuple[NumberCut, ...]], ...] = ()
     merged: tuple[tuple[str, tuple[str, tuple[int, ...]]], ...] = ()
+    completing: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,8 +566,10 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
         readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
         cuts = [[name, [[str(cut.at), cut.above] for cut in some]] for name, some in facts.together.cuts]
         together = facts.together
-        merged = together.merged
-        parts["together"] = [together.statistics, together.members, together.asked, share, readings, cuts, merged]
+        more = [together.completing] if together.completing else []
+        parts["together"] = [
+            *(together.statistics, together.members, together.asked, share, readings, cuts, together.merged, *more)
+        ]
     return json.dumps({**parts, "closed": facts.closed}, default=dict)
 
 
@@ -586,12 +592,14 @@ def _as_one(
     readings: Sequence[tuple[str, list[tuple[int, str]]]] = (),
     cuts: Sequence[tuple[str, list[tuple[str, bool]]]] = (),
     merged: Sequence[tuple[str, tuple[str, list[int]]]] = (),
+    completing: Sequence[tuple[str, list[str], list[str]]] = (),
 ) -> BoughtTogether:
     named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
+    more = tuple((identity, tuple(names), tuple(keys)) for identity, names, keys in completing)
     read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
     shares, divided = tuple(map(Fraction, share)), tuple((name, tuple(_cuts(some))) for name, some in cuts)
     blocks = tuple((family, (of, tuple(some))) for family, (of, some) in merged)
-    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided, blocks)
+    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided, blocks, more)
 
 
 def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[NumberCut]:

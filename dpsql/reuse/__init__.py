@@ -1,5 +1,6 @@
 """Answers made of earlier releases."""
 
+from dpsql.reuse.completed import Completion
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
 from dpsql.reuse.offers import Reuse, listing_once
@@ -9,6 +10,7 @@ from dpsql.reuse.tiles import BoughtMember, Lattice, MergedKey, Tile, measures_o
 __all__ = [
     "AskedOfDivided",
     "BoughtMember",
+    "Completion",
     "Lattice",
     "Made",
     "MergedKey",

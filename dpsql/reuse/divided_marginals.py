@@ -60,6 +60,8 @@ _FEW = 0.006
 _LEAST = {Norm.L2: 1 / 4096, Norm.L1: 1 / 64}
 """The share of a table by all values, at least: it makes all estimates unbiased."""
 _ROUNDS, _PRICED, _GAIN = 300, 16, 1.001
+_STILL = 1e-7
+"""Iteration ends where a step changes the total by no more than this part."""
 _TINY = 1e-9
 
 
@@ -249,7 +251,8 @@ def _improved(
         total = np.inf
         for _ in range(_ROUNDS):
             now, slopes = design.slopes(shares, tells, blocks)
-            if now > total * (1 - 1e-7) and norm is Norm.L2:
+            # Under L1 the total may rise for a step.
+            if (abs(total - now) if norm is Norm.L1 else total - now) < _STILL * total:
                 break
             total = now
             falls = np.sum(tells * np.tensordot(blocks, slopes, axes=((1, 2), (1, 2))), axis=1)

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, margins
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
-from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
+from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.clipped_alike import clipped_alike
+from dpsql.reuse.completed import Base, Completion, completion, widest
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.readings import Reading
@@ -79,6 +80,8 @@ class Reuse:
         self._ways: Memory[tuple[object, ...], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
         self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
+        self._completions: Memory[tuple[object, ...], Completion | None]
+        self._completions = memories.memory("completed tiles", _REMEMBERED)
         self._lattices: Memory[int, Lattice | None] = memories.memory("bought together", _REMEMBERED)
         self._shown: Memory[tuple[object, ...], tuple[Lattice, Shown]] = memories.memory("shown together", _REMEMBERED)
         self._given: Memory[tuple[object, ...], Offer] = memories.memory("free offers", _REMEMBERED)
@@ -98,13 +101,69 @@ class Reuse:
         if not only_sums(plan) or not wanted.loss:
             return None
         version = opened.version(plan)
-        for entry in opened.store.together(version, self._scope):
+        for entry in self._together(version):
             key = (plan, wanted.loss, entry.number, alone)
             tile = partial(self._tile, wanted, entry, version, turn, alone=alone)
             found = self._tiles.get(key, tile)
             if found is not None:
                 return found
         return None
+
+    def _together(self, version: str) -> list[Entry]:
+        """What was bought as one, the latest first; what completes it comes last, so that no answer changes by it."""
+        found = self._opened.store.together(version, self._scope)
+        return sorted(
+            found, key=lambda entry: entry.facts.together is not None and bool(entry.facts.together.completing)
+        )
+
+    def completion(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Completion | None:
+        """The release, of which only those components are measured that no release tells of that was bought as one;
+        None where it is as good measured whole. ``alone``: no number of the answer is made of several groups."""
+        plan, opened = wanted.plan, self._opened
+        accounting = opened.accountant.accounting
+        if not accounting.concentrated or not only_sums(plan) or not wanted.loss:
+            return None
+        version = opened.version(plan)
+        found: list[Completion] = []
+        for entry in self._together(version):
+            key = (plan, wanted.loss, entry.number, alone)
+            made = partial(self._completion, wanted, entry, version, turn, alone=alone)
+            one = self._completions.get(key, made)
+            found += [] if one is None else [one]
+        return min(found, key=widest, default=None)
+
+    def _completion(
+        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, alone: bool
+    ) -> Completion | None:
+        plan, together = wanted.plan, entry.facts.together
+        if together is None or not together.statistics or together.merged:
+            return None
+        cuts = dict(together.cuts)
+        over = self._ways.get((plan, True, together.cuts), partial(plan.drill_downs, cuts))
+        # Other intervals would not be found again. People are clipped as in the statement's own release.
+        same = (way for way in over if not (way.narrows or way.joined) and way.cuts.items() <= cuts.items())
+        ways: list[tuple[Plan | None, DrillDown | None]] = [(plan, None), *((way.whole(), way) for way in same)]
+        accounting = self._opened.accountant.accounting
+        for measured, way in ways:
+            if measured is None or not measured.exhaustive or tuple(measures_of(measured)) != together.statistics:
+                continue
+            if way is not None and tuple(measures_of(plan, way)) != together.statistics:
+                continue
+            lattice = self.lattice(entry, together, version)
+            if lattice is None:
+                return None
+            every, groups = tuple(self.groups(measured, turn)), tuple(self.groups(plan, turn))
+            cells = () if way is None else tuple(self._groups_of(way.cells, turn))
+            base = Base(entry, together, lattice, plan, measured, way, groups, cells, every)
+            found = completion(wanted, base, accounting, self._scope, version, alone=alone)
+            if found is not None:
+                return found
+        return None
+
+    def keep(self, found: Offer | Tile | Completion | None) -> None:
+        """Keep with others what completes them, once it was measured."""
+        if isinstance(found, Completion):
+            self._opened.store.put(BOUGHT_TOGETHER, found.version, *found.kept)
 
     def bought_at(self, plans: Sequence[Plan]) -> PrivacyLoss | None:
         """The price at which the releases of a statement were bought beside others; None where they were not."""
@@ -199,7 +258,8 @@ class Reuse:
 
     def _lattice(self, entry: Entry, together: BoughtTogether, version: str) -> Lattice | None:
         members: list[BoughtMember] = []
-        for identity, names, keys in together.members:
+        parts = [*zip(together.members, repeat(False)), *zip(together.completing, repeat(True))]
+        for (identity, names, keys), completing in parts:
             noise = entry.table.noise
             # Versions before 1.0.0 kept one noise of a release, by its identity alone.
             known = {name: noise.get(noise_of(identity, name), noise.get(identity)) for name in names}
@@ -207,7 +267,7 @@ class Reuse:
             table = self._opened.store.get(identity, version, own) if len(own) == len(names) else None
             if table is None:
                 return None
-            members.append(BoughtMember(keys, table, names))
+            members.append(BoughtMember(keys, table, names, completing))
         try:
             return Lattice(together.statistics, tuple(members), dict(together.readings), dict(together.merged))
         except ValueError:
@@ -269,10 +329,14 @@ class Reuse:
         found = [one for one in known if one is not None]
         return offer(wanted, found, groups, self._opened.accountant.accounting) if found else None
 
-    def made(self, found: Offer | Tile, fresh: NoisyTable | None) -> Made:
+    def made(self, found: Offer | Tile | Completion, fresh: NoisyTable | None) -> Made:
         """The table that was offered. One that is made of stored releases alone is the same object every time."""
         if isinstance(found, Tile):
             return found.made
+        if isinstance(found, Completion):
+            if fresh is None:
+                raise AssertionError("what is missing was measured")
+            return found.finished(fresh).made
         if fresh is not None:
             return made(found, fresh)
         key = (found.wanted.plan, found.numbers)

@@ -38,6 +38,7 @@ from rewriter.front_door import (
     combined,
     largest_variance,
     sum_variance,
+    within,
 )
 from rewriter.plan import DrillDown, KeyColumn, Linear, Moment, Plan, Ratio, Statistic
 
@@ -48,11 +49,13 @@ MOST_CELLS = 1 << 20
 @dataclass(frozen=True, slots=True)
 class BoughtMember:
     """A release that was bought with others: the families of its keys, its table, and its statistics there, in an
-    order that all of them have."""
+    order that all of them have. ``completing``: it has those components alone of which no member before it tells
+    (:mod:`rewriter.strategies.missing_components`)."""
 
     keys: tuple[str, ...]
     table: NoisyTable
     statistics: tuple[str, ...]
+    completing: bool = False
 
     def noise(self, statistic: int) -> Mechanism:
         """The law of the noise in each number of a statistic, by its place."""
@@ -172,20 +175,26 @@ class Lattice:
     @cached_property
     def measured(self) -> tuple[list[MeasuredMarginal], ...]:
         """Of each statistic all that was measured, cell by cell, with the variance of its noise."""
-        return tuple([self._cells(one, at) for one in self.members] for at in range(len(self.measures)))
+        places = range(len(self.measures))
+        return tuple([self._cells(at, one, place) for at, one in enumerate(self.members)] for place in places)
 
     @cached_property
     def divisions(self) -> tuple[Division | None, ...]:
         """Of each member the block of each value of the divided attribute."""
         return tuple(map(self._division, self.members))
 
-    def _cells(self, one: BoughtMember, statistic: int) -> MeasuredMarginal:
+    def _cells(self, at: int, one: BoughtMember, statistic: int) -> MeasuredMarginal:
         attributes = tuple(sorted(self.places(one.keys)))
         numbers = [0] * len(one.table.keys)
         column = one.table.statistics[one.statistics[statistic]]
         for place, number in zip(self.numbered(one.keys, one.table.keys) or (), column, strict=True):
             numbers[place] = int(number)
-        return MeasuredMarginal(Marginal(attributes, tuple(numbers)), one.noise(statistic).square)
+        table, square = Marginal(attributes, tuple(numbers)), one.noise(statistic).square
+        if not one.completing:
+            return MeasuredMarginal(table, square)
+        steps, before = len(numbers), [set(self.places(other.keys)) for other in self.members[:at]]
+        new = frozenset(part for part in within(attributes) if not any(set(part) <= other for other in before))
+        return MeasuredMarginal(table, square / steps**2, steps, new)
 
     @cached_property
     def _known(self) -> dict[Attributes, tuple[Estimate, ...]]:
@@ -412,7 +421,7 @@ def shown_together(
         statistics: dict[str, Sequence[int]] = {}
         noise = {}
         finer = 1
-        if lattice.merged:
+        if lattice.merged or any(one.completing for one in lattice.members):
             # Estimates agree already, so that nothing but rounding is left to do.
             estimated = lattice.estimated(keys)
             finer = estimated[0].own_scale

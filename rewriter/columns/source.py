@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from rewriter.declared import ONE, Catalog, Column, ContributionBound, Interval, Kind, Missing, OwnerKey, Table, least
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import LENGTHS, Value, position_of, read_column, text_size
+from rewriter.expressions import LENGTHS, ConditionalKey, Value, position_of, read_column, text_size
 from rewriter.once import once
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 
@@ -219,6 +219,8 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             ways=way,
             randomized=column.randomized,
         )
+    if private:
+        fields |= _held_when(table, fields)
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
         unit = _row_identity(table, alias, catalog, dialect)
@@ -238,6 +240,17 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         claimed_keys=table.claimed,
     )
     return source if table.repeats_unit is None else reached(source, catalog, dialect)
+
+
+def _held_when(table: Table, fields: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The columns that hold a key of a person on some of the rows, with the conditions that tell which."""
+    found: dict[str, tuple[ConditionalKey, ...]] = {}
+    for hop in table.ways_when:
+        if hop.when is not None and {hop.column, hop.when.column} <= fields.keys():
+            key = OwnerKey(hop.parent, hop.parent_column)
+            condition = ConditionalKey(key, fields[hop.when.column].sql.sql(), hop.when.value)
+            found[hop.column] = (*found.get(hop.column, ()), condition)
+    return {name: replace(fields[name], ways_when=held) for name, held in found.items()}
 
 
 def way_joins(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> tuple[list[exp.Join], exp.Expr]:

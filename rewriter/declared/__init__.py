@@ -1,6 +1,6 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table, made_up_name
+from rewriter.declared.catalog import DEFAULT_SCHEMAS, Catalog, Column, Hop, OwnerKey, Table, When, made_up_name
 from rewriter.declared.contribution import MOST_JOINED, ONE, ContributionBound, Norm, Repeated, SharedUnits, least
 from rewriter.declared.earlier_answer import AnsweredColumn, EarlierAnswer
 from rewriter.declared.interval import Interval, measure
@@ -114,6 +114,7 @@ __all__ = [
     "Spans",
     "Table",
     "Type",
+    "When",
     "clocks",
     "day_beside",
     "decimal",

@@ -114,11 +114,32 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """The rows on which a column has one value.
+
+    >>> str(When("kind", "it's")), str(When("kind", 7))
+    ("kind = 'it''s'", 'kind = 7')
+    """
+
+    column: str
+    value: str | int
+
+    def __str__(self) -> str:
+        return f"{self.column} = {self.literal}"
+
+    @property
+    def literal(self) -> str:
+        """The value in SQL."""
+        return str(self.value) if isinstance(self.value, int) else "'{}'".format(self.value.replace("'", "''"))
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """One declared foreign key: ``column`` refers to ``parent.parent_column``.
 
     ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles. ``also`` are
-    the other columns of a key of several, each with the parent's that it refers to.
+    the other columns of a key of several, each with the parent's that it refers to. ``when``: it refers there on these
+    rows alone.
     """
 
     column: str
@@ -126,6 +147,7 @@ class Hop:
     parent_column: str
     enforced: bool = False
     also: tuple[tuple[str, str], ...] = ()
+    when: When | None = None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -142,7 +164,8 @@ class Hop:
 
     def __str__(self) -> str:
         if not self.also:
-            return f"{self.column} -> {self.parent}.{self.parent_column}"
+            condition = "" if self.when is None else f" when {self.when}"
+            return f"{self.column} -> {self.parent}.{self.parent_column}{condition}"
         return f"({', '.join(self.columns)}) -> {self.parent}({', '.join(self.parent_columns)})"
 
 
@@ -178,6 +201,8 @@ class Table:
     ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
     them: where rows are tied by one, the bounded SQL compares the owners themselves. ``repeats_unit`` is the column of
     one that repeats the key of the person, where a statement reads it: a row on which it does not is nobody's.
+    ``ways_when`` are such ways of the rows on which a condition holds. They are the owner's word: the owners of rows
+    that are joined by one are always compared.
     """
 
     name: str
@@ -196,6 +221,7 @@ class Table:
     spans: Spans | None = None
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
+    ways_when: tuple[Hop, ...] = ()
     closes: bool = False
     primary_key: tuple[str, ...] = ()
     view: bool = False
@@ -329,7 +355,7 @@ class Catalog:
         for table in self.tables.values():
             if not table.public:
                 found |= {name.lower() for hop in table.path[:1] for name in hop.columns}
-                found |= {way.column.lower() for way in table.ways}
+                found |= {way.column.lower() for way in (*table.ways, *table.ways_when)}
                 found |= {column.name.lower() for column in table.columns.values() if column.unique}
         return frozenset(found)
 

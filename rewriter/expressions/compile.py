@@ -136,7 +136,7 @@ def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:
     value = found.function(node, context)
     if isinstance(node, exp.Paren | exp.Coalesce):
         return value
-    return value.unowned() if value.unit or value.keys or value.ways else value
+    return value.unowned() if value.unit or value.keys or value.ways or value.ways_when else value
 
 
 def _check_parts(node: exp.Expr, allowed: frozenset[str]) -> None:

@@ -105,6 +105,18 @@ REPORTED: Fact[bool] = Fact("reported")
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionalKey:
+    """A key of a person that a column holds on the rows on which another column of its relation has a ``value``.
+
+    ``column`` is the text of that other column's expression: equal texts read one column of one row.
+    """
+
+    key: OwnerKey
+    column: str
+    value: str | int
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """An expression over the rows of a relation that never raises, whatever a row holds.
 
@@ -112,10 +124,12 @@ class Value:
     should lie by the declared ranges (None: unbounded or not a number), see :mod:`rewriter.declared.interval`.
     ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
     ``keys``: equal values that hold one such key belong to one unit. ``ways``: so they should, by another way to it,
-    and whoever ties rows by it compares their units as well. ``domain`` is a finite superset of its values where one
-    follows from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC, whose halves
-    are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL,
-    which shows when it is printed or made a NUMERIC. ``grain`` is that of a column, of the literals compared with it.
+    and whoever ties rows by it compares their units as well. ``ways_when`` are ways on some of the rows, and nothing
+    rests on them before a statement's conditions say that it reads no others. ``domain`` is a finite superset of its
+    values where one follows from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a
+    NUMERIC, whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four
+    bytes in PostgreSQL, which shows when it is printed or made a NUMERIC. ``grain`` is that of a column, of the
+    literals compared with it.
 
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
     ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows; "apart": its whole days are apart from
@@ -140,6 +154,7 @@ class Value:
     grain: Grain | None = None
     keys: frozenset[OwnerKey] = frozenset()
     ways: frozenset[OwnerKey] = frozenset()
+    ways_when: tuple[ConditionalKey, ...] = ()
     halves_away: bool = False
     real: bool = False
     literal: Constant | None = None
@@ -159,7 +174,7 @@ class Value:
 
     def unowned(self) -> Value:
         """The value without what it says of owners: it is computed, and another unit's may be equal."""
-        return replace(self, unit=False, keys=frozenset(), ways=frozenset(), named=False)
+        return replace(self, unit=False, keys=frozenset(), ways=frozenset(), ways_when=(), named=False)
 
     @property
     def exact(self) -> bool:

@@ -6,6 +6,7 @@ Guarantee: every row of a :class:`SelectRows` is owned by one unit, and no expre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -15,7 +16,16 @@ from rewriter.declared import Catalog, ContributionBound, Kind
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import REPORTED, Scope, Value, compared_as_doubles, compile_expression, position_of
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
-from rewriter.relations.ownership import Determined, Equality, MixedPeople, OuterCondition, Ownership, own, own_both
+from rewriter.relations.ownership import (
+    Determined,
+    Equality,
+    MixedPeople,
+    OuterCondition,
+    Ownership,
+    all_settled,
+    own,
+    own_both,
+)
 from rewriter.relations.row_number_bounds import limited
 from rewriter.relations.shared_rows import people_beside_groups, shared_rows
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised, walk
@@ -65,6 +75,7 @@ class SelectRows:
     the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
     ``said``: how many rows there are hangs on a statement's word about whose its groups are. ``reported`` are conjuncts
     of WHERE that read what people randomized: they are no filter of rows, and whoever aggregates has to ask them.
+    ``believed``: what to say of the ways to a person that it reads rows by, on the owner's word.
     """
 
     scope: BlockScope
@@ -77,6 +88,7 @@ class SelectRows:
     everybody: exp.Expr | None = None
     said: str = ""
     reported: tuple[exp.Expr, ...] = ()
+    believed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -118,6 +130,10 @@ def build_block(
     for join in joins:
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), membership)
+    if any(value.ways_when for source in state.sources for value in source.fields.values()):
+        spelt = [*state.determined, *_said(asked, scope, dialect)]
+        settled = all_settled(state.sources, state.equalities, state.outer, spelt)
+        scope = BlockScope(tuple(settled), membership)
     conditions: list[Value] = []
     reported = tuple(one for one in asked if reports and reports_in(one, scope))
     for conjunct in (one for one in asked if one not in reported):
@@ -127,6 +143,8 @@ def build_block(
         state.tests.append(conjunct)
     state.equalities += _same_constants(state.tests, scope, dialect)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
+    believed = tuple(_believed_ways(select, state))
+    state.sources = all_settled(state.sources, state.equalities, state.outer, state.determined)
     unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
     owner = _owned(state, unmatched, catalog, dialect)
     sources = tuple(
@@ -156,8 +174,36 @@ def build_block(
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
     said = next((source.said for source in sources if source.said and not source.optional), "")
     return SelectRows(
-        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said, reported
+        *(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said),
+        reported=reported,
+        believed=believed,
     )
+
+
+def _said(asked: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect) -> Iterator[Determined]:
+    """The columns of which WHERE spells the value, before its conditions are read: subqueries in them hang on these."""
+    for test in asked:
+        with suppress(Refused):
+            yield from _determined(test, scope, dialect)
+
+
+def _believed_ways(select: exp.Select, state: _Joined) -> Iterator[str]:
+    """A notice for each conditional way that a SELECT may read rows by, since it reads the column, and its conditions
+    hold, on all rows or where a row of an outer join has a match."""
+    parts = select.find_all(exp.Column, exp.Star)
+    read = {part.name.lower() for part in parts if not isinstance(part.parent, exp.Count)}
+    everywhere = all_settled(state.sources, state.equalities, state.outer, state.determined)
+    matched = [one for condition in state.outer.values() for one in condition.determined]
+    somewhere = all_settled(state.sources, state.equalities, state.outer, [*state.determined, *matched])
+    for source, one, other in zip(state.sources, everywhere, somewhere, strict=True):
+        for name, value in source.fields.items():
+            told = (one.fields[name].ways | other.fields[name].ways) - value.ways
+            if told and (name.lower() in read or "*" in read):
+                parents = " and ".join(sorted({key.table for key in told}))
+                yield (
+                    f"rows of {source.table_name} are those of the person of the row of {parents} that {name} refers to"
+                    f" by the policy: where it is another's row, they do not meet"
+                )
 
 
 def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect: Dialect) -> Ownership:
@@ -460,9 +506,11 @@ def _same_constants(tests: Sequence[exp.Expr], scope: BlockScope, dialect: Diale
 
 def _column_tests(test: exp.Expr, scope: BlockScope, dialect: Dialect) -> Iterator[tuple[Source, str, Value, exp.Expr]]:
     """Each column that a comparison tests for equality with an expression, its value, and the expression."""
-    if not isinstance(test := unparenthesised(test), exp.EQ):
+    test = unparenthesised(test)
+    listed = test.expressions if isinstance(test, exp.In) else [test.expression] if isinstance(test, exp.EQ) else []
+    if len(listed) != 1:
         return
-    sides = [unparenthesised(side) for side in (test.this, test.expression)]
+    sides = [unparenthesised(side) for side in (test.this, listed[0])]
     for column, other in (sides, sides[::-1]):
         if isinstance(column, exp.Column) and not isinstance(other, exp.Column) and other.find(exp.Query) is None:
             yield (*scope.resolve(column), compile_expression(other, scope, dialect), other)
@@ -475,7 +523,7 @@ def _determined(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> list[Det
         for source, name, value, other in _column_tests(part, scope, dialect):
             if _compares_exactly(source.fields[name], value):
                 of = frozenset(scope.resolve(one)[0].alias for one in other.find_all(exp.Column))
-                found.append(Determined((source.alias, name), of))
+                found.append(Determined((source.alias, name), of, value.literal))
     return found
 
 

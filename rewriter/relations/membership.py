@@ -20,7 +20,7 @@ from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
 from rewriter.refused import NO_FUNCTION, NOT_ALLOWED, Refused
-from rewriter.relations.from_where import condition
+from rewriter.relations.from_where import BlockScope, condition
 from rewriter.relations.relation import Relation
 from rewriter.statement import conjuncts, from_items, is_grouped, unaliased, unparenthesised, values_of_row, walk
 
@@ -37,7 +37,7 @@ class Subqueries:
     catalog: Catalog
     dialect: Dialect
 
-    def member(self, node: exp.In, scope: Scope) -> Value:
+    def member(self, node: exp.In, scope: BlockScope) -> Value:
         """``x IN (SELECT …)``."""
         listed = values_of_row(node.this)
         if listed is not None:
@@ -46,7 +46,10 @@ class Subqueries:
         relation = self.relation(node.args["query"])
         if len(relation.columns) != 1:
             raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
-        value = self._in(left, relation, relation.columns[0][1])
+        right = relation.columns[0][1]
+        if _asks_for_truth(node) and (found := self._by_way(left, relation, right, scope)) is not None:
+            return found
+        value = self._in(left, relation, right)
         if left.nullable and relation.unit is not None:
             # NULL NOT IN (…) is true where the subquery is empty: for everybody's rows, if one person's row goes.
             raise Refused(
@@ -140,7 +143,25 @@ class Subqueries:
         found = value.carried_by(exp.Subquery(this=one)).unowned()
         return replace(found, nullable=True, constant=True, domain=None)
 
-    def exists(self, node: exp.Exists, scope: Scope) -> Value:
+    def _by_way(self, left: Value, relation: Relation, right: Value, scope: BlockScope) -> Value | None:
+        """Whether a row of the same person is listed, where equal values are one person's by another way to it.
+
+        It is false where SQL says NULL, so that it stands where only truth counts. Both owners are compared.
+        """
+        alias = left.sql.text("table") if isinstance(left.sql, exp.Column) else ""
+        ours = next((source.unit for source in scope.sources if source.alias == alias), None)
+        same = (left.keys | left.ways) & (right.keys | right.ways)
+        if relation.unit is None or ours is None or self._same_unit(left, right) or not any(map(self._is_unique, same)):
+            return None
+        if left.type.kind is not right.type.kind or compared_as_doubles(left, right):
+            return None
+        rows = relation.rows.copy()
+        for one, other in ((right.sql, left.sql), (relation.unit, ours)):
+            rows.where(exp.EQ(this=wrap(one.copy()), expression=wrap(other.copy())), copy=False)
+        rows.set("expressions", [exp.Literal.number(1)])
+        return Value.condition(exp.Exists(this=rows), nullable=False, constant=False)
+
+    def exists(self, node: exp.Exists, scope: BlockScope) -> Value:
         """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""
         select = unlimited_rows(node.this)
         if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
@@ -159,7 +180,8 @@ class Subqueries:
         values = {column: value for column, (_, value) in zip(read, relation.columns, strict=False)}
         links = [link for test in ties if (link := _link(test, values)) is not None]
         if len(ties) == len(links) == 1:
-            return self._linked(scope.column(links[0][0]), relation, values[links[0][1]])
+            left, right = scope.column(links[0][0]), values[links[0][1]]
+            return self._by_way(left, relation, right, scope) or self._linked(left, relation, right)
         if relation.unit is not None and not any(
             self._same_unit(scope.column(outer), values[inner]) for outer, inner in links
         ):
@@ -218,8 +240,17 @@ class Subqueries:
 
     def _is_unique(self, key: OwnerKey) -> bool:
         """Whether the database keeps a key unique: else two rows that share it may belong to two units."""
-        found = self.catalog.tables[key.table].columns.get(key.column)
+        table = self.catalog.tables.get(key.table)
+        found = None if table is None else table.columns.get(key.column)
         return found is not None and found.unique
+
+
+def _asks_for_truth(node: exp.Expr) -> bool:
+    """Whether WHERE asks for a condition as it stands, so that false is as good as NULL."""
+    around = node.parent
+    while isinstance(around, exp.And | exp.Or | exp.Paren):
+        around = around.parent
+    return around is None or isinstance(around, exp.Where)
 
 
 class Inside:

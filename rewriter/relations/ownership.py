@@ -20,9 +20,9 @@ from typing import TypedDict
 from sqlglot import exp
 
 from rewriter.columns import Source, reached, table_node, variable_behind, way_joins
-from rewriter.declared import ONE, Catalog, ContributionBound, Hop, OwnerKey, Repeated, least
+from rewriter.declared import ONE, Catalog, ContributionBound, Hop, OwnerKey, Repeated, Scalar, When, least
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import ConditionalKey, Constant, Value
 from rewriter.refused import Refused
 
 ColumnId = tuple[str, str]
@@ -39,10 +39,12 @@ class MixedPeople(Refused):
 class Determined:
     """A column that has one value for each combination of rows of the sources ``of``, wherever a condition holds:
     ``b.month = a.month + INTERVAL '1 month'`` says so of ``b.month``, and ``b.kind = 'x'`` whatever the other rows are.
+    ``literal`` is that value, where the statement spells it.
     """
 
     column: ColumnId
     of: frozenset[str]
+    literal: Constant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ class _Classes:
         copy._determined += condition.determined
         return copy
 
+    def holds(self, column: ColumnId, value: Scalar) -> bool:
+        """Whether a column has this value on every row, by a condition that spells it."""
+        return any(one.literal == Constant(value) and self.same(column, one.column) for one in self._determined)
+
     def follows(self, column: ColumnId, others: Sequence[Source]) -> bool:
         """Whether rows of the others leave one value of a column."""
         known = {other.alias for other in others}
@@ -120,6 +126,41 @@ class Ownership:
     constant: frozenset[str]
     compared: Mapping[str, exp.Expr] = field(default_factory=dict)
     items: Mapping[str, exp.Expr] = field(default_factory=dict)
+
+
+def all_settled(
+    sources: Sequence[Source],
+    equalities: Sequence[Equality],
+    outer: Mapping[str, OuterCondition],
+    determined: Sequence[Determined],
+) -> list[Source]:
+    """The sources of a join with the ways that its conditions settle: of a null-supplying one its own count, too."""
+    everywhere = _Classes(equalities, determined)
+    return [
+        settled(source, everywhere.where(outer[source.alias]) if source.optional else everywhere) for source in sources
+    ]
+
+
+def settled(source: Source, classes: _Classes) -> Source:
+    """The source with the conditional ways of which the conditions of a statement say that they hold on all rows.
+
+    Privacy does not rest on it: whoever ties rows by a way compares their owners.
+    """
+    fields = {}
+    for name, value in source.fields.items():
+        if held := {way.key for way in value.ways_when if _holds(way, source, classes)}:
+            fields[name] = replace(value, ways=value.ways | held - value.keys)
+    return replace(source, fields={**source.fields, **fields}) if fields else source
+
+
+def _holds(way: ConditionalKey, source: Source, classes: _Classes) -> bool:
+    column = _condition_column(way, source)
+    return column is not None and classes.holds((source.alias, column), way.value)
+
+
+def _condition_column(way: ConditionalKey, source: Source) -> str | None:
+    """The column of a source by which a conditional way of it holds."""
+    return next((name for name, value in source.fields.items() if value.sql.sql() == way.column), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +227,17 @@ def own(
     for source in preserved[1:]:
         if not classes.same((source.alias, _UNIT), first):
             if not by_ways.same((source.alias, _UNIT), first):
-                raise _mixes(preserved[0], source, catalog)
+                raise _mixes(preserved[0], source, preserved, classes, catalog)
             compared.append(source)
             classes.union((source.alias, _UNIT), first)
     for source in private:
         if not source.optional:
             continue
-        matched = classes.united(outer[source.alias].equalities)
+        matched = classes.where(outer[source.alias])
         _unite([*preserved, source], matched)
         if not matched.same((source.alias, _UNIT), first):
             if not _united_by_ways([*preserved, source], matched).same((source.alias, _UNIT), first):
-                raise _mixes(preserved[0], source, catalog)
+                raise _mixes(preserved[0], source, [*preserved, source], matched, catalog)
             compared.append(source)
         # The source's unit is the common one, or NULL on unmatched rows. Nothing else of its condition may be kept:
         # on unmatched rows the condition does not hold between columns of the preserved side.
@@ -242,7 +283,7 @@ def own_both(
     _unite(sources, classes)
     tied = classes.same((one.alias, _UNIT), (other.alias, _UNIT))
     if not tied and not _united_by_ways(sources, classes).same((one.alias, _UNIT), (other.alias, _UNIT)):
-        raise _mixes(one, other, catalog)
+        raise _mixes(one, other, sources, classes, catalog)
     one, other = (reached(source, catalog, dialect) for source in sources)
     compared = {} if tied else {other.alias: _same_owner(one, other)}
     once = any(_meets_by_key(a, classes, [b]) for a, b in (sources, sources[::-1]))
@@ -326,11 +367,26 @@ def _composite_keys(source: Source, *, by_ways: bool) -> Iterator[tuple[tuple[st
 def _united_by_ways(private: Sequence[Source], classes: _Classes) -> _Classes:
     """A copy in which the units are merged that other ways to a person say to be the same. They have to be compared."""
     united = classes.united(())
-    _unite(private, united, by_ways=True)
+    _unite([settled(source, classes) for source in private], united, by_ways=True)
     return united
 
 
-def _mixes(one: Source, other: Source, catalog: Catalog) -> MixedPeople:
+def _missing_condition(sources: Sequence[Source], classes: _Classes) -> str | None:
+    """The condition without which columns that are equal hold the key of a person on some of the rows alone."""
+    for source in sources:
+        others = [other for other in sources if other is not source]
+        for name, way in ((name, way) for name, value in source.fields.items() for way in value.ways_when):
+            column = _condition_column(way, source)
+            if column is not None and any(
+                way.key in value.keys | value.ways and classes.same((source.alias, name), (other.alias, theirs))
+                for other in others
+                for theirs, value in other.fields.items()
+            ):
+                return str(When(f"{source.name}.{column}", way.value))
+    return None
+
+
+def _mixes(one: Source, other: Source, sources: Sequence[Source], classes: _Classes, catalog: Catalog) -> MixedPeople:
     """Two private sources that are not tied to the same unit."""
     if catalog.unit is None:
         return MixedPeople(
@@ -339,7 +395,9 @@ def _mixes(one: Source, other: Source, catalog: Catalog) -> MixedPeople:
         )
     ours, theirs = _unit_name(one), _unit_name(other)
     hint = "join them on the key of the person"
-    if ours and theirs:
+    if missing := _missing_condition(sources, classes):
+        hint = f"add the condition {missing}"
+    elif ours and theirs:
         hint = f"add the condition {one.name}.{ours} = {other.name}.{theirs}"
     elif hop := _hop(other) or _hop(one):
         along = " AND ".join(f"{ours} = {hop.parent}.{theirs}" for ours, theirs in hop.pairs)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
 from rewriter.declared import DOUBLE, ContributionBound, Kind, OwnerKey, Type, decimal
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import DOMAIN, Value, Values, text_size
+from rewriter.expressions import DOMAIN, ConditionalKey, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
 from rewriter.relations.shared_rows import of_people
@@ -60,7 +60,8 @@ class Relation:
         fields: dict[str, Value] = {}
         for index, (_, value) in enumerate(self.columns):
             if renamed.count(renamed[index]) == 1:
-                fields[renamed[index]] = _outside(value, exp.column(f"c{index}", alias))
+                outer = _outside(value, exp.column(f"c{index}", alias))
+                fields[renamed[index]] = replace(outer, ways_when=self._ways_when(value, alias))
         return Source(
             name=name,
             alias=alias,
@@ -77,6 +78,15 @@ class Relation:
                 for key in self.unique
                 if all(renamed[place] in fields for place in key)
             ),
+        )
+
+    def _ways_when(self, value: Value, alias: str) -> tuple[ConditionalKey, ...]:
+        """The conditional ways of a column whose conditions read another column that is kept beside it."""
+        places = {one.sql.sql(): place for place, (_, one) in enumerate(self.columns)} if value.ways_when else {}
+        return tuple(
+            replace(way, column=exp.column(f"c{places[way.column]}", alias).sql())
+            for way in value.ways_when
+            if way.column in places
         )
 
 

@@ -529,7 +529,7 @@ class _Splitter:
         if self.answers.used:
             check_equalities(block.rows)
         of_nobody = dict.fromkeys(rows_of_nobody(block, self._catalog))
-        self.notes |= of_nobody
+        self.notes |= of_nobody | dict.fromkeys(block.believed)
         self._of_nobody |= of_nobody.keys()
         return block
 

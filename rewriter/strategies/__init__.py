@@ -1,6 +1,7 @@
 """Which linear queries are measured: numbers only, no SQL."""
 
 from rewriter.strategies.conditional_sums import STEPS, WORTH, Row, Strategy, Weights, choose, total, weight
+from rewriter.strategies.missing_components import MissingComponents
 from rewriter.strategies.prefix_strategies import LONGEST, Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
 from rewriter.strategies.residual_basis import (
     AskedMarginal,
@@ -33,6 +34,7 @@ __all__ = [
     "EstimatedMarginal",
     "Marginal",
     "MeasuredMarginal",
+    "MissingComponents",
     "Prefix",
     "PrefixStrategy",
     "Row",

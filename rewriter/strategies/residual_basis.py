@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import inf, prod, sqrt
+from math import inf, lcm, prod, sqrt
 
 from rewriter.declared import Norm
 
@@ -127,9 +127,9 @@ def adds_to_sums(sizes: Sizes, attributes: Attributes, sums: Sequence[Sequence[i
 
 def _of_sum(sizes: Sizes, chosen: Marginal, part: Attributes) -> Fraction:
     """What a unit of variance of a component adds to the sum of the chosen cells, which have 1."""
-    residual = _residual(sizes, summed(sizes, chosen, part))
+    found = residual(sizes, summed(sizes, chosen, part))
     # The projection has r/(inside · outside) in each of ``outside`` cells; a unit of s(T) is 1/outside there.
-    return Fraction(sum(number * number for number in residual), prod(sizes[i] for i in chosen.attributes) ** 2)
+    return Fraction(sum(number * number for number in found), prod(sizes[i] for i in chosen.attributes) ** 2)
 
 
 def _costs(sizes: Sizes, part: Attributes) -> Fraction:
@@ -310,10 +310,19 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMarginal:
-    """A measured marginal and the exact variance of the independent noise in each of its cells."""
+    """A measured marginal and the exact variance of the independent noise in each of its cells, in whole counts.
+
+    Its numbers are in steps of 1/``steps``. Where not all components were measured, it tells of the ``parts`` alone.
+    """
 
     table: Marginal
     variance: Fraction
+    steps: int = 1
+    parts: frozenset[Attributes] | None = None
+
+    def tells(self, part: Attributes) -> bool:
+        """Whether a component follows from it."""
+        return set(part) <= set(self.table.attributes) if self.parts is None else part in self.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,28 +354,31 @@ def combined(
     [([4.0, 7.0], 0.67), ([11.0], 0.67)]
     """
     every = sorted({i for one in measured for i in one.table.attributes})
-    scale = WEIGHTS * prod(sizes[i] for i in every)
+    finer = lcm(*(one.steps for one in measured))
+    scale = WEIGHTS * finer * prod(sizes[i] for i in every)
     known: dict[Attributes, tuple[list[int], Fraction]] = {}
 
     def component(part: Attributes) -> tuple[list[int], Fraction]:
         if part not in known:
-            known[part] = _component(sizes, measured, part)
+            known[part] = _component(sizes, measured, part, finer)
         return known[part]
 
-    return [_estimated(sizes, one, {part: component(part) for part in within(one)}, scale) for one in wanted]
+    return [_estimated(sizes, one, {part: component(part) for part in within(one)}, scale, finer) for one in wanted]
 
 
-def _component(sizes: Sizes, measured: Sequence[MeasuredMarginal], part: Attributes) -> tuple[list[int], Fraction]:
-    """A component, in steps of 1/(``WEIGHTS`` · the product of its sizes), and its variance."""
-    sources = [one for one in measured if set(part) <= set(one.table.attributes)]
+def _component(
+    sizes: Sizes, measured: Sequence[MeasuredMarginal], part: Attributes, finer: int
+) -> tuple[list[int], Fraction]:
+    """A component, in steps of 1/(``WEIGHTS`` · ``finer`` · the product of its sizes), and its variance."""
+    sources = [one for one in measured if one.tells(part)]
     if not sources:
         raise ValueError("this follows from no measured table")
     variances = [one.variance * prod(sizes[i] for i in one.table.attributes if i not in part) for one in sources]
     weights = _weights(variances)
     total = [0] * prod(sizes[i] for i in part)
     for weight, one in zip(weights, sources, strict=True):
-        for place, number in enumerate(_residual(sizes, summed(sizes, one.table, part))):
-            total[place] += weight * number
+        for place, number in enumerate(residual(sizes, summed(sizes, one.table, part))):
+            total[place] += weight * (finer // one.steps) * number
     variance = sum(
         (Fraction(weight * weight, WEIGHTS**2) * one for weight, one in zip(weights, variances, strict=True)),
         Fraction(0),
@@ -403,7 +415,7 @@ def summed(sizes: Sizes, table: Marginal, part: Attributes) -> Marginal:
     return Marginal(tuple(left), tuple(numbers))
 
 
-def _residual(sizes: Sizes, table: Marginal) -> list[int]:
+def residual(sizes: Sizes, table: Marginal) -> list[int]:
     """What follows from no smaller subset, times the product of the sizes: n·x less the sum, along each attribute."""
     numbers = list(table.numbers)
     after = 1
@@ -421,15 +433,15 @@ def _residual(sizes: Sizes, table: Marginal) -> list[int]:
 
 
 def _estimated(
-    sizes: Sizes, wanted: Attributes, parts: Mapping[Attributes, tuple[list[int], Fraction]], scale: int
+    sizes: Sizes, wanted: Attributes, parts: Mapping[Attributes, tuple[list[int], Fraction]], scale: int, finer: int
 ) -> EstimatedMarginal:
     shape = [sizes[i] for i in wanted]
     numbers = [0] * prod(shape)
-    own = WEIGHTS * prod(shape)
+    own = WEIGHTS * finer * prod(shape)
     variance = Fraction(0)
     for part, (component, known) in parts.items():
         variance += _adds(sizes, wanted, part) * known
-        steps = _steps(sizes, wanted, part)
+        steps = steps_within(sizes, wanted, part)
         for place in range(len(numbers)):
             numbers[place] += component[sum((place // by % size) * step for by, size, step in steps)]
     factor = scale // own
@@ -465,7 +477,7 @@ def largest_variance(sizes: Sizes, estimated: EstimatedMarginal) -> Fraction:
     )
 
 
-def _steps(sizes: Sizes, wanted: Attributes, part: Attributes) -> list[tuple[int, int, int]]:
+def steps_within(sizes: Sizes, wanted: Attributes, part: Attributes) -> list[tuple[int, int, int]]:
     """For each attribute of ``part``: how to read its value off a place in ``wanted``, and its step in ``part``."""
     found = []
     for one in part:

@@ -110,6 +110,24 @@ def test_bars_hold_what_is_shown(law: type[Additive], size: int, scale: int, eac
             assert abs(found.error) <= 0.1 + 3 * deviation, found
 
 
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+@pytest.mark.parametrize("truth", [(15, 114, 5), (5, 114, 15), (2, 2, 300), (300, 3, 3), (90, 4, 0, 4)])
+def test_bars_hold_a_small_group_at_an_end_where_it_is_shown(law: type[Additive], truth: tuple[int, ...]) -> None:
+    """It is shown where its own number is high: a plain bar of the last 5 of (15, 114, 5) holds a third of the time."""
+    noise, counts = law(Fraction(11, 2)), np.array(truth, dtype=np.float64)
+    terms, rng, runs = ((noise, Fraction(1)),), np.random.default_rng(5), 3_000
+    width, shown, held = float(half_width(terms)), np.zeros(len(truth)), np.zeros(len(truth))
+    for noisy in counts + noise.replicas(len(truth) * runs, rng).reshape(runs, -1):
+        ends = trimmed_ends(noisy, Independent(terms))
+        below = np.maximum(width, distances_below(ends, np.arange(len(truth)), terms))
+        inside = slice(ends.first, ends.last + 1)
+        shown[inside] += 1
+        held[inside] += ((counts >= noisy - below) & (counts <= np.maximum(noisy, 0) + width))[inside]
+    assert (shown < runs).any(), "an end that is not always shown is what is tried"
+    assert (shown > 60).all()
+    assert (held >= 0.92 * shown - 3 * np.sqrt(0.07 * shown)).all(), held / shown
+
+
 def test_groups_that_all_have_people_are_all_shown() -> None:
     """365 days of 20 people each at ε = 0.1: the law by which each day spoke for itself showed 8 of them."""
     found = asked(np.full(365, 20.0), Gaussian(Fraction(10)), 200)

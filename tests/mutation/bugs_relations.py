@@ -23,7 +23,51 @@ RANKS = "tests/relations/test_ranks_of_people.py"
 
 KEYS = "tests/relations/test_keys_of_joins.py"
 
+OF_SOME = "tests/relations/test_conditional_ways.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a way of some rows is one of all",
+        "rewriter.relations.ownership:_holds",
+        "return column is not None and classes.holds((source.alias, column), way.value)",
+        "return column is not None",
+        f"{OF_SOME}::test_without_the_condition_nobody_meets_and_the_hint_names_it",
+    ),
+    bug(
+        "any kind of event names any table",
+        "rewriter.relations.ownership:_Classes.holds",
+        "one.literal == Constant(value)",
+        "one.literal is not None",
+        f"{OF_SOME}::test_without_the_condition_nobody_meets_and_the_hint_names_it",
+    ),
+    bug(
+        "the kind of another row says what a key names",
+        "rewriter.relations.relation:Relation._ways_when",
+        "{one.sql.sql(): place for place, (_, one) in enumerate(self.columns)}",
+        "{way.column: 1 for way in value.ways_when}",
+        f"{OF_SOME}::test_the_kind_of_another_row_ties_nobody",
+    ),
+    bug(
+        "what somebody else lists is found",
+        "rewriter.relations.membership:Subqueries._by_way",
+        "((right.sql, left.sql), (relation.unit, ours))",
+        "((right.sql, left.sql),)",
+        f"{OF_SOME}::test_nobody_moves_a_statement_further_whatever_events_are_named",
+    ),
+    bug(
+        "a row is not in a list that says NULL",
+        "rewriter.relations.membership:_asks_for_truth",
+        "return around is None or isinstance(around, exp.Where)",
+        "return True",
+        f"{OF_SOME}::test_the_kind_of_another_row_ties_nobody",
+    ),
+    bug(
+        "a way of some rows is looked at on all",
+        "dpsql.engines.way_check:_joined",
+        'pairs.append((exp.column(f"w{place}_when", "r"), exp.convert(when.value)))',
+        "when.value",
+        f"{OF_SOME}::test_rows_that_cannot_change_are_looked_at",
+    ),
     bug(
         "two whole numbers that are one double are one value of a key",
         "rewriter.relations.from_where:_determined",

@@ -24,7 +24,7 @@ from tests.properties.dirty_worlds import World, world
 from tests.properties.meaning import Key, Reader, in_duckdb, keyed, plain
 
 LEAST, MOST = 0.93, 0.98
-OFTEN, NUMBERS = 25, 10_000
+OFTEN, NUMBERS = 25, 5_000
 """A statement is repeated at least so often, and otherwise until so many of its numbers were looked at."""
 FORMS = ("plain", "wrapped", "with", "subquery", "scalar KPIs", "UNION ALL KPIs", "grouping sets", "CTE difference")
 

@@ -17,7 +17,7 @@ from rewriter.declared import Catalog, Sensitivity
 from rewriter.declared.catalog import Column, Hop, Table
 from rewriter.declared.randomization import Rappor, Response
 from rewriter.declared.types import INTEGER, TEXT
-from rewriter.plan import Block, Choice, KeyColumn, Linear, Output, Plan, Selection, Statistic, Top
+from rewriter.plan import Block, Choice, ComponentBlock, KeyColumn, Linear, Output, Plan, Selection, Statistic, Top
 from rewriter.strategies import Prefix, Toeplitz, Tree
 
 COUNT = Statistic("s0", Fraction(1), 3, "count(*)")
@@ -77,7 +77,7 @@ def test_identities_are_what_they_were() -> None:
 
 
 def test_every_field_is_written_or_says_nothing() -> None:
-    seen = _classes(Plan) | _classes(Catalog) | {Response, Rappor}
+    seen = _classes(Plan) | _classes(ComponentBlock) | _classes(Catalog) | {Response, Rappor}
     reached = {name for name in CLASSES if name in {one.__name__ for one in seen}}
     assert reached == set(CLASSES), "listed, and in no plan and no catalog"
     for class_ in seen:

@@ -12,8 +12,12 @@ from random import Random
 import duckdb
 import pytest
 
+from dpsql.audit.neighbour_law import measured
+from dpsql.calibrate import Calibration
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.proxy import Proxy
+from dpsql.reuse import Completion
+from dpsql.settings import Settings
 from dpsql.workload import WorkloadPlan
 from tests.new_databases import insert
 
@@ -178,17 +182,16 @@ def copied(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def exact(folder: Path, plan: WorkloadPlan, drop: int | None) -> list[Table]:
     """The engine's own integers of every release, of all people or of all but one."""
-    found, connection = [], copied(folder)
+    return [read(folder, release, drop) for release in plan.priced.releases]
+
+
+def people_but(folder: Path, drop: int | None) -> duckdb.DuckDBPyConnection:
+    """The database of all people, or of all but one."""
+    connection = copied(folder)
     for table, key in (("person", "id"), ("visit", "person_id")):
         kept = "" if drop is None else f" WHERE {key} <> {drop}"
         connection.execute(f"CREATE OR REPLACE VIEW {table} AS SELECT * FROM every_{table}{kept}")
-    for release in plan.priced.releases:
-        read = connection.execute(release.plan.sql)
-        names = [one[0] for one in read.description or ()]
-        keys = [key.name for key in release.plan.keys]
-        rows = [dict(zip(names, row, strict=True)) for row in read.fetchall()]
-        found.append({tuple(row[key] for key in keys): row for row in rows})
-    return found
+    return connection
 
 
 def told(plan: WorkloadPlan, here: Sequence[Table], there: Sequence[Table]) -> Fraction:
@@ -416,6 +419,62 @@ def test_a_person_is_in_one_interval_of_a_number_and_moves_all_tables(folder: Pa
         for person in range(PEOPLE + 1):
             moved = told(plan, whole, exact(folder, plan, person))
             assert 0.99 * charged < moved <= charged, person
+
+
+COMPLETED: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "counts of people": (("region, plan", "plan, segment"), "COUNT(*)", "region, plan, segment"),
+    "totals of people": (("region, plan", "plan, segment"), "SUM(height)", "region, plan, segment"),
+    "means of people": (("region", "plan"), "AVG(height)", "region, plan"),
+    "with undeclared values": (("region, town", "plan"), "COUNT(*)", "region, town, plan"),
+}
+"""Keys of a workload, what it measures of people, and the keys of a later table."""
+
+
+@pytest.mark.parametrize(("before", "measure", "keys"), COMPLETED.values(), ids=COMPLETED)
+def test_missing_components_are_charged(folder: Path, before: Sequence[str], measure: str, keys: str) -> None:
+    """A person moves the missing components of all cells together by at most what is charged for them."""
+    with opened(folder, ACCOUNTINGS[0]) as proxy:
+        session = proxy.session()
+        session.buy([f"SELECT {k}, {measure} FROM person GROUP BY {k}" for k in before], Fraction(4))
+        prepared = proxy.questions([f"SELECT {keys}, {measure} FROM person GROUP BY {keys}"])[0]
+        priced = proxy.answering.pricing.price(prepared, Settings(epsilon=Fraction(1, 2)))
+        (found,) = priced.offers.values()
+        assert isinstance(found, Completion)
+        assert found.loss == priced.loss
+        whole = read(folder, found.fresh, None)
+        moved = [parted(found.fresh, whole, read(folder, found.fresh, person)) for person in range(PEOPLE + 1)]
+    assert 0.97 * found.loss.rho < max(moved) <= found.loss.rho
+
+
+@pytest.mark.parametrize("measure", ["COUNT(*)", "SUM(change)"])
+def test_who_has_several_rows_is_clipped_as_in_a_release_of_its_own(folder: Path, measure: str) -> None:
+    """A workload clips people by one factor in all groupings; a statement that is paid for keeps more of their rows."""
+    with opened(folder, ACCOUNTINGS[0]) as proxy:
+        proxy.session().buy([f"SELECT {k}, {measure} FROM visit GROUP BY {k}" for k in ("ward", "kind")], Fraction(4))
+        prepared = proxy.questions([f"SELECT ward, kind, {measure} FROM visit GROUP BY ward, kind"])[0]
+        priced = proxy.answering.pricing.price(prepared, Settings(epsilon=Fraction(1, 2)))
+        assert priced.loss
+        assert not any(isinstance(one, Completion) for one in priced.offers.values())
+
+
+def read(folder: Path, release: Calibration, drop: int | None) -> Table:
+    """The engine's own integers of a release, of all people or of all but one."""
+    connection = people_but(folder, drop)
+    found = connection.execute(release.plan.sql)
+    names, keys = [one[0] for one in found.description or ()], [key.name for key in release.plan.keys]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return {tuple(row[key] for key in keys): row for row in rows}
+
+
+def parted(release: Calibration, here: Table, there: Table) -> Fraction:
+    """What two databases are told apart by in what is measured in the groups' place."""
+    loss = Fraction(0)
+    for block, noise in ((one.block, one.mechanism) for one in release.measured):
+        names = [one.name for one in block.statistics]
+        one, other = measured(block, names, here), measured(block, names, there)
+        squares = sum((one[place][name] - other[place][name]) ** 2 for place in one for name in names)
+        loss += Fraction(squares) / (2 * noise.square)
+    return loss
 
 
 @pytest.mark.campaign

@@ -11,7 +11,7 @@ from dpsql.inference.shown_groups.ends import (
     distances_below,
     trimmed_ends,
 )
-from dpsql.inference.shown_groups.speaking import ONE_SIDED, SPEAKS, SURE, chance_of_each, may_go
+from dpsql.inference.shown_groups.speaking import ONE_SIDED, SPEAKS, SURE, chance_of_each, kept_by
 
 __all__ = [
     "FALSE",
@@ -30,6 +30,6 @@ __all__ = [
     "discovered",
     "distances_below",
     "ends_of_mean",
-    "may_go",
+    "kept_by",
     "trimmed_ends",
 ]

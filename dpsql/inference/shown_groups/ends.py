@@ -21,7 +21,7 @@ import numpy as np
 
 from dpsql.inference.intervals import Terms, distances_above, half_width, spread
 from dpsql.inference.numeric import FloatArray, IntArray
-from dpsql.inference.shown_groups.speaking import ONE_SIDED, SURE, may_go
+from dpsql.inference.shown_groups.speaking import ONE_SIDED, SURE, kept_by
 
 
 class BlockNoise(Protocol):
@@ -52,7 +52,8 @@ class Independent:
 
 @dataclass(frozen=True, slots=True)
 class DecidingBlock:
-    """``size`` groups from ``first`` on, by which an end was cut: their sum is ``excess`` above the threshold."""
+    """``size`` groups from ``first`` on, by which an end was cut, or kept: their sum is ``excess`` above what would
+    have left them out."""
 
     first: int
     size: int
@@ -66,7 +67,7 @@ class DecidingBlock:
 @dataclass(frozen=True, slots=True)
 class TrimmedEnds:
     """The groups from ``first`` to ``last`` are shown. What is ``left_out`` has the sum ``total``, with the standard
-    deviation ``spread``. ``blocks`` are those that decided an end that was cut."""
+    deviation ``spread``. ``blocks`` are those that decided an end."""
 
     first: int
     last: int
@@ -99,19 +100,32 @@ def trimmed_ends(counts: FloatArray, noise: BlockNoise) -> TrimmedEnds:
     >>> ends.first, ends.last, ends.left_out, ends.total, round(ends.spread, 1)
     (2, 5, 3, 0.0, 6.9)
     """
-    left, right = _deciding(counts, noise)
-    first, last = 0, len(counts) - 1
-    deciding = []
-    if left is not None and right is not None:
-        shown = counts[left.first : right.last + 1]
-        surely = float(shown.sum()) - ONE_SIDED * noise.spread(left.first, len(shown))
-        before, after = left.first, len(counts) - 1 - right.last
-        if before and may_go(float(counts[:before].sum()), noise.spread(0, before), surely):
-            first = left.first
-            deciding.append(left)
-        if after and may_go(float(counts[right.last + 1 :].sum()), noise.spread(right.last + 1, after), surely):
-            last = right.last
-            deciding.append(right)
+    size = len(counts)
+    left, right = _speaking(counts, noise)
+    first, last = 0, size - 1
+    deciding: list[DecidingBlock] = []
+
+    def surely(start: int, stop: int) -> float:
+        return float(counts[start:stop].sum()) - ONE_SIDED * noise.spread(start, stop - start)
+
+    def kept(start: int, stop: int, shown: float) -> float:
+        return kept_by(float(counts[start:stop].sum()), noise.spread(start, stop - start), shown)
+
+    if (inside := left.inside) is not None and inside.first and right.block is not None:
+        excess = kept(0, inside.first, surely(inside.first, right.block.last + 1))
+        if left.touching or excess > 0:
+            deciding.append(DecidingBlock(0, left.reach(inside.first), left.excess(excess)))
+        else:
+            deciding.append(inside)
+            first = inside.first
+    if (inside := right.inside) is not None and inside.last < last and left.block is not None:
+        excess = kept(inside.last + 1, size, surely(left.block.first, inside.last + 1))
+        if right.touching or excess > 0:
+            own = right.reach(last - inside.last)
+            deciding.append(DecidingBlock(size - own, own, right.excess(excess)))
+        else:
+            deciding.append(inside)
+            last = inside.last
     before, after = first, len(counts) - 1 - last
     total = float(counts[:first].sum() + counts[last + 1 :].sum())
     # The noises of the two ends are taken for independent: those of running sums hardly go together so far apart.
@@ -136,20 +150,59 @@ def distances_below(ends: TrimmedEnds, places: IntArray, terms: Terms) -> FloatA
     return found
 
 
-def _deciding(counts: FloatArray, noise: BlockNoise) -> tuple[DecidingBlock | None, DecidingBlock | None]:
-    """Of the blocks that speak, the one that ends first and the one that starts last; the shortest of several."""
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The blocks that speak and say where an end is: those ``touching`` the end of the list, by their lengths, and of
+    the others the one ``inside`` that is next to it, the shortest of several."""
+
+    touching: tuple[DecidingBlock, ...]
+    inside: DecidingBlock | None
+
+    @property
+    def block(self) -> DecidingBlock | None:
+        """The block that decides."""
+        return self.touching[0] if self.touching else self.inside
+
+    def reach(self, size: int) -> int:
+        """Of an end of so many groups that is kept: how many of them have a part in that by their own numbers."""
+        return self.touching[0].size if self.touching else size
+
+    def excess(self, kept: float) -> float:
+        """How far an end is above what would have left it out, by whichever of the rules that keep it."""
+        return max([kept, *(block.excess for block in self.touching)])
+
+
+def _speaking(counts: FloatArray, noise: BlockNoise) -> tuple[_Side, _Side]:
+    """Of the blocks that speak, those that end first and those that start last."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     number = sum(count for _, _, count in blocks_of(len(counts)))
+    end = len(counts) - 1
+    touching: tuple[list[DecidingBlock], list[DecidingBlock]] = ([], [])
     left: DecidingBlock | None = None
     right: DecidingBlock | None = None
     for length, step, count in blocks_of(len(counts)):
         starts = np.arange(count, dtype=np.int64) * step
         excess = sums[starts + length] - sums[starts] - noise.reaches(starts, length, 2 * SURE / number)
-        speaking = np.flatnonzero(excess > 0)
-        if not len(speaking):
-            continue
-        early, late = (DecidingBlock(int(starts[at]), length, float(excess[at])) for at in speaking[[0, -1]])
+        speaking = [
+            DecidingBlock(int(starts[at]), length, float(excess[at])) for at in _outer(np.flatnonzero(excess > 0))
+        ]
         # Lengths grow: only a strictly better end replaces that of a shorter block.
-        left = early if left is None or early.last < left.last else left
-        right = late if right is None or late.first > right.first else right
-    return left, right
+        for block in speaking:
+            if block.first == 0:
+                touching[0].append(block)
+            elif left is None or block.last < left.last:
+                left = block
+            if block.last == end:
+                touching[1].append(block)
+            elif right is None or block.first > right.first:
+                right = block
+    # A block that touches decides only where it ends before, or starts after, the one inside.
+    return (
+        _Side(tuple(one for one in touching[0] if left is None or one.last < left.last), left),
+        _Side(tuple(one for one in touching[1] if right is None or one.first > right.first), right),
+    )
+
+
+def _outer(places: IntArray) -> list[int]:
+    """The first two and the last two: one of two may touch an end."""
+    return list(dict.fromkeys([*places[:2].tolist(), *places[-2:].tolist()]))

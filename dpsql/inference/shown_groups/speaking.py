@@ -19,11 +19,13 @@ def chance_of_each(cells: int) -> float:
     return -math.expm1(math.log1p(-SURE) / max(cells, 1))
 
 
-def may_go(total: float, error: float, shown: float) -> bool:
-    """Whether a part with this sum surely holds at most half as much as what is ``shown`` surely holds, and does not
-    speak itself. ``error`` is the standard deviation of the sum.
+def kept_by(total: float, error: float, shown: float) -> float:
+    """How far the sum of a part is above what lets it be left out: that it does not speak itself, and surely holds at
+    most half as much as what is ``shown`` surely holds. Infinite where it is kept whatever its sum; ``error`` is the
+    standard deviation of the sum.
 
-    >>> may_go(3.0, 4.0, 200.0), may_go(30.0, 4.0, 200.0), may_go(3.0, 4.0, 10.0)
-    (True, False, False)
+    >>> [round(kept_by(total, 4.0, shown), 1) for total, shown in ((3.0, 200.0), (30.0, 200.0), (3.0, 10.0))]
+    [-6.3, 20.7, inf]
     """
-    return total <= SPEAKS * error and max(total, 0.0) + ONE_SIDED * error <= _LOST * shown
+    limit = _LOST * shown - ONE_SIDED * error
+    return max(total - SPEAKS * error, total - limit) if limit >= 0 else math.inf

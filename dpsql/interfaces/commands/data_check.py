@@ -22,11 +22,11 @@ from rich.text import Text
 from sqlglot import exp
 
 from dpsql.display import grid
-from dpsql.engines import Way, cut_scan, owned_rows_scan, total_scan, value_scan
+from dpsql.engines import Rows, Way, cut_scan, differing_rows_scan, owned_rows_scan, total_scan, value_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.what_if_report import part_of, questions_of, what_if
 from dpsql.narrower_ranges import GROUPS, CutOff, NarrowRange, narrow_ranges, round_ends
-from dpsql.policy import MostRows, Policy, Written, most_rows, steps_of
+from dpsql.policy import MostRows, Policy, Written, key_of, most_rows, steps_of
 from dpsql.proxy import Proxy
 from dpsql.releases import bar
 from dpsql.what_if import (
@@ -118,6 +118,10 @@ def check_data(policy: Policy, console: Console, questions: Path | None = None, 
         proxy.close()
 
 
+def _differing(table: str, people: tuple[str, str], ways: tuple[Way, Way], rows: Rows) -> exp.Select:
+    return differing_rows_scan(rows, table, people, *ways)
+
+
 class _Checked:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
@@ -161,6 +165,10 @@ class _Checked:
         yield from map(Text, self._profiled(table, beyond, people, cut, rows - dangling))
         if dangling:
             yield Text(f"  {dangling:,} rows ({_share(dangling, rows)}) lead to nobody, and are in no answer")
+        for hop in table.ways_when:
+            other = (key_of(hop), *steps_of(self._proxy.catalog.tables[hop.parent].path))
+            (differing,) = self._engine.figures(partial(_differing, table.name, unit, (way, other)), self._seconds)
+            yield Text(f"  {int(differing):,} rows lead to somebody else by {hop}: no join by it reads them")
         if table.path:
             yield from self._other_bounds(table)
         if shared:
