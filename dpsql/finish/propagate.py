@@ -282,6 +282,15 @@ class Sources:
             found[places] = sums[groups[self.slots[slot][places] & (1 << _ROW_BITS) - 1]]
         return found
 
+    def estimated(self, slot: int, name: str) -> FloatArray:
+        """A released column of a slot as it was estimated, before its numbers were made possible and whole."""
+        found = self.numbers(slot, name)
+        for piece, places, rows in self.by_piece(slot):
+            if (estimates := piece.columns[name].estimates) is not None:
+                found = found.copy()
+                found[places] = ValueColumn.of(DOUBLE, estimates).floats[rows]
+        return found
+
     def alike(self, slots: Sequence[int], places: IntArray) -> list[IntArray]:
         """The places, by the pattern that the noise of a row depends on: its pieces, by how much each one's noise is
         multiplied, which slots are the same row, and which rows a total is of."""
@@ -416,19 +425,19 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
     least = float(form.constant)
     downwards = any(weight < 0 for _, weight in form.terms)
     values = _value(_weighed(form), sources, unbiased=sources.has_totals(form))
+    centres = _centre(form, sources, values)
     found = Intervals.unknown(sources.size)
     for places in sources.alike(_slots([form]), np.flatnonzero(~np.isnan(values))):
         width, one_sided = _widths(form, sources.row(places[0]))
-        value = values[places] + least
+        value, shown = centres[places], values[places]
         if one_sided is None:
             low, high = value - width, value + width
         elif downwards:
-            low, high = count_ends(least - value, width, one_sided)
-            low, high = least - high, least - low
+            low, high = count_ends(-value, width, one_sided)
+            low, high = -high, -low
         else:
-            low, high = count_ends(value - least, width, one_sided)
-            low, high = least + low, least + high
-        found.low[places], found.high[places] = low, high
+            low, high = count_ends(value, width, one_sided)
+        found.low[places], found.high[places] = least + np.minimum(low, shown), least + np.maximum(high, shown)
     if len(form.terms) == 1 and not sources.has_totals(form):
         _lower(found, values + least, form, sources)
     return found
@@ -495,6 +504,17 @@ def _value(weighed: Weighed, sources: Sources, *, unbiased: bool) -> FloatArray:
     for slot, name, weight in weighed:
         total += weight * sources.numbers(slot, name, unbiased=unbiased)
     return total
+
+
+def _centre(form: Affine, sources: Sources, values: FloatArray) -> FloatArray:
+    """What a sum was estimated as, without its constant, which its interval lies around: numbers that agree with others
+    were moved from their unbiased estimates to where none is below 0. ``values`` are the shown ones."""
+    if sources.has_totals(form):
+        return values
+    found = np.zeros(sources.size)
+    for slot, name, weight in _weighed(form):
+        found += weight * sources.estimated(slot, name)
+    return np.where(np.isnan(found), values, found)
 
 
 def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
@@ -625,12 +645,20 @@ def _quotient_ends(form: Quotient, sources: Sources) -> Intervals:
     above, below = (
         _value(_weighed(side), sources, unbiased=unbiased) + float(side.constant) for side in (form.above, form.below)
     )
+    tops, bottoms = above, below
+    if not unbiased:
+        tops, bottoms = (
+            _centre(side, sources, value - float(side.constant)) + float(side.constant)
+            for side, value in ((form.above, above), (form.below, below))
+        )
     found = Intervals.unknown(sources.size)
     shown = np.flatnonzero(~np.isnan(above) & ~np.isnan(below) & (below != 0))
     slack = float(form.slack)
     for places in sources.alike(_slots([form.above, form.below]), shown):
         row = sources.row(places[0])
-        low, high = quotient_ends(above[places], below[places], _joint(form.above, form.below, row))
+        low, high = quotient_ends(tops[places], bottoms[places], _joint(form.above, form.below, row))
+        value = above[places] / below[places]
+        low, high = np.minimum(low, value), np.maximum(high, value)
         least, most = _limits_of_quotient(form, row)
         found.low[places] = np.maximum(low - slack, least)
         found.high[places] = np.minimum(high + slack, most)

@@ -79,7 +79,8 @@ class NoisyTable:
 class ReleasedColumn:
     """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known).
 
-    ``reaches``, of a mean: how far below and above the value the interval goes.
+    ``reaches``, of a mean: how far below and above the value the interval goes. ``estimates``, of sums that agree with
+    others: what least squares says of them, unbiased, before they were moved to where none is below 0, and made whole.
     """
 
     name: str
@@ -87,6 +88,7 @@ class ReleasedColumn:
     values: Sequence[Scalar | None]
     margins: Sequence[float] | None = None
     reaches: Sequence[tuple[float, float]] | None = None
+    estimates: Sequence[float] | None = None
 
     @property
     def column(self) -> ValueColumn:

@@ -182,13 +182,14 @@ def _laid_out(tables: Sequence[ReleasedTable], rows: IntArray) -> ReleasedTable:
     order = np.argsort(rows)
     columns = []
     for parts in zip(*(table.columns for table in tables), strict=True):
-        margins, reaches = _margins(parts), _reaches(parts)
+        margins, reaches, estimates = _margins(parts), _reaches(parts), _estimates(parts)
         columns.append(
             replace(
                 parts[0],
                 values=concatenated([part.column for part in parts]).taken(order),
                 margins=None if margins is None else margins.taken(order),
                 reaches=None if reaches is None else reaches.taken(order),
+                estimates=None if estimates is None else estimates.taken(order),
             )
         )
     ones = [ValueColumn.of_floats(np.ones(one.rows)) if one.shrunk is None else one.shrunk for one in tables]
@@ -241,6 +242,7 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
                 values=concatenated([part.column for part in parts]),
                 margins=_margins(parts),
                 reaches=_reaches(parts),
+                estimates=_estimates(parts),
             )
         )
     ones = [ValueColumn.of_floats(np.ones(table.rows)) if table.shrunk is None else table.shrunk for table in tables]
@@ -251,6 +253,14 @@ def _margins(parts: Sequence[ReleasedColumn]) -> ValueColumn | None:
     """Those of all parts one below the other; None where one has none."""
     known = [ValueColumn.of(DOUBLE, part.margins) for part in parts if part.margins is not None]
     return concatenated(known) if len(known) == len(parts) else None
+
+
+def _estimates(parts: Sequence[ReleasedColumn]) -> ValueColumn | None:
+    """Those of all parts one below the other; of a part without any, what it has. None where no part has any."""
+    if all(part.estimates is None for part in parts) or not all(part.type.numeric for part in parts):
+        return None
+    every = [ValueColumn.of_floats(part.column.floats) if part.estimates is None else part.estimates for part in parts]
+    return concatenated([ValueColumn.of(DOUBLE, one) for one in every])
 
 
 def _reaches(parts: Sequence[ReleasedColumn]) -> ColumnarRows | None:
@@ -347,16 +357,28 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
         for output in plans[place].outputs:
             if output.estimator.is_quotient:
                 pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in output.estimator.statistics)
-        found[place] = table_of(Groups(tables[place], plans[place], columns[place], pairs, shrunk[at]))
+        table = table_of(Groups(tables[place], plans[place], columns[place], pairs, shrunk[at]))
+        found[place] = _with_estimates(table, plans[place], [estimate.estimates[at] for estimate in estimated])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
+
+
+def _with_estimates(table: ReleasedTable, plan: Plan, parts: Sequence[FloatArray]) -> ReleasedTable:
+    """The table, with what least squares says of its sums."""
+    columns = {column.name: column for column in table.columns}
+    for output in plan.outputs:
+        if output.parts:
+            total = sum(float(plan.parts[at].unit) * parts[at][: table.rows] for at in output.parts)
+            columns[output.name] = replace(columns[output.name], estimates=ValueColumn.of_floats(np.asarray(total)))
+    return replace(table, columns=tuple(columns.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimated:
-    """One part: finished integers of each measurement, how far rounding moved them (0 up to 1), and how much less they
-    spread than what was measured, what rounding moved them included."""
+    """One part: finished integers of each measurement, the ``estimates`` that they were before, how far rounding moved
+    them (0 up to 1), and how much less they spread than what was measured, what rounding moved them included."""
 
     columns: tuple[Column, ...]
+    estimates: tuple[FloatArray, ...]
     moved: tuple[FloatArray, ...]
     factors: tuple[FloatArray, ...]
 
@@ -381,7 +403,7 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     # What is not negative, and whole, is farther off than what was estimated by no more than all that noise did.
     room = sum(float(FAR * np.sqrt(one[np.isfinite(one)]).sum() + one.size) for one in variances)
     check_reach(values, variances, [np.array(column, dtype=np.float64) for column in columns], room=room)
-    return _Estimated(columns, moved, factors)
+    return _Estimated(columns, tuple(estimates), moved, factors)
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:

@@ -35,12 +35,13 @@ def released_rows(table: ReleasedTable, rows: IntArray | None) -> ReleasedTable:
 
 
 def _taken(column: ReleasedColumn, rows: IntArray) -> ReleasedColumn:
-    margins, reaches = column.margins, column.reaches
+    margins, reaches, estimates = column.margins, column.reaches, column.estimates
     return replace(
         column,
         values=column.column.taken(rows),
         margins=None if margins is None else ValueColumn.of(DOUBLE, margins).taken(rows),
         reaches=None if reaches is None else ColumnarRows.of((DOUBLE, DOUBLE), reaches).taken(rows),
+        estimates=None if estimates is None else ValueColumn.of(DOUBLE, estimates).taken(rows),
     )
 
 

@@ -49,7 +49,7 @@ class SumEstimate(Estimate[Linear]):
             found = self._values(noisy, output, bounded=parts is not None)
         # What is no sum of parts has nothing to agree with.
         margins = self._margins(noisy, groups.shrunk if output.parts else None)
-        return ReleasedColumn(output.name, output.type, found, margins)
+        return ReleasedColumn(output.name, output.type, found, margins, estimates=self._estimates(noisy))
 
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
         return sum_half_width(self.estimator, noise)
@@ -72,6 +72,15 @@ class SumEstimate(Estimate[Linear]):
         if shrunk is None:
             return ValueColumn.of_floats(np.full(len(noisy.keys), margin))
         return ValueColumn.of_floats(margin * shrunk[: len(noisy.keys)])
+
+    def _estimates(self, noisy: NoisyTable) -> ValueColumn | None:
+        """Whole numbers of measurements that are not, before they were rounded."""
+        estimator = self.estimator
+        if not estimator.integer or all(weight.denominator == 1 for _, weight in estimator.terms):
+            return None
+        totals, denominator = measured(noisy, estimator)
+        least, most = (None if end is None else float(end) for end in (estimator.minimum, estimator.maximum))
+        return ValueColumn.of_floats(np.clip(totals.floats / denominator, least, most))
 
     def _values(self, noisy: NoisyTable, output: Output, *, bounded: bool) -> ValueColumn:
         estimator = self.estimator
