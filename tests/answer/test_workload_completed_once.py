@@ -24,7 +24,7 @@ def charges(proxy: Proxy) -> int:
 
 @pytest.mark.parametrize("second", [ALL, "SELECT smoker, sex, region, COUNT(*) AS n FROM person GROUP BY 3, 2, 1"])
 def test_two_who_complete_the_same_table_at_once_pay_once(folder: Path, second: str) -> None:
-    """Both are priced before either is charged; who comes second finds all components in the store."""
+    """Both begin at the same moment; who comes second finds all components in the store."""
     with opened(folder) as proxy:
         proxy.session().buy(WORKLOAD, Fraction(1))
         before, wait = charges(proxy), threading.Barrier(2)
