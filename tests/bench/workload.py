@@ -4,7 +4,7 @@ Fifty counts, and dashboards over 20,000 people and over their visits, all of (�
 figures are root mean squares of standard deviations over the statements, each as accurate as its cells: at equal shares
 of the price, as planned together, as measured in some purchases, and at the optimum of all linear strategies, which is
 known in closed form for marginals with Gaussian noise (Xiao and others 2023). Sums, means and numbers of visits are in
-units of what one person adds.
+units of what one person adds. With ``--bars N``: how often bars hold (:mod:`tests.bench.workload_bars`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from dpsql.calibrate import NOMINAL_GROUP
 from dpsql.proxy import Proxy
 from rewriter.strategies import AskedMarginal, components
+from tests.bench import workload_bars
 
 PEOPLE = 20_000
 MOST_ROWS = 5
@@ -304,15 +305,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench workload")
     parser.add_argument("--purchases", type=int, default=0, help="to be measured, too; fifty counts take some minutes")
     parser.add_argument("--pure", action="store_true", help="pure ε, of which no optimum is known")
-    parser.add_argument("names", nargs="*", default=[*DASHBOARDS], help="the dashboards; by themselves all of them")
+    parser.add_argument(
+        "--bars", type=int, default=0, metavar="N", help="how often bars hold in N purchases of small tables"
+    )
+    parser.add_argument("names", nargs="*", help="the dashboards; by themselves all of them")
     options = parser.parse_args()
+    if options.bars:
+        workload_bars.show(options.names or [*workload_bars.WORLDS], options.bars)
+        return
     accounting = "delta: 0, accounting: pure" if options.pure else "delta: 1e-6"
     print(f"{PEOPLE:,} people, {prod(map(len, VALUES.values())):,} combinations, ε = 1, {accounting}")
     print(f"{'':18}{'counts':>8}{'alone':>10}{'together':>10}{'measured':>10}{'optimum':>10}{'over it':>10}")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         fill(folder)
-        for name in options.names:
+        for name in options.names or DASHBOARDS:
             asked = DASHBOARDS[name]
             found = compare(name, asked, folder, options.purchases, accounting)
             shown = (found.alone, found.together, found.measured, found.optimum)

@@ -12,6 +12,7 @@ from random import Random
 import duckdb
 import pytest
 
+from dpsql.accounting.loss import ORDERS
 from dpsql.audit.neighbour_law import measured
 from dpsql.calibrate import Calibration
 from dpsql.mechanisms import Gaussian, Laplace
@@ -155,8 +156,9 @@ def of_visits(random: Random, table: str) -> str:
 
 
 @contextmanager
-def opened(folder: Path, accounting: str) -> Iterator[Proxy]:
-    name = accounting.rpartition(" ")[2]
+def opened(folder: Path, accounting: str, name: str = "") -> Iterator[Proxy]:
+    """With a ledger of its own where it has a ``name``."""
+    name = name or accounting.rpartition(" ")[2]
     path = folder / f"{name}.yaml"
     path.write_text(POLICY.format(accounting=accounting, name=name, most=MOST_ROWS))
     proxy = Proxy.open(path)
@@ -455,6 +457,104 @@ def test_who_has_several_rows_is_clipped_as_in_a_release_of_its_own(folder: Path
         priced = proxy.answering.pricing.price(prepared, Settings(epsilon=Fraction(1, 2)))
         assert priced.loss
         assert not any(isinstance(one, Completion) for one in priced.offers.values())
+
+
+CONCENTRATED = ("delta: 1e-6, accounting: zcdp", "delta: 1e-6, accounting: rdp")
+PARTIAL = {
+    "person": ("region", "plan", "segment", "town", "DATE_TRUNC('week', day)"),
+    "visit": ("ward", "kind", "why"),
+}
+NEW = {
+    "person": ("segment = 'vip'", "plan IN ('free', 'pro')", "region <> 'E'", "town = 'A'", "town IS NULL"),
+    "visit": ("kind = 'x'", "ward IN ('a', 'b')"),
+}
+"""Conditions on an attribute, which a workload may not have as a key."""
+LATER = ("COUNT(*)", "SUM({0})", "AVG({0})")
+
+
+def later(random: Random, table: str, what: str) -> tuple[list[str], list[str]]:
+    """A workload of few tables of one measure, and later statements: of more keys than any of its tables, or with a
+    condition."""
+    numbers = {"person": "height", "visit": "change"}
+    measure = what.format(numbers[table])
+    keys = random.sample(PARTIAL[table], 3)
+    before = [random.sample(keys, random.choice([1, 2, 2])) for _ in range(random.randint(1, 3))]
+    asked = [by(one, measure, table) for one in before]
+    follow = [by(random.sample(keys, random.choice([2, 3])), measure, table) for _ in range(2)]
+    follow += [by(random.choice(before), measure, table, random.choice(NEW[table])) for _ in range(2)]
+    return list(dict.fromkeys(asked)), list(dict.fromkeys(follow))
+
+
+def by(keys: Sequence[str], measure: str, table: str, where: str = "") -> str:
+    keyed = ", ".join(keys)
+    return f"SELECT {keyed}, {measure} FROM {table}{f' WHERE {where}' if where else ''} GROUP BY {keyed}"
+
+
+def completions(proxy: Proxy, statements: Sequence[str], epsilon: Fraction) -> Iterator[tuple[str, Completion]]:
+    """Those of later statements of which the missing components would be measured."""
+    for sql in statements:
+        priced = proxy.answering.pricing.price(proxy.questions([sql])[0], Settings(epsilon=epsilon))
+        yield from ((sql, one) for one in priced.offers.values() if isinstance(one, Completion))
+
+
+def law_of_components(folder: Path, accounting: str, seeds: Sequence[int]) -> tuple[float, int, set[str]]:
+    """The nearest that a person came to a charge for missing components, how many statements completed some, and what
+    these measured."""
+    nearest, many, measures = 0.0, 0, set[str]()
+    for seed in seeds:
+        random = Random(f"components {accounting} {seed}")
+        what = LATER[seed % len(LATER)]
+        bought, follow = later(random, "person", what)
+        with opened(folder, accounting, f"components{accounting[-4:]}{seed}") as proxy:
+            session = proxy.session()
+            session.buy(bought, Fraction(random.choice(["1", "4"])))
+            for sql in follow:
+                for _, found in completions(proxy, [sql], Fraction(random.choice(["1/4", "1/2"]))):
+                    charged = rho(found)
+                    whole = read(folder, found.fresh, None)
+                    for person in (BEYOND, *random.sample(range(PEOPLE), 5)):
+                        moved = parted(found.fresh, whole, read(folder, found.fresh, person))
+                        assert moved <= charged, (seed, person, bought, sql)
+                        nearest = max(nearest, float(moved / charged))
+                    many += 1
+                    measures.add(what)
+                # What is bought completes what the next one knows.
+                session.execute(sql)
+    return nearest, many, measures
+
+
+def rho(found: Completion) -> Fraction:
+    """What is charged for missing components, as ρ: of a curve, the least over its orders α, since Gaussian noise
+    loses αρ there."""
+    curve = (loss / order for loss, order in zip(found.loss.curve, ORDERS, strict=False))
+    return found.loss.rho or min(curve)
+
+
+@pytest.mark.parametrize("accounting", CONCENTRATED)
+def test_random_later_tables_are_charged_for_what_they_measure(folder: Path, accounting: str) -> None:
+    nearest, many, measures = law_of_components(folder, accounting, range(6))
+    assert nearest > 0.9, "a person comes near to the charge: it is no larger than it must be"
+    assert many >= 3
+    assert measures >= {"COUNT(*)", "SUM({0})"}
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("accounting", CONCENTRATED)
+def test_random_later_tables_are_charged_at_length(folder: Path, accounting: str, part: int) -> None:
+    law_of_components(folder, accounting, range(1_000 * part, 1_000 * part + 60))
+
+
+@pytest.mark.parametrize(("accounting", "table"), [(CONCENTRATED[0], "visit"), (ACCOUNTINGS[1], "person")])
+def test_no_components_are_measured_of_several_rows_or_without_concentration(
+    folder: Path, accounting: str, table: str
+) -> None:
+    """Who may have several rows is clipped otherwise in a workload, and pure losses of components would be larger."""
+    for seed in range(8):
+        bought, follow = later(Random(seed), table, LATER[seed % 2])
+        with opened(folder, accounting, f"off{table}{seed}") as proxy:
+            proxy.session().buy(bought, Fraction(4))
+            assert not list(completions(proxy, follow, Fraction(1, 2))), (bought, follow)
 
 
 def read(folder: Path, release: Calibration, drop: int | None) -> Table:

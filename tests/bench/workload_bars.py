@@ -1,0 +1,241 @@
+"""How often 95 % bars of all that is free hold: ``python -m tests.bench workload --bars N [NAME …]``.
+
+Each world is a small table that a workload is bought of N times, each time with fresh noise, and later statements with
+it: of sums of cells, and of tables of which the purchase pays for the missing components alone. A figure is of the
+numbers of one statement: the part that is within its bar, and the mean error over its standard error, as shown and as
+measured (``dpsql.consistent = off``). Errors of one purchase depend on each other, and those of two do not: so standard
+errors are of means over purchases.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import duckdb
+import numpy as np
+
+from dpsql.answer import Answer
+from dpsql.proxy import Proxy
+from tests.new_databases import insert
+
+PEOPLE = 2_000
+POLICY = """
+database: duckdb:small.duckdb
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 1000, delta: 1e-6}}
+statement: {{epsilon: {usual}, max_epsilon: 10}}
+tables:
+  person:
+    columns:
+      id: {{}}
+      region: {{values: [N, E, S, W]}}
+      sex: {{values: [f, m]}}
+      smoker: {{}}
+      town: {{values: [A, B]}}
+      day: {{range: [2025-01-01, 2025-03-31]}}
+      amount: {{range: [0, 100]}}
+      change: {{range: [-50, 50]}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 3
+    columns:
+      person_id: {{}}
+      kind: {{values: [x, y, z]}}
+      cost: {{range: [0, 50]}}
+"""
+
+
+def by(keys: str, measure: str = "COUNT(*)", where: str = "", table: str = "person") -> str:
+    """A statement of one measure by some keys.
+
+    >>> by("sex", where="amount < 5")
+    'SELECT sex, COUNT(*) AS n FROM person WHERE amount < 5 GROUP BY sex'
+    """
+    shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    return f"SELECT {shown}{measure} AS n FROM {table}{f' WHERE {where}' if where else ''}{grouped}"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A workload that is bought at a price, and later statements: those that are paid for, and those that are free
+    then. ``usual`` is the price of a later statement."""
+
+    bought: tuple[str, ...]
+    paid: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    price: Fraction = Fraction(1, 2)
+    usual: Fraction = Fraction(1, 2)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        return (*self.paid, *self.bought, *self.free)
+
+
+_MONTH = "DATE_TRUNC('month', day)"
+_WEEK = "DATE_TRUNC('week', day)"
+_PAIRS = (by("region, sex"), by("sex, smoker"))
+_CELLS = "region, sex, smoker"
+_PARTS = (by("region, smoker"), by("region", where="smoker"), by("", where="NOT smoker AND region IN ('N', 'E')"))
+
+WORLDS = {
+    "divided numbers": World(
+        (
+            by(""),
+            *(by("", where=f"amount >= {at}") for at in (20, 40, 60, 80)),
+            *(by("region", where=f"amount < {at}") for at in (20, 60)),
+            by("region"),
+        ),
+        free=(by("", where="amount BETWEEN 20 AND 59"), by("region", where="amount >= 60")),
+    ),
+    "divided numbers of rows": World(
+        (
+            by("", table="visit"),
+            *(by("", where=f"cost >= {at}", table="visit") for at in (10, 20, 40)),
+            *(by("kind", where=f"cost < {at}", table="visit") for at in (10, 40)),
+            by("kind", table="visit"),
+        ),
+    ),
+    "undeclared towns": World((by("town, sex"), by("town"), by("sex"), by("town, region"))),
+    "times": World(
+        (by(f"{_MONTH}"), by(f"{_MONTH}, sex"), by("sex"), by("")),
+        free=(by("sex", where="day >= DATE '2025-02-01'"),),
+    ),
+    "weeks, thin": World((by(f"{_WEEK}"), by(f"{_WEEK}, sex"), by("region"))),
+    "means": World((by("region", "AVG(amount)"), by("sex", "AVG(amount)"), by("region, sex", "AVG(amount)"))),
+    "totals with a sign": World((by("region", "SUM(change)"), by("sex", "SUM(change)"), by("region, sex", "SUM(change)"))),
+    "completed": World(_PAIRS, (by(_CELLS),), _PARTS),
+    "completed, little noise": World(_PAIRS, (by(_CELLS),), _PARTS, Fraction(2), Fraction(1)),
+    "completed, much noise": World(_PAIRS, (by(_CELLS),), _PARTS, Fraction(1, 20), Fraction(1, 40)),
+    "completed by a condition": World(
+        (by("region, sex"), by("sex")), (by("region, sex", where="smoker"),), (by(_CELLS), by("region", where="NOT smoker"))
+    ),
+    "completed towns": World((by("region, town"), by("sex")), (by("region, town, sex"),), (by("town, sex"), by("region, sex"))),
+    "completed totals": World(
+        (by("region, sex", "SUM(change)"), by("smoker", "SUM(change)")), (by(_CELLS, "SUM(change)"),), (by("region, smoker", "SUM(change)"),)
+    ),
+    "completed totals from 0": World(
+        (by("region, sex", "SUM(amount)"), by("smoker", "SUM(amount)")), (by(_CELLS, "SUM(amount)"),), (by("region, smoker", "SUM(amount)"),)
+    ),
+    "completed means": World((by("region", "AVG(amount)"), by("smoker", "AVG(amount)")), (by("region, smoker", "AVG(amount)"),)),
+}  # fmt: skip
+
+
+def fill(folder: Path) -> None:
+    """People of whom nobody is in one cell of region, sex and smoker, and few are in some others."""
+    drawn = Random(38)
+    start = datetime.date(2025, 1, 1)
+    people, visits = list[tuple[object, ...]](), list[tuple[object, ...]]()
+    while len(people) < PEOPLE:
+        region, sex, smoker = drawn.choice("N" * 12 + "E" * 6 + "SS" + "W"), drawn.choice("fm"), drawn.random() < 0.4
+        if (region, sex, smoker) == ("W", "m", True):
+            continue
+        town, amount = drawn.choice("AAABC"), drawn.randrange(101)
+        day = start + datetime.timedelta(days=int(90 * drawn.random() ** 2))
+        people.append((len(people), region, sex, smoker, town, day, amount, drawn.randint(-50, 50)))
+        visits += [(len(people) - 1, drawn.choice("xxy"), drawn.randint(0, 50)) for _ in range(drawn.randint(0, 3))]
+    with duckdb.connect(str(folder / "small.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, region ENUM ('N', 'E', 'S', 'W') NOT NULL,"
+            " sex ENUM ('f', 'm') NOT NULL, smoker BOOLEAN NOT NULL, town VARCHAR NOT NULL, day DATE NOT NULL,"
+            " amount INTEGER NOT NULL, change INTEGER NOT NULL);"
+            "CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person, kind ENUM ('x', 'y', 'z') NOT NULL,"
+            " cost INTEGER NOT NULL)"
+        )
+        insert(connection, "person", people)
+        insert(connection, "visit", visits)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Of one statement: how many numbers there were, the part that was within bars, the mean error and its standard
+    error, both in the units of the answer, the root mean square error, and how many answers told of a bias."""
+
+    sql: str
+    numbers: int
+    held: float
+    mean: float
+    error: float
+    root: float
+    told: int
+
+    @property
+    def off(self) -> float:
+        """The mean error in standard errors."""
+        return self.mean / self.error if self.error else 0.0
+
+
+def measured(folder: Path, name: str, world: World, purchases: int, *, shown: bool = True) -> Iterator[Held]:
+    """What bars held in so many purchases, of numbers as they are ``shown`` or as they were measured."""
+    with duckdb.connect(str(folder / "small.duckdb"), read_only=True) as known:
+        right = {sql: truth(known.execute(sql).fetchall()) for sql in world.asked}
+    found: dict[str, list[tuple[list[float], list[bool], bool]]] = {sql: [] for sql in world.asked}
+    for number in range(purchases):
+        with opened(folder, f"{name} {number} {shown}".replace(" ", "_"), world) as proxy:
+            session = proxy.session()
+            session.buy(world.bought, world.price)
+            session.change("dpsql.consistent", "on" if shown else "off")
+            for sql in world.asked:
+                answer = session.execute(sql)
+                assert bool(answer.price) == (sql in world.paid), sql
+                if answer.price:
+                    assert any("components are known" in one for one in answer.notices), sql
+                found[sql].append(compared(answer, right[sql]))
+    for sql, purchased in found.items():
+        errors = np.array([np.mean(errors) for errors, _, _ in purchased])
+        every = [one for errors, _, _ in purchased for one in errors]
+        inside = [one for _, inside, _ in purchased for one in inside]
+        spread = float(np.std(errors, ddof=1)) / len(errors) ** 0.5 if len(errors) > 1 else 0.0
+        root = float(np.sqrt(np.mean(np.square(every))))
+        told = sum(one for _, _, one in purchased)
+        yield Held(sql, len(inside), float(np.mean(inside)), float(errors.mean()), spread, root, told)
+
+
+Cells = dict[tuple[str, ...], float]
+
+
+def truth(rows: Iterable[Sequence[object]]) -> Cells:
+    return {_key(row): float(row[-1]) for row in rows if row[-1] is not None}  # type: ignore[arg-type]
+
+
+def _key(row: Sequence[object]) -> tuple[str, ...]:
+    """A key as a text: a day is the same as its midnight."""
+    return tuple(str(one).removesuffix(" 00:00:00").removesuffix("+00:00") for one in row[:-1])
+
+
+def compared(answer: Answer, right: Cells) -> tuple[list[float], list[bool], bool]:
+    """The errors of an answer's numbers, whether each is within its bar, and whether a notice tells of a bias."""
+    rows = [(row, low[-1], high[-1]) for row, low, high in zip(answer.rows, answer.lows, answer.highs, strict=True)]
+    rows = [one for one in rows if one[0][-1] is not None]
+    true = [right.get(_key(row), 0.0) for row, _, _ in rows]
+    errors = [float(row[-1]) - one for (row, _, _), one in zip(rows, true, strict=True)]  # type: ignore[arg-type]
+    inside = [low <= one <= high for (_, low, high), one in zip(rows, true, strict=True)]  # type: ignore[operator]
+    return errors, inside, any("no sum below 0 is shown" in one for one in answer.notices)
+
+
+@contextmanager
+def opened(folder: Path, name: str, world: World) -> Iterator[Proxy]:
+    path = folder / f"{name}.yaml"
+    path.write_text(POLICY.format(name=name, usual=float(world.usual)))
+    with closing(Proxy.open(path)) as proxy:
+        yield proxy
+
+
+def show(names: Sequence[str], purchases: int) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        fill(folder)
+        for name in names:
+            for shown in (True, False):
+                print(f"{name}, {'as shown' if shown else 'as measured'}: {purchases} purchases")
+                for one in measured(folder, name, WORLDS[name], purchases, shown=shown):
+                    mean = f"{one.mean:9.3f} ± {one.error:.3f} ({one.off:.1f})"
+                    told = f"{one.told} told of a bias"
+                    print(f"  {one.numbers:6} {one.held:6.1%} {mean:28} {one.root:9.2f}  {told}  {one.sql}", flush=True)
