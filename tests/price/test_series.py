@@ -93,7 +93,8 @@ class Clinic:
             foretold = session.explain(sql)
             answer = session.execute(sql)
             assert foretold.price == answer.price
-            assert foretold.notices == answer.notices
+            # What is cut off is known once it was measured.
+            assert foretold.notices == tuple(one for one in answer.notices if "no sum below 0 is shown" not in one)
             return answer
 
     def insert(self, *rows: str) -> None:
