@@ -89,6 +89,8 @@ PLACES: Mapping[Reason, Mapping[str, str]] = {
     Reason.OURS: {
         "dpsql.perturb": "_checked:3 perturb:1",
         "dpsql.reuse.divided_marginals": "_component:2 divided_estimate:1",
+        "dpsql.reuse.completed": "Completion.finished:1",
+        "dpsql.reuse.offers": "Reuse.made:1",
         "dpsql.reuse.tiles": "BoughtMember.noise:1 Lattice.__post_init__:2 Lattice.law:1",
         "dpsql.engines.turns": "Load.take:1",
         "dpsql.reply": "Answer.remaining:1",
