@@ -46,6 +46,7 @@ Ends = tuple[float, float]
 _ROW_BITS = 40
 _FACTORS = 256
 _MOST_DRAWS = 8
+_NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +427,9 @@ def _affine_ends(form: Affine, sources: Sources) -> Intervals:
     downwards = any(weight < 0 for _, weight in form.terms)
     values = _value(_weighed(form), sources, unbiased=sources.has_totals(form))
     centres = _centre(form, sources, values)
+    # What rounding moves is in the width.
+    rounding = sum(abs(float(weight)) for _, weight in form.terms) / 2 + _NEGLIGIBLE
+    centres = np.where(np.abs(centres - values) > rounding, centres, values)
     found = Intervals.unknown(sources.size)
     for places in sources.alike(_slots([form]), np.flatnonzero(~np.isnan(values))):
         width, one_sided = _widths(form, sources.row(places[0]))

@@ -79,8 +79,8 @@ class NoisyTable:
 class ReleasedColumn:
     """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known).
 
-    ``reaches``, of a mean: how far below and above the value the interval goes. ``estimates``, of sums that agree with
-    others: what least squares says of them, unbiased, before they were moved to where none is below 0, and made whole.
+    ``reaches``, of a mean: how far below and above the value the interval goes. ``estimates``, of sums: what they were,
+    unbiased, before those that agree with others were moved to where none is below 0, or others were made whole.
     """
 
     name: str

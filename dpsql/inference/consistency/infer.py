@@ -358,27 +358,30 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
             if output.estimator.is_quotient:
                 pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in output.estimator.statistics)
         table = table_of(Groups(tables[place], plans[place], columns[place], pairs, shrunk[at]))
-        found[place] = _with_estimates(table, plans[place], [estimate.estimates[at] for estimate in estimated])
+        found[place] = _with_estimates(table, plans[place], [estimate.lifted[at] for estimate in estimated])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
 
 
-def _with_estimates(table: ReleasedTable, plan: Plan, parts: Sequence[FloatArray]) -> ReleasedTable:
-    """The table, with what least squares says of its sums."""
+def _with_estimates(table: ReleasedTable, plan: Plan, lifted: Sequence[FloatArray]) -> ReleasedTable:
+    """The table, with what least squares says of its sums; ``lifted`` is how far each part was moved from that."""
     columns = {column.name: column for column in table.columns}
     for output in plan.outputs:
-        if output.parts:
-            total = sum(float(plan.parts[at].unit) * parts[at][: table.rows] for at in output.parts)
-            columns[output.name] = replace(columns[output.name], estimates=ValueColumn.of_floats(np.asarray(total)))
+        moved = [float(plan.parts[at].unit) * lifted[at][: table.rows] for at in output.parts]
+        if any(one.any() for one in moved):
+            column = columns[output.name]
+            estimates = ValueColumn.of_floats(column.column.floats - np.sum(moved, axis=0))
+            columns[output.name] = replace(column, estimates=estimates)
     return replace(table, columns=tuple(columns.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimated:
-    """One part: finished integers of each measurement, the ``estimates`` that they were before, how far rounding moved
-    them (0 up to 1), and how much less they spread than what was measured, what rounding moved them included."""
+    """One part: finished integers of each measurement, how far above their estimates they are since none is below 0,
+    how far rounding moved them (0 up to 1), and how much less they spread than what was measured, what rounding moved
+    them included."""
 
     columns: tuple[Column, ...]
-    estimates: tuple[FloatArray, ...]
+    lifted: tuple[FloatArray, ...]
     moved: tuple[FloatArray, ...]
     factors: tuple[FloatArray, ...]
 
@@ -396,14 +399,14 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
     check_reach(values, variances, estimates)
     nonnegative = parts[0].estimator.minimum is not None
-    columns, moved = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
+    columns, lifted, moved = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
     # A known distance added to a variance as a square: 95 % of the normal law stay within 1.96 of the root, or more.
     spreads = [after + far**2 for after, far in zip(posterior, moved, strict=True)]
     factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, spreads, strict=True))
     # What is not negative, and whole, is farther off than what was estimated by no more than all that noise did.
     room = sum(float(FAR * np.sqrt(one[np.isfinite(one)]).sum() + one.size) for one in variances)
     check_reach(values, variances, [np.array(column, dtype=np.float64) for column in columns], room=room)
-    return _Estimated(columns, tuple(estimates), moved, factors)
+    return _Estimated(columns, lifted, moved, factors)
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
@@ -447,12 +450,12 @@ def _rounded(
     variances: Sequence[FloatArray],
     *,
     nonnegative: bool,
-) -> tuple[tuple[Column, ...], tuple[FloatArray, ...]]:
-    """Integers of every measurement that agree, from least-squares estimates that agree; and how far they are from
-    these, or from the nearest that are possible, where that is more than 1."""
+) -> tuple[tuple[Column, ...], tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """Integers of every measurement that agree, from least-squares estimates that agree; how far above these the
+    nearest numbers are that are possible; and how far from those the integers are, where that is more than 1."""
     still = tuple(np.zeros(size) for size in joint.sizes)
     if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
-        return tuple([0] * size for size in joint.sizes), still
+        return tuple([0] * size for size in joint.sizes), still, still
     levels = [estimates[at] for at in joint.chain]
     # Where nothing determines a number, its estimate is any number that adds up.
     told = [np.isfinite(spread) for spread in posterior]
@@ -465,25 +468,28 @@ def _rounded(
             levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
-        return tuple(back[at] for at in range(len(joint.members))), still
+        possible = dict(zip(joint.chain, levels, strict=True))
+        lifted = tuple(possible[at] - estimates[at] for at in range(len(joint.members))) if negative else still
+        return tuple(back[at] for at in range(len(joint.members))), lifted, still
     fractions = [np.abs(level - np.rint(level))[sure] for level, sure in zip(estimates, told, strict=True)]
     if not negative and all(bool((fraction < _WHOLE).all()) for fraction in fractions):
-        return tuple([round(number) for number in level.tolist()] for level in estimates), still
+        return tuple([round(number) for number in level.tolist()] for level in estimates), still, still
     total = max(0.0, float(estimates[0].sum())) if nonnegative and told[0].all() else None
     values_of_leaves = _leaf_values(
         joint, estimates, values, variances, total, nonnegative=nonnegative, negative=negative
     )
     finest = round_lattice(joint.groupings, values_of_leaves)
-    columns, moved = [], []
+    columns, lifted_by, moved = [], [], []
     off = np.array([integer - number for integer, number in zip(finest, values_of_leaves.tolist(), strict=True)])
-    for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
+    for grouping, size, estimate in zip(joint.groupings, joint.sizes, estimates, strict=True):
         column = [0] * size
         for cell, leaf in zip(grouping.tolist(), finest, strict=True):
             column[cell] += leaf
         columns.append(column)
         far = np.abs(np.bincount(grouping, off, size))
         moved.append(np.where(far > 1, far, 0.0))
-    return tuple(columns), tuple(moved)
+        lifted_by.append(np.bincount(grouping, values_of_leaves, size) - estimate if negative else np.zeros(size))
+    return tuple(columns), tuple(lifted_by), tuple(moved)
 
 
 def _leaf_values(
