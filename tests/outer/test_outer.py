@@ -100,6 +100,7 @@ MEANINGS = [
      [(4, 4, 4.0, 2.0, 4)]),
     ("SELECT ROUND(EXTRACT(DAY FROM d) / 2), (EXTRACT(DAY FROM d) / 2)::int, ROUND((n / 4)::numeric + 1.5) FROM r WHERE n = 7",
      [(15.0, 15, 3.0)]),
+    ("SELECT ROUND(DATE_PART('day', d) / 2), (DATE_PART('day', d) / 2)::int FROM r WHERE n = 7", [(14.0, 14)]),
     ("SELECT ROUND(100.0 * n / 8, 2) || '%', ROUND(n / 3.0) || '%', CONCAT(FLOOR(n / 2.0), '/', n > 3, '/', r.x) FROM r WHERE n > 6 ORDER BY n",
      [("87.50%", "2%", "3/t/1.5"), ("125.00%", "3%", "5/t/0")]),
     ("SELECT r.x::text, CONCAT_WS('-', r.x, NULL, ROUND(r.n / 7.0, 1)) FROM r WHERE n = 10", [("0", "0-1.4")]),
