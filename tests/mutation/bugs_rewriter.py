@@ -31,7 +31,24 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 SPANS = "tests/planner/test_spans.py"
 
+SPINES = "tests/split/test_spines.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Public lists with people beside them
+    bug(
+        "people beside each of several equal rows of a list, and added up",
+        "rewriter.split.spines:_Spine._beside_list",
+        "self.sides.public.copy().distinct()",
+        "self.sides.public.copy()",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "nobody beside a row of a list that has NULL",
+        "rewriter.split.spines:_Spine.rewritten",
+        "[exp.NullSafeEQ] * len(listed)",
+        "[exp.EQ] * len(listed)",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
     # Lists of keys
     bug(
         "what a column is computed by stands in its place without parentheses",
