@@ -16,20 +16,23 @@ _STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
 _WHOLE: Fact[bool] = Fact("whole")
 """Of a NUMERIC that is a whole number."""
 
+HOLDS_DOUBLES: Fact[bool] = Fact("holds doubles")
+"""Of a column that is a double in PostgreSQL, too, as a released mean may not be."""
+
 EVEN = "ROUND_EVEN"
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _WIDE = exp.DataType.build("decimal(38, 0)")
 
 
 def is_double(node: exp.Expr, constructs: ConstructTable) -> bool:
-    """Whether PostgreSQL computes with doubles: one is written as such, or is a DATE_PART, and they prevail."""
-    return any(_is_written_as_double(part) for part in _operands(node, constructs))
+    """Whether PostgreSQL computes with doubles: a cast, a column or DATE_PART is one, and they prevail."""
+    return any(_has_doubles(part) for part in _operands(node, constructs))
 
 
-def _is_written_as_double(part: exp.Expr) -> bool:
+def _has_doubles(part: exp.Expr) -> bool:
     if isinstance(part, exp.Cast):
         return part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT) and not _STANDS_FOR_NUMERIC.is_on(part)
-    return OF_TIMESTAMP.is_on(part)
+    return OF_TIMESTAMP.is_on(part) or HOLDS_DOUBLES.is_on(part)
 
 
 def divided(node: exp.Expr, spelling: Spelling) -> exp.Expr:

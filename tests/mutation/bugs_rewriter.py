@@ -34,6 +34,13 @@ SPANS = "tests/planner/test_spans.py"
 SPINES = "tests/split/test_spines.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a public column of doubles rounded as if it were NUMERIC",
+        "rewriter.outer.numbers:_has_doubles",
+        " or HOLDS_DOUBLES.is_on(part)",
+        "",
+        "tests/outer/test_outer.py",
+    ),
     # Public lists with people beside them
     bug(
         "people beside each of several equal rows of a list, and added up",
