@@ -419,10 +419,18 @@ def _at_zone(value: Value, zone: str, context: Context) -> Value:
 
 
 def extract(node: exp.Expr, context: Context) -> Value:
-    """EXTRACT(unit FROM x): a decimal without fraction; seconds have six digits, EPOCH is a double.
+    """EXTRACT(unit FROM x) is NUMERIC, whose halves are rounded away from zero; DATE_PART is a double, rounded to even.
 
     A date has no hour, but DATE_PART reads it as a timestamp.
     """
+    found = _part(node, context)
+    if OF_TIMESTAMP.is_on(node):
+        return replace(widen(found, DOUBLE, context.dialect), halves_away=False)
+    return replace(found, halves_away=found.type == DOUBLE)
+
+
+def _part(node: exp.Expr, context: Context) -> Value:
+    """A field of a time: a decimal without fraction; seconds have six digits, EPOCH is computed in doubles."""
     unit = _unit(node.this)
     unit = _PLURALS.get(unit, unit)
     inner = node.args["expression"]
@@ -586,7 +594,7 @@ CYCLES = {
 }
 """Days after which every value of a part of a time has been there."""
 OF_TIMESTAMP: Fact[bool] = Fact("of a timestamp")
-"""Of an EXTRACT whose text is DATE_PART: PostgreSQL casts a date to a timestamp for it, which has an hour."""
+"""Of an EXTRACT whose text is DATE_PART: it is a double, and PostgreSQL casts a date to a timestamp for it."""
 TEXTS: Fact[int] = Fact("texts")
 """How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 SORTED: Fact[bool] = Fact("sorted")

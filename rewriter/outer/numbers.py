@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewriter.dialects import Fact, NumberFormat, call, number_printed
+from rewriter.expressions import OF_TIMESTAMP
 from rewriter.outer.construct import ConstructTable, Spelling, Trait
 
 _STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
@@ -15,19 +16,23 @@ _STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
 _WHOLE: Fact[bool] = Fact("whole")
 """Of a NUMERIC that is a whole number."""
 
+HOLDS_DOUBLES: Fact[bool] = Fact("holds doubles")
+"""Of a column that is a double in PostgreSQL, too, as a released mean may not be."""
+
 EVEN = "ROUND_EVEN"
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _WIDE = exp.DataType.build("decimal(38, 0)")
 
 
 def is_double(node: exp.Expr, constructs: ConstructTable) -> bool:
-    """Whether PostgreSQL computes with doubles: one is written as such, and they prevail."""
-    return any(
-        isinstance(part, exp.Cast)
-        and part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
-        and not _STANDS_FOR_NUMERIC.is_on(part)
-        for part in _operands(node, constructs)
-    )
+    """Whether PostgreSQL computes with doubles: a cast, a column or DATE_PART is one, and they prevail."""
+    return any(_has_doubles(part) for part in _operands(node, constructs))
+
+
+def _has_doubles(part: exp.Expr) -> bool:
+    if isinstance(part, exp.Cast):
+        return part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT) and not _STANDS_FOR_NUMERIC.is_on(part)
+    return OF_TIMESTAMP.is_on(part) or HOLDS_DOUBLES.is_on(part)
 
 
 def divided(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -98,11 +103,13 @@ def _operands(node: exp.Expr, constructs: ConstructTable) -> Iterator[exp.Expr]:
 
 
 def _exact_part(operand: exp.Expr, spelling: Spelling) -> exp.Expr:
-    """EXTRACT is NUMERIC in PostgreSQL and an integer in DuckDB, which shows when it is divided."""
+    """EXTRACT is NUMERIC and DATE_PART a double in PostgreSQL; both are integers in DuckDB, whose quotient differs."""
     bare = operand
     while isinstance(bare, exp.Paren | exp.Neg | exp.Add | exp.Sub | exp.Mul):
         bare = bare.this
-    return _double(operand) if spelling.constructs.has(bare, Trait.FIELD) else operand
+    if not spelling.constructs.has(bare, Trait.FIELD):
+        return operand
+    return exp.cast(operand, "double") if is_double(operand, spelling.constructs) else _double(operand)
 
 
 def _double(operand: exp.Expr) -> exp.Expr:

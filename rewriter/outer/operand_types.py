@@ -32,6 +32,7 @@ from rewriter.expressions import (
 )
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.construct import Columns, Trait
+from rewriter.outer.numbers import HOLDS_DOUBLES
 from rewriter.refused import BAD_CAST, NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.release import RESERVED
 from rewriter.statement import folded, from_items, nodes_of
@@ -270,6 +271,8 @@ class _Reader:
                 kinds[id(node)] = row[0][1] if row is not None and len(row) == 1 else ANY
             elif isinstance(node, exp.Column):
                 kinds[id(node)] = scope.column(node)
+                if kinds[id(node)] == frozenset({Kind.DOUBLE}):
+                    HOLDS_DOUBLES.on(node, True)
             else:
                 kinds[id(node)] = _kinds_of(node, kinds)
         return kinds[id(root)]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rewriter.expressions import makes_rows
+from rewriter.expressions import OF_TIMESTAMP, makes_rows
 from rewriter.refused import NOT_ANSWERED, Refused
 from rewriter.statement import folded, from_items, has_aggregate, is_grouped, output_name, unparenthesised
 
@@ -199,7 +199,8 @@ def as_numbers(call: exp.Expr, of: exp.Expr, owner: exp.Identifier, label: exp.I
         raise AssertionError("the series is one of times")
     seconds = _seconds(step)
     first, last = (exp.cast(call.args[part].copy(), "timestamp") for part in ("start", "end"))
-    length = exp.Extract(this=exp.var("epoch"), expression=exp.Paren(this=exp.Sub(this=last, expression=first.copy())))
+    apart = exp.Paren(this=exp.Sub(this=last, expression=first.copy()))
+    length = OF_TIMESTAMP.on(exp.Extract(this=exp.var("epoch"), expression=apart), True)
     steps = exp.Floor(this=exp.Div(this=length, expression=exp.Literal.number(seconds)))
     star = exp.Column(this=exp.Star(), table=owner.copy())
     counted = exp.Select(expressions=[star, exp.alias_(exp.cast(steps, "int"), _STEPS)]).from_(of.copy(), copy=False)

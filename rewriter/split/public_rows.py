@@ -56,7 +56,9 @@ class PublicRows:
                 hint="select from public tables in it, with joins, DISTINCT, GROUP BY or UNION",
             )
         sources = {
-            id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
+            id(item): self.query(item.this if isinstance(item, exp.Subquery) else item, outer.names)
+            for item in from_items(node)
+            if isinstance(item, exp.Subquery | exp.Values)
         }
         if not is_grouped(node):
             return self.projection(node, outer.names, sources)

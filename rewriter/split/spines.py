@@ -7,6 +7,9 @@ list is joined with the answer: what nobody matches has a count of 0, and NULL f
     SELECT d, COALESCE(SUM(a0), 0) FROM days
       LEFT JOIN (SELECT v.day AS j0, COUNT(v.id) AS a0 FROM visit AS v GROUP BY v.day) AS people ON d = j0 GROUP BY d
 
+Conditions of another kind, ``s.begun <= m.month AND s.ended > m.month``, join people with the different values of the
+list that they read; people are then grouped by these values.
+
 A sum over a group of the list adds up the sums of its rows; any other aggregate is answered where the groups are those
 that people are joined on.
 
@@ -30,7 +33,7 @@ from rewriter.expressions import constant_span, floor_to
 from rewriter.refused import Refused
 from rewriter.statement import conjuncts, from_items, grouped_item, is_aggregate, output_name, unparenthesised
 
-_PEOPLE = "dpsql_people"
+_PEOPLE, _LIST = "dpsql_people", "dpsql_list"
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)
 _OTHERWISE = (exp.Coalesce, exp.Is, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Concat, exp.Nullif)
 """What may have a value where what it reads is NULL."""
@@ -117,40 +120,66 @@ class _Spine:
     sides: _Sides
     dialect: Dialect
     aggregates: list[exp.Expr] = field(default_factory=list)
+    keeps: bool = False
+    """Whether every row of the list is kept, once, whoever matches it."""
 
     def rewritten(self) -> exp.Select:
         sides, pairs = self.sides, list[tuple[exp.Expr, exp.Expr]]()
         beside: list[exp.Expr] = []
         asked: list[exp.Expr] = []
+        tied: list[exp.Expr] = []
         for test in as_bins(sides.tied(self.select), sides.public, sides.side, self.dialect):
             pair = self._pair(test)
             if pair is not None:
                 pairs.append(pair)
-            elif (side := sides.side(test)) == "both":
-                raise _refused(
-                    "join people by =, such as visit.day = days.d or DATE_TRUNC('month', visit.day) = days.d"
-                )
             else:
-                (asked if side == "people" else beside).append(test.copy())
-        if not pairs:
-            raise _refused("join people by =, such as visit.day = days.d")
-        outer = self._outer(pairs)
+                {"both": tied, "people": asked}.get(sides.side(test), beside).append(test.copy())
+        limits = [limit for listed, own in pairs for limit in _limits(sides.public, listed, own)]
+        if tied and (sides.inner or any(test.find(exp.Query) for test in tied)):
+            raise _refused("join people by =, such as visit.day = days.d or DATE_TRUNC('month', visit.day) = days.d")
         where, inner = self._where()
+        self.keeps = not (inner or sides.inner)
+        listed = self._beside_list(tied, [*beside, *where]) if tied else []
+        if not (pairs or tied):
+            raise _refused("join people by =, such as visit.day = days.d")
+        outer = self._outer([*pairs, *listed])
         asked += inner
         people = sides.people
-        people.set("expressions", self._measured(pairs))
-        people.set("group", exp.Group(expressions=[own.copy() for _, own in pairs]))
-        asked += [limit for listed, own in pairs for limit in _limits(sides.public, listed, own)]
+        people.set("expressions", self._measured([*pairs, *listed]))
+        people.set("group", exp.Group(expressions=[own.copy() for _, own in [*pairs, *listed]]))
+        asked += limits
         if asked:
             people.set("where", exp.Where(this=exp.and_(*asked, copy=False)))
         joined = exp.Subquery(this=people, alias=exp.TableAlias(this=exp.to_identifier(_PEOPLE)))
-        tests = [exp.EQ(this=listed.copy(), expression=_of_people(f"j{n}")) for n, (listed, _) in enumerate(pairs)]
-        kept = "" if inner or sides.inner else "LEFT"
-        join = exp.Join(this=joined, on=exp.and_(*tests, *beside, copy=False), side=kept)
+        kinds = [exp.EQ] * len(pairs) + [exp.NullSafeEQ] * len(listed)
+        tests = [
+            kind(this=value.copy(), expression=_of_people(f"j{n}"))
+            for n, (kind, (value, _)) in enumerate(zip(kinds, [*pairs, *listed], strict=True))
+        ]
+        side = "LEFT" if self.keeps else ""
+        join = exp.Join(this=joined, on=exp.and_(*tests, *beside, copy=False), side=side)
         outer.set("from_", sides.public.args["from_"])
         outer.set("joins", [*(sides.public.args.get("joins") or ()), join])
         outer.set("where", exp.Where(this=exp.and_(*where, copy=False)) if where else None)
         return outer
+
+    def _beside_list(self, tied: Sequence[exp.Expr], chosen: Sequence[exp.Expr]) -> list[tuple[exp.Expr, exp.Expr]]:
+        """Joins people with the different values of the list that ``tied`` reads, in its ``chosen`` rows, and pairs the
+        list with these values, which may be NULL."""
+        columns = [column for test in tied for column in test.find_all(exp.Column)]
+        listed = list(dict.fromkeys(column.copy() for column in columns if self.sides.side(column) == "public"))
+        names = [column.name for column in listed]
+        own = {
+            column: exp.column(name if names.count(name) == 1 else f"l{n}", _LIST)
+            for n, (column, name) in enumerate(zip(listed, names, strict=True))
+        }
+        values = self.sides.public.copy().distinct()
+        values.set("expressions", [exp.alias_(column.copy(), found.name) for column, found in own.items()])
+        values.where(*(test.copy() for test in chosen if self.sides.side(test) == "public"), copy=False)
+        on = exp.and_(*tied, copy=False).transform(lambda node: own[node].copy() if node in own else node)
+        item = exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier(_LIST)))
+        self.sides.people.append("joins", exp.Join(this=item, on=on))
+        return list(own.items())
 
     def _pair(self, test: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
         """The two sides of ``listed = of people``."""
@@ -213,8 +242,11 @@ class _Spine:
         if self.sides.inner and isinstance(inner, exp.Count) and isinstance(inner.this, exp.Star):
             pass
         elif self.sides.side(asked) != "people":
-            if self.sides.side(asked) == "public" and isinstance(inner, exp.Min | exp.Max):
+            different = isinstance(inner, exp.Min | exp.Max) or (inner.find(exp.Distinct) is not None and self.keeps)
+            if self.sides.side(asked) == "public" and different:
                 return asked.copy()
+            if not isinstance(inner, exp.Count):
+                raise _refused("aggregate columns of people alone, or different values of the list, COUNT(DISTINCT d)")
             raise _refused(
                 "COUNT(*) counts rows of the list that nobody matches: count a column of people, COUNT(v.id)"
             )

@@ -31,7 +31,31 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 
 SPANS = "tests/planner/test_spans.py"
 
+SPINES = "tests/split/test_spines.py"
+
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "a public column of doubles rounded as if it were NUMERIC",
+        "rewriter.outer.numbers:_has_doubles",
+        " or HOLDS_DOUBLES.is_on(part)",
+        "",
+        "tests/outer/test_outer.py",
+    ),
+    # Public lists with people beside them
+    bug(
+        "people beside each of several equal rows of a list, and added up",
+        "rewriter.split.spines:_Spine._beside_list",
+        "self.sides.public.copy().distinct()",
+        "self.sides.public.copy()",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "nobody beside a row of a list that has NULL",
+        "rewriter.split.spines:_Spine.rewritten",
+        "[exp.NullSafeEQ] * len(listed)",
+        "[exp.EQ] * len(listed)",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
     # Lists of keys
     bug(
         "what a column is computed by stands in its place without parentheses",
@@ -1048,6 +1072,13 @@ BUGS: tuple[Bug, ...] = (
         "sql = when(within, sql)",
         "pass",
         "tests/expressions/test_total_postgres.py::test_a_chosen_expression_never_raises_and_has_the_value_of_duckdb",
+    ),
+    bug(
+        "EXTRACT(EPOCH FROM …) taken for a double, whose halves are rounded to even",
+        "rewriter.expressions.time:extract",
+        "halves_away=found.type == DOUBLE",
+        "halves_away=False",
+        "tests/expressions/test_total_matches_engine.py::test_it_means_what_postgresql_means",
     ),
     bug(
         "bits of negative numbers taken to reach no further than those of others",

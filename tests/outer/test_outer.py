@@ -17,6 +17,7 @@ from dpsql.sandbox.sandbox import Sandbox
 from rewriter.declared.types import BIGINT, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP
 from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.operand_types import check_types
 from rewriter.refused import TOO_COMPLEX, Refused
 from tests.properties.total_rows import parse
 
@@ -48,6 +49,7 @@ def parsed(sql: str) -> exp.Query:
 def answer(sandbox: Sandbox, sql: str) -> list[tuple[object, ...]]:
     tree = parsed(sql)
     check_outer(tree, SCHEMA)
+    check_types(tree, SCHEMA)
     before = tree.sql("postgres")
     columns, rows = sandbox.run(outer_sql(tree, SCHEMA), {"r": TABLE})
     assert tree.sql("postgres") == before, "the tree was changed"
@@ -100,6 +102,9 @@ MEANINGS = [
      [(4, 4, 4.0, 2.0, 4)]),
     ("SELECT ROUND(EXTRACT(DAY FROM d) / 2), (EXTRACT(DAY FROM d) / 2)::int, ROUND((n / 4)::numeric + 1.5) FROM r WHERE n = 7",
      [(15.0, 15, 3.0)]),
+    ("SELECT ROUND(y), ROUND(y + 1), (y + 1)::int, TO_CHAR(y + 1, 'FM990') FROM (SELECT x AS y FROM r WHERE n IN (7, 0)) q ORDER BY y",
+     [(2.0, 2.0, 2, "2"), (2.0, 4.0, 4, "4")]),
+    ("SELECT ROUND(DATE_PART('day', d) / 2), (DATE_PART('day', d) / 2)::int FROM r WHERE n = 7", [(14.0, 14)]),
     ("SELECT ROUND(100.0 * n / 8, 2) || '%', ROUND(n / 3.0) || '%', CONCAT(FLOOR(n / 2.0), '/', n > 3, '/', r.x) FROM r WHERE n > 6 ORDER BY n",
      [("87.50%", "2%", "3/t/1.5"), ("125.00%", "3%", "5/t/0")]),
     ("SELECT r.x::text, CONCAT_WS('-', r.x, NULL, ROUND(r.n / 7.0, 1)) FROM r WHERE n = 10", [("0", "0-1.4")]),

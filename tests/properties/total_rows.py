@@ -187,7 +187,7 @@ class Table:
 
 def parse(text: str) -> exp.Expr:
     """An expression, or a query that begins with SELECT or WITH, as an analyst's text has it."""
-    if "to_char" not in text.lower():
+    if not any(word in text.lower() for word in ("to_char", "date_part")):
         return sqlglot.parse_one(text, read="postgres")
     is_query = text.lstrip().upper().startswith(("SELECT", "WITH"))
     wrapped = text if is_query else f"SELECT {text}"
