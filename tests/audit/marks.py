@@ -23,6 +23,7 @@ _NUMBER = r"\d[\d.,]*(e[+-]?\d+)?"
 _WIDTH = rf"({_NUMBER}|\?)"
 _COLUMN = rf"[^±]+ ± {_WIDTH}( to {_WIDTH})?"
 _WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( \(SET dpsql\.intervals = on for columns\))?")
+_CUT_OFF = re.compile(r"no sum below 0 is shown: .*")
 _PROGRESS = re.compile(r"step \d+ of \d+ begins; all of them were paid for before the first")
 _PRICE = re.compile(r"at this price, .* released before(: .*)?")
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")
@@ -192,7 +193,7 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
 
 def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore[no-untyped-def]
     """What is said, but for what follows from released numbers: what is left of the budget, numbers that were released
-    first, a range that was bought, widths of error bars, whether they tell anything, and until when a watch is free.
+    first, a range that was bought, widths of error bars, whether they tell anything, how far numbers are cut off at 0, and until when a watch is free.
     That nothing else decides these is seen where released numbers are held still (:mod:`tests.properties.replayed_wire`).
     Which step begins is told after so many seconds."""
     dropped = r"Left: .*|^watch .*|(?<=was released first, as )[^;]*"
@@ -201,7 +202,7 @@ def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
         heard = re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W"))
-        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE)):
+        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE, _CUT_OFF)):
             said.append(heard)
 
     return hear

@@ -30,7 +30,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Laplace(Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
-                   values=(0,), margins=(30.0,), reaches=None)
+                   values=(0,), margins=(30.0,), reaches=None, estimates=None)
     """
     found = decoded(noisy, plan, consistent=consistent)
     parts = finished(found.table, plan, summed=summed) if consistent else None
