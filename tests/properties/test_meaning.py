@@ -102,13 +102,15 @@ def test_intervals_hold_what_the_reader_reads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("epsilon", ["0.3", "3"])
 @pytest.mark.parametrize("part", range(4))
 def test_intervals_hold_what_the_reader_reads_at_length(part: int, epsilon: str, tmp_path: Path) -> None:
-    """Small counts, which cannot be negative, and spreads of few rows, which hardly are, hold more often."""
+    """Small counts, which cannot be negative, and spreads of few rows, which hardly are, hold more often; and a little so
+    do shares near an end of what they can be, and differences of whole numbers whose noise is about 1."""
     found = coverage(range(10 * part, 10 * part + 10), 10, 100, tmp_path, epsilon)
     assert not found.bad, "\n".join(found.bad[:10])
     for kind, shown in found.shown.items():
         if shown > 10_000:
             assert found.part(kind) >= LEAST, kind
-            assert found.part(kind) <= MOST or kind in ("spread", "variance", "count", "people"), kind
+            most = {"share": 0.99, "difference": 0.99}.get(kind, MOST)
+            assert found.part(kind) <= most or kind in ("spread", "variance", "count", "people"), kind
 
 
 # The reader sees
