@@ -272,11 +272,19 @@ def _numbered_by_month(node: exp.Expr, path: Path) -> Variable | None:
 
 
 def field_of_number(node: exp.Expr) -> CalendarReading | None:
-    """The field of a time that a number is, in whatever type it is exact."""
-    while isinstance(node, exp.Paren) or (type(node) is exp.Cast and node.to.this in _EXACT_NUMBERS):
+    """The field of a time that a number is, in whatever type it is exact; a double may have 0 added to it."""
+    while (
+        isinstance(node, exp.Paren)
+        or (isinstance(node, exp.Cast) and node.to.this in _EXACT_NUMBERS)
+        or (isinstance(node, exp.Add) and _is_zero(node.expression))
+    ):
         node = node.this
     field = reading_of(node)
     return field if field is not None and field.read is Read.FIELD else None
+
+
+def _is_zero(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and not float(node.name)
 
 
 _EXACT_NUMBERS = (*_INTEGERS, exp.DType.DECIMAL, exp.DType.DOUBLE)
