@@ -317,8 +317,10 @@ class Made:
         finer = {one.name: int(one.granularity / steps[one.name]) for one in plan.statistics}
         if self.derived is None:
             return Made(refined(plan, finer), self.table)
-        columns = self.derived.columns if plan.parts == self.derived.planned.parts else None
-        return Made(refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=columns))
+        derived = replace(self.derived, planned=plan)
+        if plan.parts != self.derived.planned.parts:
+            derived = replace(derived, columns=None, lifted=())
+        return Made(refined(plan, finer), self.table, derived)
 
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:
@@ -346,7 +348,7 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
     table = NoisyTable(groups, statistics, noise)
     plan = refined(plan, refinement)
     agreed = None if fresh is not None else _agreeing(found, table, plan, shrunk)
-    return Made(plan, table, DerivedTable(agreed, np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
+    return Made(plan, table, DerivedTable(agreed, (), np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
 
 
 def _evidence(found: Offer) -> tuple[Evidence, ...]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import hypot, prod, sqrt
 
 import numpy as np
@@ -24,6 +25,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import CalibratedBlock, Calibration
 from dpsql.inference.consistency import FEW, DerivedTable, FinishedParts, agreed
 from dpsql.inference.estimates import Column
+from dpsql.inference.numeric import FloatArray
 from dpsql.mechanisms import Mechanism, sqrt_at_least
 from dpsql.releases import Key, NoisyTable, heaviest
 from dpsql.reuse.derive import Made, refined
@@ -380,7 +382,7 @@ def tile(
     finer = sums.estimated[0].own_scale
     step = sums.estimated[0].scale // finer
     parts = None if shown is None else _shown_sums(shown, sums, plan)
-    columns, moved = (None, [0.0] * len(groups)) if parts is None else parts
+    columns, lifted, moved = (None, [], np.zeros(len(groups))) if parts is None else parts
     added: dict[str, tuple[int, ...]] = {}
     noise: dict[str, Mechanism] = {}
     shrunk = np.zeros(len(groups))
@@ -394,7 +396,7 @@ def tile(
         shrunk = np.maximum(shrunk, [far / sqrt(most) if most else 1.0 for far in off])
     table = NoisyTable(tuple(groups), added, noise)
     fine = refined(plan, dict.fromkeys(added, finer))
-    derived = DerivedTable(columns, shrunk, fine, (), None)
+    derived = DerivedTable(columns, lifted, shrunk, fine, (), None)
     measured = ((block, noise[block.statistics[0].name]) for block in fine.blocks)
     blocks = tuple(CalibratedBlock(block, one, one.loss(block.sensitivity)) for block, one in measured)
     with_noise = replace(wanted, plan=fine, measured=blocks)
@@ -447,19 +449,23 @@ def shown_together(
     return lattice, {} if found is None else dict(zip(every, found, strict=True))
 
 
-def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[float]] | None:
-    """The sums of few shown cells, and how far at most rounding moved each group, in steps of what was measured; of
-    many cells, which were cut off at 0, the unbiased sums are better."""
+def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[FloatArray], FloatArray] | None:
+    """The sums of few shown cells, how far these are above their estimates, and how far at most rounding moved each
+    group, in steps of what was measured; of many cells, which were cut off at 0, the unbiased sums are better."""
     found = shown.get(sums.estimated[0].table.attributes)
     if found is None or any(len(one) > FEW for one in sums.cells):
         return None
+    columns: list[Column] = [[sum(int(one[place]) for place in cells) for cells in sums.cells] for one in found.columns]
+    lifted, moved = ([_summed(one, sums.cells) for one in every] for every in (found.lifted, found.moved))
     # A distance added to the noise of each statistic as a square is as far in a sum of several as their noises are.
     steps = [float(part.unit) / hypot(*(float(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
-    moved = [
-        max(
-            (step * sum(float(far[place]) for place in one) for step, far in zip(steps, found.moved, strict=True)),
-            default=0.0,
-        )
-        for one in sums.cells
-    ]
-    return [[sum(int(column[place]) for place in one) for one in sums.cells] for column in found.columns], moved
+    farthest = np.zeros(len(sums.cells))
+    for step, far in zip(steps, moved, strict=True):
+        farthest = np.maximum(farthest, step * far)
+    return columns, lifted, farthest
+
+
+def _summed(numbers: FloatArray, cells: Sequence[Sequence[int]]) -> FloatArray:
+    places = np.fromiter(chain.from_iterable(cells), dtype=np.int64)
+    firsts = np.cumsum([0, *map(len, cells)])[:-1]
+    return np.asarray(np.add.reduceat(numbers[places], firsts))

@@ -33,12 +33,14 @@ class Evidence:
 class DerivedTable:
     """A table that was made of earlier releases: its accuracy, and the measurements that it was made of.
 
-    ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one. ``shrunk`` is
+    ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one, and
+    ``lifted`` how far each is above its estimate since none of these is below 0, where that is known. ``shrunk`` is
     each group's standard deviation over that of the table's noise. The table was made of ``evidence`` and ``fresh``,
     and ``planned`` is the plan that was asked for.
     """
 
     columns: list[Column] | None
+    lifted: Sequence[FloatArray]
     shrunk: FloatArray | None
     planned: Plan
     evidence: tuple[Evidence, ...]

@@ -87,10 +87,11 @@ def infer_all(
 
 @dataclass(frozen=True, slots=True)
 class FinishedParts:
-    """The parts of one measurement, group by group, and how far whole numbers that agree are from each part's estimate,
-    where that is more than 1: both in the part's unit."""
+    """The parts of one measurement, group by group; how far each is above its estimate since none is below 0; and how
+    far whole numbers that agree are from that, where it is more than 1: all in the part's unit."""
 
     columns: list[Column]
+    lifted: list[FloatArray]
     moved: list[FloatArray]
 
 
@@ -109,7 +110,11 @@ def agreed(
     except Unsolved:
         return None
     found = {
-        place: FinishedParts([one.columns[at] for one in estimated], [one.moved[at] for one in estimated])
+        place: FinishedParts(
+            [one.columns[at] for one in estimated],
+            [one.lifted[at] for one in estimated],
+            [one.moved[at] for one in estimated],
+        )
         for at, place in enumerate(joint.members)
     }
     return [found[place] for place in range(len(tables))]
@@ -206,8 +211,11 @@ def joins_in(plan: Plan) -> bool:
 
 def _alone(noisy: NoisyTable, plan: Plan, derived: DerivedTable, consistent: bool, summed: bool) -> ReleasedTable:
     """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
-    columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
-    return table_of(Groups(noisy, plan, columns if consistent else None, {}, derived.shrunk))
+    if not consistent:
+        return table_of(Groups(noisy, plan, None, {}, derived.shrunk))
+    if summed or derived.columns is None:
+        return table_of(Groups(noisy, plan, finished(noisy, plan, summed=summed), {}, derived.shrunk))
+    return _with_estimates(table_of(Groups(noisy, plan, derived.columns, {}, derived.shrunk)), plan, derived.lifted)
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
@@ -363,7 +371,10 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
 
 
 def _with_estimates(table: ReleasedTable, plan: Plan, lifted: Sequence[FloatArray]) -> ReleasedTable:
-    """The table, with what least squares says of its sums; ``lifted`` is how far each part was moved from that."""
+    """The table, with what least squares says of its sums; ``lifted`` is how far each part was moved from that, where
+    any was."""
+    if not lifted:
+        return table
     columns = {column.name: column for column in table.columns}
     for output in plan.outputs:
         moved = [float(plan.parts[at].unit) * lifted[at][: table.rows] for at in output.parts]

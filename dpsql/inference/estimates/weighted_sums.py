@@ -49,7 +49,11 @@ class SumEstimate(Estimate[Linear]):
             found = self._values(noisy, output, bounded=parts is not None)
         # What is no sum of parts has nothing to agree with.
         margins = self._margins(noisy, groups.shrunk if output.parts else None)
-        return ReleasedColumn(output.name, output.type, found, margins, estimates=self._estimates(noisy))
+        # What agrees with other measurements is around what these say together, not around its own.
+        alone = groups.shrunk is None
+        return ReleasedColumn(
+            output.name, output.type, found, margins, estimates=self._estimates(noisy) if alone else None
+        )
 
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float:
         return sum_half_width(self.estimator, noise)
@@ -79,7 +83,8 @@ class SumEstimate(Estimate[Linear]):
         if not estimator.integer or all(weight.denominator == 1 for _, weight in estimator.terms):
             return None
         totals, denominator = measured(noisy, estimator)
-        least, most = (None if end is None else float(end) for end in (estimator.minimum, estimator.maximum))
+        least = -np.inf if estimator.minimum is None else float(estimator.minimum)
+        most = np.inf if estimator.maximum is None else float(estimator.maximum)
         return ValueColumn.of_floats(np.clip(totals.floats / denominator, least, most))
 
     def _values(self, noisy: NoisyTable, output: Output, *, bounded: bool) -> ValueColumn:
