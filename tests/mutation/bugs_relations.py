@@ -9,7 +9,7 @@ LIES = "tests/relations/test_facts_that_lie.py"
 MEANS = "tests/relations/test_forms_mean.py"
 OWN = "tests/relations/test_own_figures.py"
 SHARES = "tests/relations/test_row_at_share.py"
-RANKS = "tests/split/test_ranked_quantiles.py"
+RANKED = "tests/split/test_ranked_quantiles.py"
 UNREAD = "tests/query/test_unread_columns.py"
 
 SHARED = "tests/relations/test_shared_rows.py"
@@ -418,14 +418,14 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.split.ranked_quantiles:_plain",
         'chosen = picks.by_case if copy.args.get("where") is None else picks.by_where',
         "chosen = picks.by_case",
-        RANKS,
+        RANKED,
     ),
     bug(
         "what rounding moves is forgotten where it is multiplied",
         "rewriter.split.numbered_rows:_Line.times",
         "self.rounded * abs(factor)",
         "self.rounded",
-        RANKS,
+        RANKED,
     ),
     bug(
         "rows without a match are no group of a person",
@@ -635,14 +635,14 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.split.numbered_rows:counts_all",
         'if any(select.args.get(part) != rows.args.get(part) for part in ("from_", "where")) or rows.args.get("joins"):',
         'if rows.args.get("joins"):',
-        RANKS,
+        RANKED,
     ),
     bug(
         "a percentile by the order of something else",
         "rewriter.split.ranked_quantiles:_Picks._is_ranked_by",
         "return same_columns(order.expressions[0].this, value) and partitions(",
         "return partitions(",
-        RANKS,
+        RANKED,
     ),
     bug(
         "a list that other columns decide on is taken for the row's own",
