@@ -342,8 +342,7 @@ class Workloads:
         self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float], cuts: Cuts | None
     ) -> list[_Joint]:
         releases = (release for place, one in statements for release in self._releases(place, one, cuts))
-        found = (replace(one, urgent=urgent.get(one.statement, 1.0)) for one in releases)
-        every = [release for one in found for release in self._ways(one)]
+        every = [release for one in releases for release in self._ways(one, urgent.get(one.statement, 1.0))]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
             replaced = [one for one in joints if one.statements & joint.statements]
@@ -365,28 +364,29 @@ class Workloads:
         plan = program.asked[0].first
         measures = tuple(measures_of(plan))
         if measures and plan.exhaustive:
-            yield _Release(place, plan, plan, None, measures, tuple(one.family for one in plan.keys))
+            yield _release(place, plan, plan, None)
         alike = self._answering.reuse.clipped_alike(plan)
         for one in (plan,) if alike is None else (plan, alike):
             for way in _drill_downs(one, cuts):
                 whole = _whole(way)
                 measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
                 if whole is not None and measured and measured == tuple(measures_of(one, way)):
-                    yield _Release(place, plan, whole, way, measured, way.keys)
+                    yield _release(place, plan, whole, way)
 
-    def _ways(self, release: _Release) -> Iterator[_Release]:
+    @once
+    def _ways(self, release: _Release, urgent: float) -> tuple[_Release, ...]:
         """The release as a marginal of rows that clip each person by one factor in all groupings, where people have
         several rows; and as it is."""
+        release = release if urgent == release.urgent else replace(release, urgent=urgent)
+        found: tuple[_Release | None, ...] = ()
         question = release.measured.question
         planned = None if question is None or not question.is_clipped else _planned_with(question, question)
         is_joined = release.way is not None and release.way.joined
         if planned is not None and (release.way is None or is_joined):
             plan, _ = planned
             alike = replace(release, measured=plan, statistics=tuple(measures_of(plan)))
-            read = self._read_off(alike, plan, range(len(plan.outputs)))
-            yield from () if read is None else (read,)
-        if not is_joined:
-            yield release
+            found = (self._read_off(alike, plan, range(len(plan.outputs))),)
+        return tuple(one for one in (*found, None if is_joined else release) if one is not None)
 
     def _of_several_measures(self, releases: Sequence[_Release]) -> list[_Joint]:
         """Releases over the same rows, with different statistics: those that are better measured as one. From all
@@ -395,13 +395,13 @@ class Workloads:
         for one in releases:
             kinds.setdefault(one.statistics, []).append(one)
         groups = sorted(kinds.values(), key=len, reverse=True)[:_MOST_KINDS]
-        joints = [self._joint(group) for group in groups]
+        joints = [self._joint(*group) for group in groups]
         apart = [*range(len(groups))]
 
         @cache
         def together(first: int, second: int) -> tuple[float, _Joint | None]:
             both = [*groups[first], *groups[second]]
-            joint = self._joint(self._of_all_measures(both))
+            joint = self._joint(*self._of_all_measures(*both))
             before = [(groups[place], joints[place]) for place in (first, second)]
             joined = {place for _, one in before if one is not None for place in one.statements}
             if joint is None or not joined <= joint.statements:
@@ -424,7 +424,8 @@ class Workloads:
         """The total of parts of a workload, at their best shares of one price."""
         return float(sum(one ** (1 / self._power) for one in totals) ** self._power)
 
-    def _of_all_measures(self, releases: Sequence[_Release]) -> list[_Release]:
+    @once
+    def _of_all_measures(self, *releases: _Release) -> list[_Release]:
         """The releases over the same rows, with all that any of them measures in each table; those that
         are read off that."""
         asked = [one.measured.question for one in releases]
@@ -479,13 +480,14 @@ class Workloads:
         # A statement may be joined with others over its own rows, or over more: first where most are.
         for releases in sorted(found.values(), key=lambda some: -len({one.statement for one in some})):
             some = _widest([one for one in releases if one.statement not in taken])
-            joint = self._joint(some)
+            joint = self._joint(*some)
             if joint is not None:
                 joints.append(joint)
                 taken |= joint.statements
         return joints
 
-    def _joint(self, releases: Sequence[_Release]) -> _Joint | None:
+    @once
+    def _joint(self, *releases: _Release) -> _Joint | None:
         """The releases as marginals; None where they are as good apart, or are no marginals of one table."""
         plans = {frozenset(one.keys): one.measured for one in releases}
         if len(plans) < 2 and len({one.wanted.identity for one in releases}) < 2:
@@ -497,7 +499,7 @@ class Workloads:
             return None
         fit = [one for one in releases if self._answering.reuse.made_of(self._silent(one.wanted), lattice, one.way)]
         if len(fit) < len(releases):
-            return self._joint(fit)
+            return self._joint(*fit)
         # The factors of urgent statements leave the total of all apart, and so what other parts of the workload get.
         known = {one.wanted.identity: one.urgent for one in releases}
         even = len(known) ** self._power / self._total(tuple(known.values()))
@@ -508,7 +510,7 @@ class Workloads:
         if found.total > _WORTH * apart(own, norm):
             return None
         by_place = dict(zip(candidates, plans.values(), strict=True))
-        joint = _Joint(tuple(releases), tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
+        joint = _Joint(releases, tuple((by_place[key], part) for key, part in found.parts.items()), found.total)
         return self._divided(joint, lattice, by_place, even, found.parts) or joint
 
     def _divided(
@@ -666,6 +668,13 @@ def unfit(statement: Prepared) -> str:
     if statement.earlier is not None:
         return "is answered in stages"
     return "needs bounds that are not learned yet" if statement.program.missing else ""
+
+
+@once
+def _release(place: int, wanted: Plan, measured: Plan, way: DrillDown | None) -> _Release:
+    """The same object for each of the ways to cut numbers that has it: what it is tried with is tried once."""
+    keys = tuple(one.family for one in wanted.keys) if way is None else way.keys
+    return _Release(place, wanted, measured, way, tuple(measures_of(measured)), keys)
 
 
 @once

@@ -80,7 +80,8 @@ def distrusting() -> Iterator[None]:
 
 
 def once(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, which is called once for the same objects of one rewrite. Texts are the same where they are equal.
+    """The function, which is called once for the same objects of one rewrite. Texts and whole numbers are the same
+    where they are equal.
 
     >>> found = []
     >>> asked = once(lambda tree: found.append(tree) or len(found))
@@ -96,7 +97,7 @@ def once(function: Callable[_P, _R]) -> Callable[_P, _R]:
         known = _KNOWN.get()
         if known is None or named:
             return function(*arguments, **named)
-        key = (function, *(one if isinstance(one, str) else id(one) for one in arguments))
+        key = (function, *(one if isinstance(one, str | int) else id(one) for one in arguments))
         entry = known.get(key)
         if entry is None:
             entry = known[key] = (function(*arguments, **named), arguments)

@@ -43,6 +43,7 @@ from rewriter.declared import INTEGER, Interval
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, text_size
 from rewriter.keys import key_set
+from rewriter.once import once
 from rewriter.plan import UNDECLARED, Cuts, DrillDown, KeyColumn, NumberCut, Plan
 from rewriter.planner.celled_keys import celled, is_told, listed_by
 from rewriter.planner.intervals import (
@@ -85,12 +86,25 @@ def drill_downs(
     for size in (*sizes, 0) if computed or opened else sizes:
         for places in combinations(known, size):
             for coarse in (computed, {}) if computed and size else (computed,):
-                for own in (None,) if cuts is None else (cuts, None):
-                    keys = opened if own is not None else {}
-                    if places or coarse or keys:
-                        found = _drill_down(query, places, coarse, keys, named, dialect, planned, own)
-                        if found is not None:
-                            yield found
+                over = None
+                if cuts is not None and (places or coarse or opened):
+                    over = _drill_down(query, places, coarse, opened, named, dialect, planned, cuts)
+                if over is not None:
+                    yield over
+                plain = None
+                if places or coarse:
+                    plain = _plain_way(query, named, dialect, planned, len(coarse), *places)
+                if plain is not None:
+                    yield plain
+
+
+@once
+def _plain_way(
+    query: Query, named: Named, dialect: Dialect, planned: Named, computed: int, *places: int
+) -> DrillDown | None:
+    """The way without intervals, which is the same object whatever the cuts are: what is planned over it is planned
+    once."""
+    return _drill_down(query, places, _computed(query) if computed else {}, {}, named, dialect, planned, None)
 
 
 def without_filter(query: Query) -> Query | None:

@@ -229,9 +229,12 @@ def plan(
     if later.steps:
         return with_steps(named(query), later)
 
+    def planned_like(other: Query) -> Plan:
+        return plan(other, norm, dialect)
+
     def ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
         if (narrower := without_filter(query)) is None:
-            return tuple(drill_downs(query, named, dialect, lambda other: plan(other, norm, dialect), cuts))
+            return tuple(drill_downs(query, named, dialect, planned_like, cuts))
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(cuts), other, planned))
 

@@ -126,6 +126,7 @@ def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False, name
         proxy.close()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("asked", [OF_PEOPLE, OF_ROWS], ids=["people", "rows"])
 def test_without_noise_conditions_on_numbers_mean_what_they_mean_in_the_database(

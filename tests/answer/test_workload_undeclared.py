@@ -133,6 +133,7 @@ def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False) -> I
         proxy.close()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("statements", EVERY.values(), ids=EVERY)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_keys_of_undeclared_values_are_joined_and_more_accurate(

@@ -89,6 +89,7 @@ def found(key: str, low: str, high: str) -> tuple[list[datetime.datetime] | None
     return [start + datetime.timedelta(days=float(cut.at - zero)) for cut in spans.cuts], rows
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("column", ["day", "moment"])
 @pytest.mark.parametrize("key", READ)
 def test_each_interval_has_one_value_and_no_row_beyond_has_it(key: str, column: str) -> None:

@@ -402,7 +402,7 @@ def test_bars_of_running_totals_hold(tmp_path: Path) -> None:
         # Each person counts with one row a day.
         truth = connection.execute(asked.replace("COUNT(*)", "COUNT(DISTINCT patient_id)")).fetchall()
     held = []
-    for _ in range(12):
+    for _ in range(6):
         for kept in tmp_path.glob("clinic.ledger*"):
             kept.unlink()
         with clinic.session() as session:
@@ -515,7 +515,7 @@ def test_a_running_total_of_empty_days_is_unbiased(tmp_path: Path) -> None:
     running = "SELECT DATE_TRUNC('day', made) AS d, SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('day', made)) FROM visit"
     sql = f"{running} WHERE cost > 60 AND {window('02-08', '03-10')} GROUP BY 1 ORDER BY 1"
     totals = []
-    for number in range(12):
+    for number in range(8):
         (tmp_path / str(number)).mkdir()
         answer = Clinic(tmp_path / str(number), most="3 per day").ask(sql)
         assert measured_by(answer)
