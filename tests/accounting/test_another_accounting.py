@@ -96,7 +96,8 @@ def test_an_accounting_that_only_its_own_file_knows_answers_explains_and_adds_up
         cursor = connection.cursor()
         cursor.execute("SELECT half, COUNT(*), AVG(age), MEDIAN(age) FROM person GROUP BY half ORDER BY half")
         rows = cursor.fetchall()
-        assert [row[0] for row in rows] == ["even", "odd"]
+        # A third group is NULL's, which one draw in fifty shows.
+        assert [row[0] for row in rows[:2]] == ["even", "odd"]
         assert abs(rows[0][1] - PEOPLE / 3) < 300
         assert cursor.price == PrivacyLoss(epsilon=Fraction(51, 100))
         assert cursor.epsilon == Fraction(51, 100)
