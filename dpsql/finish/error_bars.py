@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from dpsql.accounting import Accounting
 from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
+from dpsql.finish.empty_groups import shows_all, unsure_groups
 from dpsql.finish.other_notes import less_shown
 from dpsql.finish.present_groups import read_marginals, read_number, shown_groups
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number, value_limits
@@ -73,7 +74,10 @@ def pieced(
         for place in shape.measurements:
             size = len(tables[place].keys)
             numbers.append(row_number(len(pieces), np.arange(first, first + size, dtype=np.int64)))
-            pieces.append(_piece(plans[place], tables[place], table, first, groups.distances))
+            piece = _piece(plans[place], tables[place], table, first, groups.distances)
+            if shows_all(shape, plans[place]) and not silent:
+                piece = replace(piece, unsure=partial(unsure_groups, plans[place], tables[place]))
+            pieces.append(piece)
             first += size
         extra = [
             ReleasedColumn(margin_name(column.name), DOUBLE, column.margins)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpsql.engines import Cancellation
 from dpsql.finish.cut_off import cut_off_notes
+from dpsql.finish.empty_groups import empty_notes
 from dpsql.finish.error_bars import exact_bars, over_groups_bars, pieced, selected_bars, tried_bars
 from dpsql.finish.propagate import Sources
 from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
@@ -15,6 +16,7 @@ from dpsql.releases import ColumnarRows
 from dpsql.reuse import Made
 from dpsql.sandbox import OuterAnswer
 from dpsql.settings import Settings
+from rewriter.front_door import Empty
 
 
 class Finisher:
@@ -65,7 +67,9 @@ class Finisher:
         bars = tuple(over_groups.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, pieces, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
+        own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
+        if settings.empty is Empty.AUTO:
+            told += empty_notes(own)
         if not (self._silent or derived or (consistent and prepared.program.agrees)):
-            own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
             told += cut_off_notes([name for name, _ in columns], outer.measured, rows, own)
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

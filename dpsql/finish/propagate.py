@@ -62,6 +62,8 @@ class Piece:
     distances: Mapping[str, FloatArray] = field(default_factory=dict)
     """By output, how far below each row's number the lower end is at least, since its number of rows showed a group;
     below 0, how far above it the upper end is."""
+    unsure: Callable[[], BoolArray] | None = None
+    """Where all declared groups are shown: those of which no number tells that they have rows."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
@@ -251,6 +253,14 @@ class Sources:
             places = np.flatnonzero(owners == owner)
             if owner >= 0:
                 yield self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1
+
+    def behind(self) -> Iterator[tuple[Piece, IntArray]]:
+        """The rows of each piece that the answer was made from, but for those that were added up; each once."""
+        alone = [numbers[numbers >= 0] for slot, numbers in enumerate(self.slots) if self.total(slot) is None]
+        every = np.unique(np.concatenate(alone)) if alone else np.zeros(0, dtype=np.int64)
+        for owner in _values_of(every >> _ROW_BITS):
+            piece = self.pieces[owner]
+            yield piece, (every[every >> _ROW_BITS == owner] & (1 << _ROW_BITS) - 1) - piece.first
 
     def numbers(self, slot: int, name: str, *, unbiased: bool = False) -> FloatArray:
         """A released column of a slot as doubles, or what was measured of it; NaN where there is none."""

@@ -1215,6 +1215,27 @@ BUGS: tuple[Bug, ...] = (
         "tests/planner/test_profile_plans.py",
     ),
     bug(
+        "noise of one group in twenty tells that it has rows",
+        "dpsql.finish.empty_groups:unsure_groups",
+        "2 * each",
+        "0.1",
+        "tests/finish/test_empty_groups.py::test_no_group_is_told_of_that_noise_alone_shows",
+    ),
+    bug(
+        "groups that no row of an answer is made of are told of",
+        "dpsql.finish.empty_groups:_empty_notes",
+        "piece.unsure()[groups]",
+        "piece.unsure()",
+        "tests/finish/test_empty_groups.py::test_only_groups_of_the_answer_are_counted",
+    ),
+    bug(
+        "groups with rows may have none wherever one number tells nothing",
+        "dpsql.finish.empty_groups:unsure_groups",
+        "found &= ",
+        "found |= ",
+        "tests/finish/test_empty_groups.py",
+    ),
+    bug(
         "sums of a person are told to be cut off as numbers of rows are",
         "rewriter.per_person.person_rows:of_units",
         "if aggregate.kind.counts and not aggregate.distinct else",
