@@ -171,6 +171,24 @@ def test_a_number_of_rows_that_nobody_asked_for_is_told(plain: Session) -> None:
     assert not any("measured too" in note for note in listed.notices)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT born, COUNT(DISTINCT zip) AS n FROM person GROUP BY born",
+        "SELECT item, MEDIAN(price) AS n FROM sale GROUP BY item",
+    ],
+)
+def test_a_reader_pays_a_tenth_to_know_which_groups_to_leave_out(plain: Session, sql: str) -> None:
+    """What was asked for takes the rest, as if nothing else were measured; a SELECT above that lists groups, which is
+    wrong of those that are not clear, takes as much for them as for each number."""
+    plan = plain.explain(sql).releases[0].plan
+    weights = [block.weight for block in plan.blocks]
+    assert min(weights) * 10 == sum(weights) + sum(choice.size for choice in plan.choices)
+    assert any("to know which groups there are: 10 % of the price" in note for note in plain.explain(sql).notices)
+    above = plain.explain(f"SELECT * FROM ({sql}) AS q ORDER BY n DESC LIMIT 3").releases[0].plan
+    assert {block.weight for block in above.blocks if len(block.statistics) == 1} == {Fraction(1)}
+
+
 def test_sums_over_groups_have_all_groups(plain: Session) -> None:
     """What is too small to be shown is missing in no sum."""
     groups = "SELECT born, COUNT(*) AS n FROM person GROUP BY born"

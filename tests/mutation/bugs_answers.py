@@ -1215,6 +1215,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/planner/test_profile_plans.py",
     ),
     bug(
+        "what tells a reader of empty groups costs as much as what was asked for",
+        "rewriter.planner.plan_release:_with_few_for_presence",
+        "weight=rest / 9",
+        "weight=rest",
+        "tests/finish/test_presence.py::test_a_reader_pays_a_tenth_to_know_which_groups_to_leave_out",
+    ),
+    bug(
         "noise of one group in twenty tells that it has rows",
         "dpsql.finish.empty_groups:unsure_groups",
         "2 * each",
