@@ -56,6 +56,7 @@ from rewriter.relations import (
 )
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.any_row import any_row, with_any_row
+from rewriter.split.bins import plain_bins, plain_written
 from rewriter.split.blocks_of_people import BlockRelease, Making, apart_from_blocks
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, groups_of_list, lists_groups, persons_of
@@ -251,7 +252,7 @@ def _plainest(
     """
     for ranks in (False, True) if is_ranked(tree) else (False,):
         found, bound, told = canonical(tree.copy(), catalog, ranks=ranks)
-        timed = plain_buckets(plain_series(plain_sums(found), dialect))
+        timed = plain_buckets(plain_bins(plain_series(plain_written(plain_sums(found)), dialect), dialect))
         worded = plain_conditions(plain_ranges(plain_functions(plain_regressions(plain_quantiles(timed)))))
         plain, notes = plain_ranks(plain_every(plain_constants(group_by_periods(worded))))
         if notes:
