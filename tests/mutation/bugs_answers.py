@@ -720,6 +720,14 @@ BUGS: tuple[Bug, ...] = (
         "tests/answer/test_workload_numbers.py::test_what_is_shown_of_blocks_is_as_accurate_as_what_was_measured",
     ),
     bug(
+        "who asks for more than the usual accuracy is given less",
+        "dpsql.reuse.offers:Reuse._tile",
+        "MOST_WIDER if usual else 1",
+        "MOST_WIDER",
+        "tests/answer/test_workload_completed.py"
+        "::test_more_than_the_usual_accuracy_pays_for_what_is_missing_and_is_free_again",
+    ),
+    bug(
         "numbers below the first cut are in the interval of NULL",
         "rewriter.planner.intervals:interval_of",
         "exp.Case(ifs=[*ifs, first],",
