@@ -619,6 +619,7 @@ class Workloads:
                 readings=read,
                 cuts=cuts,
                 merged=tuple(joint.merged.items()),
+                sums=tuple(one.wanted.identity for one in joint.releases) if joint.merged else (),
             )
             noise = {noise_of(one.plan.identity, name): law for one in own for name, law in one.noise.items()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)

@@ -265,12 +265,15 @@ class Pricing:
         self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
     ) -> Mapping[str, Tile]:
         """The releases that are made of what was bought as one with them. Who asks for more than the usual accuracy
-        buys it, and measurements that are to agree with others of the same statement are made to agree with these."""
-        if not self.is_usual(settings):
+        buys what has less, and measurements that are to agree with others of the same statement are made to agree with
+        these."""
+        if not _takes_earlier(settings):
             return {}
+        usual = self.is_usual(settings)
         alone = {family.measurements[0] for family in prepared.program.families if len(family.measurements) == 1}
         some = [one for place, one in enumerate(calibrations) if place in alone]
-        found = {one.plan.identity: self._reuse.tile(one, turn, alone=shows_groups_alone(prepared)) for one in some}
+        shown = shows_groups_alone(prepared)
+        found = {one.plan.identity: self._reuse.tile(one, turn, alone=shown, usual=usual) for one in some}
         return {name: one for name, one in found.items() if one is not None}
 
     def _completed(
@@ -283,7 +286,7 @@ class Pricing:
         turn: Turn | None,
     ) -> Mapping[str, Completion]:
         """The release of a statement of one, where it would be bought whole and only some components are missing."""
-        if not self.is_usual(settings) or len(prepared.program.plans) != 1 or len(others) != 1:
+        if not _takes_earlier(settings) or len(prepared.program.plans) != 1 or len(others) != 1:
             return {}
         (name,) = (one.plan.identity for one in others)
         if name in stored or name in offers or name != prepared.program.plans[0].identity:
@@ -293,8 +296,7 @@ class Pricing:
 
     def is_usual(self, settings: Settings) -> bool:
         """Whether nobody asks for more than the usual accuracy, nor for a fresh measurement."""
-        usual = settings.epsilon <= self._opened.policy.statement.epsilon and settings.target_error is None
-        return settings.reuse and settings.stages == 1 and usual
+        return _takes_earlier(settings) and settings.epsilon <= self._opened.policy.statement.epsilon
 
     def _ages(self, again: Sequence[Plan]) -> tuple[str, ...]:
         """How old answers about tables are that refresh, where they were released before."""
@@ -698,6 +700,11 @@ class _Foretold:
 
 
 @by_identity(_REMEMBERED)
+def _takes_earlier(settings: Settings) -> bool:
+    """Whether nobody asks for a fresh measurement, nor for a price that is found by the error that it buys."""
+    return settings.reuse and settings.stages == 1 and settings.target_error is None
+
+
 def _any_noise(plan: Plan) -> Mapping[str, Noise]:
     """Noise of each statistic and choice than which none is wider."""
     names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]

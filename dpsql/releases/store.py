@@ -120,7 +120,8 @@ class BoughtTogether:
     that of the key by intervals, and the block of each interval, with that of NULL last.
 
     ``completing`` are more members, each of which was measured in those components alone that no member before it tells
-    of; versions that know nothing of them see the others.
+    of; versions that know nothing of them see the others. ``sums`` are the identities of the releases that it was
+    bought for, where some keys are blocks: other sums of the same cells may be far less accurate than these.
 
     Without statistics they are the releases of one statement, bought beside others, and ``share`` is its price: ε, ρ
     and δ, and the points of a curve.
@@ -134,6 +135,7 @@ class BoughtTogether:
     cuts: tuple[tuple[str, tuple[NumberCut, ...]], ...] = ()
     merged: tuple[tuple[str, tuple[str, tuple[int, ...]]], ...] = ()
     completing: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
+    sums: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -566,7 +568,9 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
         readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
         cuts = [[name, [[str(cut.at), cut.above] for cut in some]] for name, some in facts.together.cuts]
         together = facts.together
-        more = [together.completing] if together.completing else []
+        more = (
+            [together.completing, together.sums] if together.sums else [together.completing][: len(together.completing)]
+        )
         parts["together"] = [
             *(together.statistics, together.members, together.asked, share, readings, cuts, together.merged, *more)
         ]
@@ -593,13 +597,15 @@ def _as_one(
     cuts: Sequence[tuple[str, list[tuple[str, bool]]]] = (),
     merged: Sequence[tuple[str, tuple[str, list[int]]]] = (),
     completing: Sequence[tuple[str, list[str], list[str]]] = (),
+    sums: Sequence[str] = (),
 ) -> BoughtTogether:
     named = tuple((identity, _listed(names), tuple(keys)) for identity, names, keys in members)
     more = tuple((identity, tuple(names), tuple(keys)) for identity, names, keys in completing)
     read = tuple((name, tuple((at, Fraction(one)) for at, one in terms)) for name, terms in readings)
     shares, divided = tuple(map(Fraction, share)), tuple((name, tuple(_cuts(some))) for name, some in cuts)
     blocks = tuple((family, (of, tuple(some))) for family, (of, some) in merged)
-    return BoughtTogether(_listed(statistics), named, tuple(map(tuple, asked)), shares, read, divided, blocks, more)
+    keys, own = tuple(map(tuple, asked)), tuple(sums)
+    return BoughtTogether(_listed(statistics), named, keys, shares, read, divided, blocks, more, own)
 
 
 def _cuts(written: Sequence[tuple[str, bool]]) -> Iterator[NumberCut]:

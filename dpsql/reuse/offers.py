@@ -91,19 +91,20 @@ class Reuse:
         """The name of the declarations that releases are planned under."""
         return self._scope
 
-    def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Tile | None:
+    def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool, usual: bool = True) -> Tile | None:
         """The release, made of those that were bought as one with it; None where none were.
 
-        Who bought them asked for this one as well, at the accuracy that it has; of others, what is not much less
-        accurate than wanted is made of them. ``alone``: no number of the answer is made of several groups.
+        At the ``usual`` accuracy it is given where who bought them asked for it as well, and where it is not much less
+        accurate than wanted; else where it is no less accurate. ``alone``: no number of the answer is made of several
+        groups.
         """
         plan, opened = wanted.plan, self._opened
         if not only_sums(plan) or not wanted.loss:
             return None
         version = opened.version(plan)
         for entry in self._together(version):
-            key = (plan, wanted.loss, entry.number, alone)
-            tile = partial(self._tile, wanted, entry, version, turn, alone=alone)
+            key = (plan, wanted.loss, entry.number, alone, usual)
+            tile = partial(self._tile, wanted, entry, version, turn, alone=alone, usual=usual)
             found = self._tiles.get(key, tile)
             if found is not None:
                 return found
@@ -182,6 +183,7 @@ class Reuse:
         turn: Turn | None,
         *,
         alone: bool,
+        usual: bool,
     ) -> Tile | None:
         plan, together = wanted.plan, entry.facts.together
         if together is None or not together.statistics:
@@ -199,11 +201,14 @@ class Reuse:
             return None
         for way in ways:
             found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
-            if found is not None:
-                asked = {frozenset(keys) for keys in together.asked}
-                keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
-                if keys in asked or _is_near(found.wanted, wanted):
-                    return found
+            if found is None:
+                continue
+            keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
+            asked = keys in {frozenset(one) for one in together.asked}
+            if together.sums:
+                asked = plan.identity in together.sums
+            if (usual and asked) or _is_near(found.wanted, wanted, MOST_WIDER if usual else 1):
+                return found
         return None
 
     def made_of(
@@ -365,7 +370,7 @@ class Reuse:
         return groups
 
 
-def _is_near(made: Calibration, wanted: Calibration) -> bool:
-    """Whether no output is much farther off than it was wanted."""
+def _is_near(made: Calibration, wanted: Calibration, times: int) -> bool:
+    """Whether no output is farther off than so many times what was wanted."""
     here, there = (margins(one.plan, one) for one in (made, wanted))
-    return all(width <= MOST_WIDER * there[name] for name, width in here.items())
+    return all(width <= times * there[name] for name, width in here.items())

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
 from math import hypot, prod, sqrt
 
 import numpy as np
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import CalibratedBlock, Calibration
-from dpsql.inference.consistency import FEW, DerivedTable, FinishedParts, agreed
+from dpsql.inference.consistency import FEW, MOST_LEAVES, DerivedTable, FinishedParts, agreed
 from dpsql.inference.estimates import Column
 from dpsql.inference.numeric import FloatArray
 from dpsql.mechanisms import Mechanism, sqrt_at_least
@@ -226,12 +226,21 @@ class Lattice:
         law = self.law()
         return law(Fraction(sqrt_at_least(law.square_of_scale(variance))) * finer)
 
-    def groups(self, keys: Sequence[str]) -> tuple[Key, ...]:
-        """All cells of a marginal, its keys in the order of their places, the last fastest."""
-        found: list[Key] = [()]
-        for at in sorted(self.places(keys)):
-            found = [(*key, value) for key in found for value in self.values[at]]
-        return tuple(found)
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """All keys: those of values, and those of blocks of them."""
+        return (*self.families, *sorted(self.merged))
+
+    def groups(self, places: Attributes) -> tuple[Key, ...]:
+        """All cells of a table by keys, by their places among all axes, the last fastest. With the key of values, a
+        key of blocks has the block of each value."""
+        own = [at for at in places if at < len(self.families) or self.divided not in places]
+        found = product(*(self.numbers_of(self.axes[at]) for at in own))
+        if len(own) == len(places):
+            return tuple(found)
+        labels = [self.merged[self.axes[at]][1] for at in places[len(own) :]]
+        value = own.index(self.divided)
+        return tuple((*key, *(blocks_of(one, key[value]) for one in labels)) for key in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,18 +421,21 @@ def shown_together(
 ) -> tuple[Lattice, Shown]:
     """The finished parts of all that was measured or asked for; of none where they cannot be made to agree. ``names``
     are the places of the statistics that the plan is over, with its names."""
-    whole = [one for one, division in zip(lattice.members, lattice.divisions, strict=True) if division is None]
-    known = {tuple(sorted(lattice.places(one.keys))): one for one in whole}
+    known = {tuple(sorted(map(lattice.axes.index, one.keys))): one for one in lattice.members}
     wanted = {tuple(sorted(lattice.places(keys))) for keys in asked if lattice.covers(keys)}
-    every = sorted({*known, *wanted}, key=lambda one: (len(one), one))
+    # Which values are in a block is public: nobody measured a table of all of them.
+    whole = {tuple(range(len(lattice.axes)))} if lattice.merged else set()
+    if whole and prod(lattice.sizes) > MOST_LEAVES:
+        return lattice, {}
+    every = sorted({*known, *wanted, *whole}, key=lambda one: (len(one), one))
     tables, plans = [], []
     for attributes in every:
-        keys = [lattice.families[at] for at in attributes]
-        groups = lattice.groups(keys)
+        keys = [lattice.axes[at] for at in attributes]
+        groups = lattice.groups(attributes)
         statistics: dict[str, Sequence[int]] = {}
         noise = {}
         finer = 1
-        if lattice.merged or any(one.completing for one in lattice.members):
+        if any(one.completing for one in lattice.members):
             # Estimates agree already, so that nothing but rounding is left to do.
             estimated = lattice.estimated(keys)
             finer = estimated[0].own_scale
@@ -433,14 +445,15 @@ def shown_together(
                 noise[name] = lattice.noise(estimated[at].variance, finer)
         elif attributes in known:
             one = known[attributes]
-            places = lattice.numbered(one.keys, one.table.keys) or ()
+            order = list(map(one.keys.index, keys))
+            places = {tuple(key[at] for at in order): place for place, key in enumerate(one.table.keys)}
             for at, name in names:
-                of_places = dict(zip(places, one.table.statistics[one.statistics[at]], strict=True))
-                statistics[name] = tuple(int(of_places[place]) for place in range(len(groups)))
+                column = one.table.statistics[one.statistics[at]]
+                statistics[name] = tuple(int(column[places[key]]) for key in groups)
                 noise[name] = one.noise(at)
         tables.append(NoisyTable(groups, statistics, noise))
         kind = plan.outputs[0].type
-        named = tuple(KeyColumn(f"k{at}", kind, "", lattice.families[at], closed=True) for at in attributes)
+        named = tuple(KeyColumn(f"k{at}", kind, "", lattice.axes[at], closed=True) for at in attributes)
         own = f"{plan.sql} -- {attributes}"
         fine = refined(plan, dict.fromkeys(statistics, finer))
         parts = tuple(replace(part, additive=True) for part in fine.parts)

@@ -161,6 +161,25 @@ def test_a_larger_price_and_a_rough_workload_measure_the_whole(folder: Path) -> 
         assert NOTICE not in session.execute(ALL).notices
 
 
+def test_more_than_the_usual_accuracy_pays_for_what_is_missing_and_is_free_again(folder: Path) -> None:
+    with opened(folder) as proxy:
+        session = proxy.session()
+        session.execute("SET dpsql.epsilon = 0.7")
+        whole = session.explain(ALL)
+        session.buy(WORKLOAD, Fraction(1))
+        first = session.execute(ALL)
+        assert NOTICE in first.notices
+        assert first.price == whole.price
+        assert all(bar[-1] < whole.expected[-1] for bar in first.margins)  # type: ignore[operator]
+        again = session.execute(ALL)
+        assert not again.price
+        assert again.rows == first.rows
+        session.execute("SET dpsql.epsilon = 1.5")
+        dear = session.execute(ALL)
+        assert dear.price, "what has less accuracy than was asked for is not given instead"
+        assert all(bar[-1] < other[-1] for bar, other in zip(dear.margins, first.margins, strict=True))  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("draws", [pytest.param(12), pytest.param(150, marks=pytest.mark.campaign)])
 def test_bars_hold_of_what_was_completed_and_of_what_follows(folder: Path, right: Right, draws: int) -> None:
     asked = (ALL, *PARTS)

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from dpsql.proxy import Proxy
+from dpsql.reuse.offers import MOST_WIDER
 from tests.doubles import open_without_noise
 from tests.new_databases import insert
 
@@ -212,3 +213,53 @@ def test_a_column_that_is_read_in_other_ways_is_no_attribute(folder: Path) -> No
     with opened(folder) as proxy:
         plan = proxy.session().workload(asked, Fraction(1))
     assert not any(one.joined for one in plan.statements[1:])
+
+
+DIVIDED = (
+    "SELECT COUNT(*) FROM person",
+    *(f"SELECT COUNT(*) FROM person WHERE age >= {at}" for at in (20, 40, 60, 80)),
+    *(f"SELECT sex, COUNT(*) FROM person WHERE age < {at} GROUP BY sex" for at in (20, 60)),
+    "SELECT sex, COUNT(*) FROM person GROUP BY sex",
+)
+"""Statements for which intervals are measured in blocks: a table by the intervals themselves has a small share."""
+
+
+def test_what_blocks_hardly_tell_is_not_given_for_nothing(folder: Path) -> None:
+    others = (
+        "SELECT COUNT(*) FROM person WHERE age BETWEEN 20 AND 59",
+        "SELECT sex, COUNT(*) FROM person WHERE age >= 40 GROUP BY sex",
+        "SELECT COUNT(*) FROM person WHERE age >= 40 AND sex = 'F'",
+    )
+    with opened(folder) as proxy:
+        session = proxy.session()
+        usual = [session.explain(sql).expected[-1] or 0 for sql in others]
+        plan, _ = session.buy(DIVIDED, Fraction(1, 2))
+        assert any(one.together is not None and one.together.merged for _, one, _ in plan.kept)
+        for sql in DIVIDED:
+            assert not session.explain(sql).price, sql
+        free = []
+        for sql, alone in zip(others, usual, strict=True):
+            told = session.explain(sql)
+            free.append(not told.price)
+            assert (told.expected[-1] or 0) <= (MOST_WIDER if free[-1] else 1) * alone, sql
+        assert free == [True, False, False]
+
+
+def test_what_is_shown_of_blocks_is_as_accurate_as_what_was_measured(folder: Path) -> None:
+    """Intervals that hardly anything tells of apart are not cut off at 0 each: that would move the sums of them."""
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        right = {sql: {row[:-1]: row[-1] for row in known.execute(sql).fetchall()} for sql in DIVIDED}
+    squares: dict[str, list[float]] = {"on": [], "off": []}
+    for _ in range(4):
+        with opened(folder) as proxy:
+            session = proxy.session()
+            session.buy(DIVIDED, Fraction(1, 2))
+            shown = {}
+            for consistent, errors in squares.items():
+                session.change("dpsql.consistent", consistent)
+                for sql in DIVIDED:
+                    found = {tuple(row[:-1]): row[-1] for row in session.execute(sql).rows}
+                    shown |= {(consistent, sql): found}
+                    errors += [(number - right[sql][key]) ** 2 for key, number in found.items()]  # type: ignore[operator]
+            assert sum(shown["on", DIVIDED[-1]].values()) == shown["on", DIVIDED[0]][()]  # type: ignore[arg-type]
+    assert sum(squares["on"]) < 1.5 * sum(squares["off"])

@@ -706,6 +706,28 @@ BUGS: tuple[Bug, ...] = (
         "tests/reuse/test_divided_marginals.py",
     ),
     bug(
+        "what blocks of intervals hardly tell is given for nothing, since others were bought by the same keys",
+        "dpsql.reuse.offers:Reuse._tile",
+        "if together.sums:",
+        "if not together.asked:",
+        "tests/answer/test_workload_numbers.py::test_what_blocks_hardly_tell_is_not_given_for_nothing",
+    ),
+    bug(
+        "numbers are made to agree with intervals alone, and not with the blocks that were measured",
+        "dpsql.reuse.tiles:shown_together",
+        "for one in lattice.members}",
+        "for one in lattice.members if not set(one.keys).intersection(lattice.merged)}",
+        "tests/answer/test_workload_numbers.py::test_what_is_shown_of_blocks_is_as_accurate_as_what_was_measured",
+    ),
+    bug(
+        "who asks for more than the usual accuracy is given less",
+        "dpsql.reuse.offers:Reuse._tile",
+        "MOST_WIDER if usual else 1",
+        "MOST_WIDER",
+        "tests/answer/test_workload_completed.py"
+        "::test_more_than_the_usual_accuracy_pays_for_what_is_missing_and_is_free_again",
+    ),
+    bug(
         "numbers below the first cut are in the interval of NULL",
         "rewriter.planner.intervals:interval_of",
         "exp.Case(ifs=[*ifs, first],",
