@@ -245,7 +245,7 @@ class _Spine:
         for node in found:
             if isinstance(node.parent, exp.Window):
                 continue
-            asked = node
+            asked: exp.Expr = node
             while isinstance(asked.parent, exp.Filter | exp.WithinGroup):
                 asked = asked.parent
             asked.replace(self._over_list(asked, each=each))
