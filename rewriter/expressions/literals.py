@@ -343,6 +343,11 @@ def fixed_zone(spelt: str) -> str | None:
 
 
 def _span(spelt: str) -> Span:
+    """The months, days and microseconds that a text means; a last number without a unit is seconds, as in PostgreSQL.
+
+    >>> _span("1 day 5"), _span("0"), _span("-1.5")
+    ((0, 1, 5000000), (0, 0, 0), (0, 0, -1500000))
+    """
     span = [0, 0, 0]
     rest = _without_iso(spelt.strip().lower())
     if not rest:
@@ -355,8 +360,9 @@ def _span(spelt: str) -> Span:
             micros = total * 1_000_000 + int(fraction.ljust(6, "0"))
             span[2] += -micros if sign == "-" else micros
             break
-        part = re.match(r"([+-]?\s*\d{1,18}(?:\.\d{1,9})?)\s*([a-z]+)(?:\s+|$)", rest, re.ASCII)
-        unit = _UNITS.get(part.group(2)) or _UNITS.get(part.group(2).removesuffix("s")) if part else None
+        part = re.match(r"([+-]?\s*\d{1,18}(?:\.\d{1,9})?)\s*([a-z]+|$)(?:\s+|$)", rest, re.ASCII)
+        name = (part.group(2) or "second") if part else ""
+        unit = _UNITS.get(name) or _UNITS.get(name.removesuffix("s"))
         if part is None or unit is None:
             raise refuse(f"{spelt!r} is not an interval of whole units", _HINT, _INVALID_DATE)
         for index, size in enumerate(_sized(Fraction("".join(part.group(1).split())), unit)):

@@ -68,10 +68,10 @@ def has_one_row(body: exp.Select) -> bool:
 
 
 def _as_values(select: exp.Select, join: exp.Join, body: exp.Select) -> bool:
-    """Put each column's subquery where it is read, unless it is grouped or sorted by."""
+    """Put each column's subquery where it is read."""
     values = {output_name(one): unaliased(one) for one in body.expressions}
     columns = read_columns(select, join.this)
-    if any(folded(column) not in values or column.find_ancestor(exp.Group, exp.Order) for column in columns):
+    if any(folded(column) not in values for column in columns):
         return False
     for column in columns:
         one: exp.Select = body.copy()

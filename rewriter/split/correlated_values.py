@@ -25,7 +25,16 @@ from sqlglot import exp
 
 from rewriter.relations import Inside
 from rewriter.release import RESERVED
-from rewriter.statement import conjuncts, from_items, has_aggregate, is_grouped, unaliased, unparenthesised, walk
+from rewriter.statement import (
+    conjuncts,
+    from_items,
+    grouped_item,
+    has_aggregate,
+    is_grouped,
+    unaliased,
+    unparenthesised,
+    walk,
+)
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
@@ -37,15 +46,16 @@ def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]
     if select.args.get("from_") is None or next(_scalars(select), None) is None:
         return None
     copy = _with_apart(select)
-    found = [place for place, query in enumerate(_scalars(copy)) if _Correlated.of(query) is not None]
-    if not found:
-        return None
-    nodes = list(_scalars(copy))
-    for number, place in enumerate(found):
-        correlated = _Correlated.of(nodes[place])
-        if correlated is not None:
-            correlated.join_to(copy, f"{RESERVED}group_{number}", is_public)
-    return copy
+    joined: dict[exp.Expr, exp.Expr] = {}
+    for node in list(_scalars(copy)):
+        asked = node.this
+        if asked not in joined:
+            correlated = _Correlated.of(node)
+            if correlated is None:
+                continue
+            joined[asked] = correlated.join_to(copy, f"{RESERVED}group_{len(joined)}", is_public)
+        node.replace(joined[asked].copy())
+    return copy if joined else None
 
 
 def _with_apart(select: exp.Select) -> exp.Select:
@@ -62,14 +72,20 @@ def _with_apart(select: exp.Select) -> exp.Select:
 
 
 def _scalars(select: exp.Select) -> Iterator[exp.Subquery]:
-    """The subqueries for one value that are computed of each row."""
-    parts: list[exp.Expr] = [] if select.args.get("where") is None else [select.args["where"]]
+    """The subqueries for one value that are computed of each row: once each, also where groups are made of them."""
+    where, group, having, order = (select.args.get(name) for name in ("where", "group", "having", "order"))
+    parts: list[exp.Expr] = [] if where is None else [where]
     if not is_grouped(select):
         parts += select.expressions
     else:
-        parts += [node for item in select.expressions for node in walk(item) if isinstance(node, exp.AggFunc)]
-    for part in parts:
-        yield from _values(part)
+        shown = [part for part in (*select.expressions, having, order) if part is not None]
+        parts += [node for part in shown for node in walk(part) if isinstance(node, exp.AggFunc | exp.Filter)]
+        keys = list(select.expressions) if select.args.get("distinct") else []
+        keys += [] if group is None else [group, *(grouped_item(key, select) for key in group.expressions)]
+        of_keys = {node.this for key in keys for node in _values(key)}
+        parts += [node for part in (*shown, *keys) for node in _values(part) if node.this in of_keys]
+    found = {id(node): node for part in parts for node in _values(part)}
+    yield from found.values()
 
 
 def _values(part: exp.Expr) -> Iterator[exp.Subquery]:
@@ -81,10 +97,9 @@ def _values(part: exp.Expr) -> Iterator[exp.Subquery]:
 
 @dataclass(frozen=True, slots=True)
 class _Correlated:
-    """A subquery ``node``: an aggregate ``item`` over the rows on which the ``own`` conditions hold, and on which each
-    first expression of ``ties`` equals the other one, of the row outside."""
+    """A ``query`` for one value: an aggregate ``item`` over the rows on which the ``own`` conditions hold, and on which
+    each first expression of ``ties`` equals the other one, of the row outside."""
 
-    node: exp.Subquery
     query: exp.Select
     item: exp.Expr
     own: tuple[exp.Expr, ...]
@@ -118,10 +133,10 @@ class _Correlated:
         group = query.args.get("group")
         if group is not None and not _is_of_ties(group, ties):
             return None
-        return cls(node, query, item, tuple(own), tuple(ties), group is not None) if ties else None
+        return cls(query, item, tuple(own), tuple(ties), group is not None) if ties else None
 
-    def join_to(self, select: exp.Select, alias: str, is_public: Callable[[exp.Expr], bool]) -> None:
-        """Join its groups to the ``select`` that the node stands in, and put the group's value in its place."""
+    def join_to(self, select: exp.Select, alias: str, is_public: Callable[[exp.Expr], bool]) -> exp.Expr:
+        """Join its groups to the ``select`` that the node stands in. The group's value, to be put in its place."""
         tests = list(self.own)
         for inner, outer in self.ties:
             tests += _met_only(inner, outer, select, is_public)
@@ -144,8 +159,8 @@ class _Correlated:
         value: exp.Expr = exp.column("a", alias)
         if isinstance(self.item, exp.Count) and not self.grouped:
             value = exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
-        self.node.replace(value)
         select.append("joins", exp.Join(this=item, on=exp.and_(*on, copy=False), side="LEFT"))
+        return value
 
 
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:

@@ -89,7 +89,7 @@ def _values(series: exp.Expr, dialect: Dialect) -> tuple[Type, list[Scalar]]:
     if span is None or span == (0, 0, 0):
         raise _refused("the step is a constant interval, such as INTERVAL '1 day'")
     plain = kind.kind is other.kind is Kind.TIMESTAMP
-    begins, ends_at = (_local(point, one, dialect.zone) for one, point in ((kind, first), (other, last)))
+    begins, ends_at = (local_moment(point, one, dialect.zone) for one, point in ((kind, first), (other, last)))
     times = _times(begins, ends_at, span, None if plain else dialect.zone)
     return (TIMESTAMP if plain else TIMESTAMPTZ), list(times)
 
@@ -116,7 +116,7 @@ def _few(count: int) -> int:
     return count
 
 
-def _local(point: Fraction, kind: Type, zone: str) -> datetime.datetime:
+def local_moment(point: Fraction, kind: Type, zone: str) -> datetime.datetime:
     """A time as clocks of the session's zone show it."""
     plain = moment(point)
     there = local(plain, zone) if kind.kind is Kind.TIMESTAMPTZ else plain

@@ -21,17 +21,28 @@ the time: ``DATE_TRUNC('month', v.ts) = g.d``.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import local
+from rewriter.declared import Type
 from rewriter.dialects import Dialect
-from rewriter.expressions import constant_span, floor_to
+from rewriter.expressions import constant_point, constant_span, floor_to
+from rewriter.query import reads_outside
 from rewriter.refused import Refused
-from rewriter.statement import conjuncts, from_items, grouped_item, is_aggregate, output_name, unparenthesised
+from rewriter.split.series_rows import local_moment
+from rewriter.statement import (
+    conjuncts,
+    from_items,
+    grouped_item,
+    is_aggregate,
+    output_name,
+    unaliased,
+    unparenthesised,
+    walk,
+)
 
 _PEOPLE, _LIST = "dpsql_people", "dpsql_list"
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)
@@ -100,7 +111,9 @@ class _Sides:
 
     def side(self, node: exp.Expr) -> str:
         """Whose columns an expression reads: of the "public" list, of "people", of "both", or "none"."""
-        sides = {self._of(column) for column in node.find_all(exp.Column)}
+        apart = [query for query in node.find_all(exp.Query) if not reads_outside(query, query)]
+        hidden = {id(column) for query in apart for column in query.find_all(exp.Column)}
+        sides = {self._of(column) for column in node.find_all(exp.Column) if id(column) not in hidden}
         return "both" if len(sides) > 1 else next(iter(sides), "none")
 
     def _of(self, column: exp.Column) -> str:
@@ -134,7 +147,7 @@ class _Spine:
                 pairs.append(pair)
             else:
                 {"both": tied, "people": asked}.get(sides.side(test), beside).append(test.copy())
-        limits = [limit for listed, own in pairs for limit in _limits(sides.public, listed, own)]
+        limits = [limit for listed, own in pairs for limit in _limits(sides.public, listed, own, self.dialect)]
         if tied and (sides.inner or any(test.find(exp.Query) for test in tied)):
             raise _refused("join people by =, such as visit.day = days.d or DATE_TRUNC('month', visit.day) = days.d")
         where, inner = self._where()
@@ -216,25 +229,39 @@ class _Spine:
             raise _refused("GROUP BY plain columns of the list")
         if any(self.sides.side(key) in ("people", "both") for key in keys):
             raise _refused("GROUP BY columns of the list alone, or write JOIN in the place of LEFT JOIN")
-        each = all(any(key == listed for key in keys) for listed, _ in pairs)
+        each = all(any(self._tells(key, listed) for key in keys) for listed, _ in pairs)
         outer = self.select.copy()
         for item in list(outer.expressions):
             if not isinstance(item, exp.Alias) and item.find(exp.AggFunc) is not None:
                 item.replace(exp.alias_(item.copy(), output_name(item), quoted=True, copy=False))
         parts = [*outer.expressions, *(outer.args.get(name) for name in ("having", "order"))]
         found = [
-            node for part in parts if part is not None for node in part.find_all(exp.AggFunc) if is_aggregate(node)
+            node
+            for part in parts
+            if part is not None
+            for node in walk(part)
+            if isinstance(node, exp.AggFunc) and is_aggregate(node)
         ]
         for node in found:
             if isinstance(node.parent, exp.Window):
                 continue
-            asked = node
+            asked: exp.Expr = node
             while isinstance(asked.parent, exp.Filter | exp.WithinGroup):
                 asked = asked.parent
             asked.replace(self._over_list(asked, each=each))
         if any(self.sides.side(part) in ("people", "both") for part in parts if part is not None):
             raise _refused("show columns of the list, and aggregates over people")
         return outer
+
+    def _tells(self, key: exp.Expr, listed: exp.Expr) -> bool:
+        """Whether rows of the list that have one ``key`` have one ``listed`` value, too: the key is that value, or
+        differs for each constant that the list has."""
+        columns = {*key.find_all(exp.Column), *listed.find_all(exp.Column)}
+        if key == listed or len(columns) != 1:
+            return key == listed
+        values = _values(self.sides.public, next(iter(columns)))
+        points = _points((_at(key, value) for value in values), self.dialect)
+        return bool(points) and len({place for _, place in points}) == len(set(_points(values, self.dialect)))
 
     def _over_list(self, asked: exp.Expr, *, each: bool) -> exp.Expr:
         """An aggregate over people as one over the list's rows."""
@@ -300,32 +327,26 @@ def _of_people(name: str) -> exp.Column:
     return exp.column(name, _PEOPLE)
 
 
+_KEEP_ROWS = frozenset({"expressions", "from_", "where", "distinct", "order", "limit"})
 _MONOTONE = (exp.Column, exp.Identifier, exp.Cast, exp.DataType, exp.Paren, exp.TimestampTrunc, exp.Var)
 
 
-def _limits(public: exp.Select, listed: exp.Expr, own: exp.Expr) -> Iterable[exp.Expr]:
-    """What people are joined on lies between the ends of a series of the list."""
-    values = public.find(exp.Values)
-    alone = len(from_items(public)) == 1 and values is not None and len(values.expressions) > 1
+def _limits(public: exp.Select, listed: exp.Expr, own: exp.Expr, dialect: Dialect) -> Iterable[exp.Expr]:
+    """What people are joined on lies between the ends of the times that the list has."""
     columns = list(listed.find_all(exp.Column))
-    if not alone or values is None or len(columns) != 1 or not all(isinstance(one, _MONOTONE) for one in listed.walk()):
+    if len(columns) != 1 or not all(isinstance(one, _MONOTONE) for one in listed.walk()):
         return
-    ends = [values.expressions[place].expressions[0] for place in (0, -1)]
-    if not all(isinstance(end, exp.Cast) for end in ends):
-        return
-    if ends[0].this.name > ends[1].this.name:
-        ends.reverse()
-    low, high = (_at(listed, end) for end in ends)
-    yield exp.Between(this=own.copy(), low=low, high=high)
+    values = [_at(listed, value) for value in _values(public, columns[0])]
+    points = _points(values, dialect)
+    if len(values) > 1 and all(kind.temporal for kind, _ in points):
+        places = [place for _, place in points]
+        low, high = (values[places.index(end)] for end in (min(places), max(places)))
+        yield exp.Between(this=own.copy(), low=low, high=high)
 
 
 def _at(listed: exp.Expr, value: exp.Expr) -> exp.Expr:
     """An expression of one column, of a value in its place."""
-    if isinstance(listed, exp.Column):
-        return value.copy()
-    copy = listed.copy()
-    next(iter(copy.find_all(exp.Column))).replace(value.copy())
-    return copy
+    return listed.transform(lambda node: value.copy() if isinstance(node, exp.Column) else node)
 
 
 def _refused(hint: str) -> Refused:
@@ -349,14 +370,16 @@ def as_bins(
         first = _ordered(low, side, exp.GTE)
         for other, high in enumerate(plain) if first is not None else ():
             last = _ordered(high, side, exp.LT)
-            if first is None or last is None or first[0] != last[0] or not isinstance(first[1], exp.Column):
+            if first is None or last is None or first[0] != last[0]:
                 continue
             own, listed = first
+            if not isinstance(listed, exp.Column):
+                continue
             end = unparenthesised(last[1])
             if not isinstance(end, exp.Add) or end.this != listed:
                 continue
             span = constant_span(end.expression, dialect)
-            begins = None if span is None else _beginning(own, span, _values(public), dialect)
+            begins = None if span is None else _beginning(own, span, _values(public, listed), dialect)
             if begins is not None:
                 rest = [test for number, test in enumerate(tests) if number not in (place, other)]
                 return [exp.EQ(this=listed.copy(), expression=begins), *rest]
@@ -374,32 +397,57 @@ def _ordered(test: exp.Expr, side: Callable[[exp.Expr], str], kind: type[exp.Exp
     return (left, right) if found is kind and (side(left), side(right)) == ("people", "public") else None
 
 
-def _values(public: exp.Select) -> list[exp.Expr]:
-    """The values of a list that is one series of times."""
-    values = public.find(exp.Values)
-    if len(from_items(public)) != 1 or values is None:
+def _values(public: exp.Select, column: exp.Column) -> list[exp.Expr]:
+    """Constants that include all values of a column of the list; none where the text does not say them."""
+    items = [item for item in from_items(public) if item.alias_or_name.lower() == column.table.lower()]
+    return _values_in(items[0], column) if len(items) == 1 else []
+
+
+def _values_in(item: exp.Expr, column: exp.Column) -> list[exp.Expr]:
+    """Those of a column of rows that are written down, or of a subquery that computes it of one, for each row alone.
+
+    A condition, DISTINCT, ORDER BY or LIMIT of the subquery leaves rows out, and changes none.
+    """
+    alias = item.args.get("alias")
+    names = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
+    if isinstance(item, exp.Values):
+        if names.count(column.name.lower()) != 1:
+            return []
+        return [row.expressions[names.index(column.name.lower())] for row in item.expressions]
+    select = item.this if isinstance(item, exp.Subquery) else None
+    if (
+        not isinstance(select, exp.Select)
+        or names
+        or {part for part, value in select.args.items() if value} - _KEEP_ROWS
+    ):
         return []
-    rows = [row.expressions[0] for row in values.expressions]
-    return rows if all(isinstance(row, exp.Cast) for row in rows) else []
+    shown = [one for one in select.expressions if output_name(one).lower() == column.name.lower()]
+    inner = from_items(select)
+    if len(shown) != 1 or len(inner) != 1:
+        return []
+    value = unaliased(shown[0])
+    columns = list(value.find_all(exp.Column))
+    if len(columns) != 1:
+        return []
+    return [_at(value, one) for one in _values_in(inner[0], columns[0])]
+
+
+def _points(values: Iterable[exp.Expr], dialect: Dialect) -> list[tuple[Type, Fraction]]:
+    """The types of constants and their places on the number line; none where one of them has none."""
+    found = [constant_point(value, dialect) for value in values]
+    known = [point for point in found if point is not None]
+    return known if len(known) == len(found) else []
 
 
 def _beginning(
     own: exp.Expr, span: tuple[int, int, int], values: Sequence[exp.Expr], dialect: Dialect
 ) -> exp.Expr | None:
     """When the step around a time of people begins; None where the series has other steps."""
-    moments = [_moment(value, dialect) for value in values]
     unit = _UNITS.get(span)
-    known = [moment for moment in moments if moment is not None]
-    if unit is None or not known or len(known) != len(moments):
+    points = _points(values, dialect)
+    if unit is None or not points or not all(kind.temporal for kind, _ in points):
         return None
-    if any(floor_to(unit, moment) != moment for moment in known):
+    moments = [local_moment(place, kind, dialect.zone) for kind, place in points]
+    if any(floor_to(unit, moment) != moment for moment in moments):
         return None
     return exp.TimestampTrunc(this=own.copy(), unit=exp.Var(this=unit.upper()))
-
-
-def _moment(value: exp.Expr, dialect: Dialect) -> datetime.datetime | None:
-    """A listed time as clocks of the session's zone show it."""
-    moment = datetime.datetime.fromisoformat(value.this.name)
-    if moment.tzinfo is None:
-        return moment
-    return local(moment.astimezone(datetime.UTC).replace(tzinfo=None), dialect.zone)

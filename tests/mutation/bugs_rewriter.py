@@ -56,6 +56,34 @@ BUGS: tuple[Bug, ...] = (
         "[exp.EQ] * len(listed)",
         f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
     ),
+    bug(
+        "the ends of a list are its first and its last row, in whatever order rows are written",
+        "rewriter.split.spines:_limits",
+        "(min(places), max(places))",
+        "(places[0], places[-1])",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "a column of written rows is the first one",
+        "rewriter.split.spines:_values_in",
+        "row.expressions[names.index(column.name.lower())]",
+        "row.expressions[0]",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "any computed column of a series has the values of the series",
+        "rewriter.split.spines:_values_in",
+        "return [_at(value, one) for one in",
+        "return [one for one in",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "any key of a list tells its rows apart",
+        "rewriter.split.spines:_Spine._tells",
+        "return bool(points) and len({place for _, place in points}) == len(set(_points(values, self.dialect)))",
+        "return bool(points)",
+        f"{SPINES}::test_rows_of_a_list_that_nobody_matches_are_not_counted",
+    ),
     # Lists of keys
     bug(
         "what a column is computed by stands in its place without parentheses",

@@ -53,6 +53,20 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind WHERE weight > 1 ORDER BY name LIMIT 1)",
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name AS n FROM kind ORDER BY n DESC NULLS LAST FETCH FIRST ROW ONLY)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT weight FROM kind ORDER BY 1 DESC NULLS LAST LIMIT 1) - 5",
+    # groups of aggregates that are looked up for each row, each joined once: in GROUP BY, FILTER, HAVING, LATERAL, DISTINCT
+    "SELECT p.sex, (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id AND t.days > 5) AS n, COUNT(*) FROM person AS p"
+    " GROUP BY 1, 2",
+    "SELECT p.sex, x.n + 1 AS n, COUNT(*) FROM person AS p, LATERAL (SELECT COUNT(*) AS n, SUM(t.days) AS d FROM stay AS t"
+    " WHERE t.person_id = p.id) AS x WHERE x.n > 0 GROUP BY p.sex, x.n HAVING AVG(x.d) > 3 ORDER BY p.sex, x.n",
+    "SELECT CASE WHEN (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id) > 2 THEN 'often' ELSE 'seldom' END AS k,"
+    " COUNT(*), AVG((SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id)) FROM person AS p GROUP BY 1",
+    "SELECT p.sex, COUNT(*) FILTER (WHERE (SELECT SUM(t.days) FROM stay AS t WHERE t.person_id = p.id) > 20) AS n"
+    " FROM person AS p GROUP BY p.sex",
+    "SELECT COALESCE(p.sex, 'all'), COUNT(*), AVG(p.born) FROM person AS p"
+    " GROUP BY ROLLUP (p.sex, (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id))",
+    "SELECT DISTINCT p.sex, (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id) > 0 AS stayed FROM person AS p",
+    "SELECT COALESCE((SELECT AVG(o.born) FROM person AS o WHERE o.sex = p.sex) < p.born, FALSE) AS younger, COUNT(*)"
+    " FROM person AS p GROUP BY 1",
     # what is computed of looked-up aggregates: of each row, of groups of everybody's rows
     "SELECT k.name, (SELECT COUNT(*) + 1 FROM stay WHERE stay.kind = k.name) AS n FROM kind AS k ORDER BY 1",
     "SELECT k.name, (SELECT COALESCE(SUM(days), 0) + k.weight * COUNT(*) FROM stay WHERE stay.kind = k.name AND days > 3) AS n"

@@ -76,6 +76,25 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, duck
         "SELECT v.day, v.x, COUNT(s.id) FROM (VALUES (DATE '2025-01-08', 0), (DATE '2025-01-08', 50)) AS v(day, x)"
         " LEFT JOIN stay AS s ON s.begun = v.day AND s.cost >= v.x GROUP BY 1, 2 ORDER BY 1, 2",
         "SELECT COUNT(DISTINCT p.name), COUNT(s.id) FROM phase AS p LEFT JOIN stay AS s ON s.begun = p.low",
+        # the list's values are those that it shows, whatever rows it is made of, in any order
+        "SELECT v.m, COUNT(s.id) FROM (VALUES (DATE '2025-03-01'), (DATE '2025-01-01'), (DATE '2025-02-01')) AS v(m)"
+        " LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = v.m GROUP BY v.m ORDER BY 1",
+        "SELECT v.m, COUNT(s.id) FROM (VALUES (DATE '2025-01-01', DATE '2025-05-01'), (DATE '2025-02-01', DATE '2025-06-01'))"
+        " AS v(a, m) LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = v.m GROUP BY v.m ORDER BY 1",
+        f"SELECT x.m, COUNT(s.id) FROM (SELECT DISTINCT m.d + INTERVAL '2 months' AS m {MONTHS}) AS x"
+        " LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = x.m GROUP BY x.m ORDER BY 1",
+        f"SELECT x.m, COUNT(s.id) FROM (SELECT m.d AS m {MONTHS} UNION SELECT TIMESTAMP '2025-09-01') AS x"
+        " LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = x.m GROUP BY x.m ORDER BY 1",
+        f"SELECT x.m, COUNT(s.id) FROM (SELECT DISTINCT m.d + INTERVAL '3 days' AS m {MONTHS}) AS x"
+        " LEFT JOIN stay AS s ON s.begun >= x.m AND s.begun < x.m + INTERVAL '1 month' GROUP BY x.m ORDER BY 1",
+        # a number of all people beside each row
+        f"SELECT m.d, COUNT(s.id), (SELECT COUNT(*) FROM stay AS t WHERE t.cost > 10) AS n {MONTHS} LEFT JOIN stay AS s"
+        " ON DATE_TRUNC('month', s.begun) = m.d GROUP BY m.d ORDER BY 1",
+        # a key that differs for each value of the list
+        f"SELECT m.d::date AS d, COUNT(DISTINCT s.pid), AVG(s.cost) {MONTHS} LEFT JOIN stay AS s"
+        " ON DATE_TRUNC('month', s.begun) = m.d GROUP BY 1 ORDER BY 1",
+        f"SELECT EXTRACT(MONTH FROM m.d)::int AS d, COUNT(DISTINCT s.pid) {MONTHS} LEFT JOIN stay AS s"
+        " ON s.begun <= m.d AND s.ended > m.d GROUP BY EXTRACT(MONTH FROM m.d)::int ORDER BY 1",
     ],
 )
 def test_people_are_counted_beside_each_row_of_a_list(ward: tuple[Proxy, duckdb.DuckDBPyConnection], sql: str) -> None:
@@ -90,6 +109,8 @@ def test_people_are_counted_beside_each_row_of_a_list(ward: tuple[Proxy, duckdb.
     "sql",
     [
         "SELECT SUM(v.x), COUNT(s.id) FROM (VALUES (10), (50)) AS v(x) LEFT JOIN stay AS s ON s.cost > v.x",
+        f"SELECT EXTRACT(YEAR FROM m.d), COUNT(DISTINCT s.pid) {MONTHS} LEFT JOIN stay AS s"
+        " ON DATE_TRUNC('month', s.begun) = m.d GROUP BY 1",
         "SELECT v.x, COUNT(*) FROM (VALUES (10), (50)) AS v(x) LEFT JOIN stay AS s ON s.cost > v.x GROUP BY v.x",
         "SELECT COUNT(DISTINCT p.name), COUNT(s.id) FROM phase AS p LEFT JOIN stay AS s ON s.begun = p.low"
         " WHERE s.cost > 50",
