@@ -3,14 +3,16 @@
 Guarantee: a remembered result is a function of its key. So forgetting it costs time, and changes no answer, no price
 and no privacy. Whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
 
-Results of :func:`by_identity` are small, and of plans and noise alone: they are forgotten as others come.
+Results of :func:`by_identity` are small, and of plans and noise alone: they are forgotten with their plan, or as others
+come.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections import Counter, OrderedDict
+import weakref
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Generic, ParamSpec, TypeVar
 
@@ -120,7 +122,8 @@ def by_identity(most: int) -> Callable[[Callable[_Asked, _Result]], Callable[_As
     """Remembers ``most`` results of a function of values that nobody changes, such as plans and their noise.
 
     Numbers and texts are told apart by what they are, all else by being the very same object: no exact fraction is
-    hashed or compared. Arguments are kept with their result, so that no other object has their identity meanwhile.
+    hashed or compared. No plan is kept alive by its results: they go with it. Arguments that cannot be referred to
+    weakly are small, and kept with their result.
 
     >>> calls = []
     >>> @by_identity(2)
@@ -133,8 +136,9 @@ def by_identity(most: int) -> Callable[[Callable[_Asked, _Result]], Callable[_As
     """
 
     def remembering(function: Callable[_Asked, _Result]) -> Callable[_Asked, _Result]:
-        kept: dict[tuple[object, ...], tuple[tuple[object, ...], _Result]] = {}
-        lock = threading.Lock()
+        kept: dict[tuple[object, ...], tuple[list[object], _Result]] = {}
+        # Keys in their order, apart from the results, which also go by themselves.
+        latest: deque[tuple[object, ...]] = deque()
 
         @functools.wraps(function)
         def remembered(*arguments: _Asked.args, **named: _Asked.kwargs) -> _Result:
@@ -142,13 +146,21 @@ def by_identity(most: int) -> Callable[[Callable[_Asked, _Result]], Callable[_As
             key = (*named, *[(type(one), one) if type(one) in _PLAIN else id(one) for one in every])
             known = kept.get(key)
             if known is None:
-                known = every, function(*arguments, **named)
-                with lock:
-                    kept[key] = known
-                    while len(kept) > most:
-                        del kept[next(iter(kept))]
+                result = function(*arguments, **named)
+                kept[key] = known = [_reference(one, kept, key) for one in every if type(one) not in _PLAIN], result
+                latest.append(key)
+                if len(latest) > most:
+                    kept.pop(latest.popleft(), None)
             return known[1]
 
         return remembered
 
     return remembering
+
+
+def _reference(value: object, kept: dict[_Key, _Value], key: _Key) -> object:
+    """A reference that does not keep the value alive, where there can be one: the result of ``key`` goes with it."""
+    try:
+        return weakref.ref(value, lambda _: kept.pop(key, None))
+    except TypeError:
+        return value

@@ -53,9 +53,9 @@ from rewriter.front_door import (
 from rewriter.plan import Plan
 from rewriter.refused import Refused
 
-_CHARACTERS, _SHORTEST = 500_000, 1_000
-"""What is remembered of statements: so many characters of text, each as many as the shortest one counts. A plan holds
-some 300 bytes for a character, so that all of them together stay below 200 MB, whatever is sent.
+_CHARACTERS, _SMALL = 500_000, 1_000
+"""Characters of all statements that are remembered, and of one without a plan. A plan holds some 300 bytes for each, so
+that all of them together stay below 200 MB, whatever is sent.
 """
 _PERIODS = 1_000
 """Plans of periods that are remembered, of some 60 kB each: those of a dashboard whose windows move hour by hour."""
@@ -274,7 +274,7 @@ def _parsed(select: Select, sql: str, given: _Given) -> Parsed:
 def _size(understood: _Understood) -> int:
     """How much of the memory a statement takes."""
     prepared = understood.prepared if isinstance(understood, _Explained) else understood
-    return max(len(prepared.sql), _SHORTEST) if isinstance(prepared, Prepared) else _SHORTEST
+    return prepared.characters if isinstance(prepared, Prepared) else _SMALL
 
 
 def _instant_of(understood: _Understood) -> datetime.datetime | None:

@@ -624,7 +624,7 @@ class PlanStep:
     at: Callable[[Sequence[tuple[Scalar | None, ...]], Points], str] = field(repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
     """One release, planned. No I/O made it and no private row was seen: it depends on SQL text and policy alone.
 

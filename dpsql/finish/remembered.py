@@ -45,8 +45,8 @@ def undefined_notes(rows: ColumnarRows, *, undefined: bool) -> tuple[str, ...]:
 
 MAX_CELLS = 2_000_000
 """Of all answers that are kept."""
-_STATEMENT = 4_000
-"""Cells that take as much memory as the statement of an answer, which is kept with it."""
+_CHARACTER = 4
+"""Cells that take as much memory as a character of an answer's statement, which is kept with it."""
 
 
 class FinishedAnswers:
@@ -75,4 +75,4 @@ class _Kept:
 def _cells(kept: _Kept) -> int:
     finished = kept.finished
     columns = len(finished.columns) + sum(bar is not None for bar in finished.bars)
-    return _STATEMENT + columns * (len(finished.rows) + 1)
+    return _CHARACTER * kept.prepared.characters + columns * (len(finished.rows) + 1)

@@ -17,6 +17,10 @@ _REMEMBERED = 8
 """So many sets of learned bounds of one statement: they change when their histograms are bought again."""
 
 
+_SHORTEST = 1_000
+"""Characters that the shortest statement counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A program, and the names and types of the ``columns`` that it answers with.
@@ -39,6 +43,11 @@ class Prepared:
     def stages(self) -> tuple[Prepared, ...]:
         """All queries that are answered for it, one after the other, itself the last."""
         return (self,) if self.earlier is None else (*self.earlier.first.stages, *self.earlier.draft.stages)
+
+    @property
+    def characters(self) -> int:
+        """The length of the text, by which memories weigh a statement: a plan holds some 300 bytes for each."""
+        return max(len(self.sql), _SHORTEST)
 
     @property
     def zone(self) -> str:

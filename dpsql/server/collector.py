@@ -1,4 +1,4 @@
-"""Python's collector of garbage, in a process that serves.
+"""Python's collector of garbage, in a process that serves, or is a command.
 
 A statement that is planned makes tens of thousands of nodes of trees, each of which knows its parent: they go when the
 collector looks at them, not before. By Python's own thresholds it looks at the young ones every 700 objects, which took
@@ -16,6 +16,11 @@ _OLDER = 20
 """Collections of younger objects to one of older ones."""
 
 
+def seldom() -> None:
+    """The collector looks after so many more objects: the imports of a command make hundreds of thousands that stay."""
+    gc.set_threshold(_YOUNG, _OLDER, _OLDER)
+
+
 @contextmanager
 def settled() -> Iterator[None]:
     """What is loaded by now stays for ever: no collection looks at it again, nor often at what comes and goes.
@@ -30,7 +35,7 @@ def settled() -> Iterator[None]:
     usual = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_YOUNG, _OLDER, _OLDER)
+    seldom()
     try:
         yield
     finally:

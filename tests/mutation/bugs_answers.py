@@ -10,6 +10,7 @@ ANSWER = "tests/answer/test_answer.py"
 SANDBOX = "tests/sandbox/test_sandbox.py"
 DUCKDB = "tests/engines/test_duckdb.py"
 TOTAL = "tests/expressions/test_total.py"
+MEMORY = "tests/properties/test_memory.py"
 FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
@@ -35,6 +36,20 @@ WINDOW_BARS = "tests/finish/test_window_bars.py"
 UNBIASED_WINDOWS = "tests/split/test_unbiased_windows.py"
 
 BUGS: tuple[Bug, ...] = (
+    bug(
+        "what is remembered of a plan keeps the plan",
+        "dpsql.memory:_reference",
+        "return weakref.ref(value, lambda _: kept.pop(key, None))",
+        "return value",
+        MEMORY,
+    ),
+    bug(
+        "an answer that is kept weighs the same however long its statement is",
+        "dpsql.finish.remembered:_cells",
+        "_CHARACTER * kept.prepared.characters",
+        "_CHARACTER * 1_000",
+        "tests/finish/test_finished_answers.py",
+    ),
     bug(
         "a period of a family is weighed by the noise of other periods",
         "dpsql.inference.consistency.infer:_of_period",

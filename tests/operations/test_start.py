@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
+
+from dpsql.proxy import Proxy
+from rewriter.plan import Plan
 
 MOST_AT_START = 290
 """MiB resident once a policy is open, all of Python and of DuckDB included: 190 to 225, by how much of its libraries a
@@ -58,3 +63,22 @@ def test_a_policy_is_opened_and_asked_without_what_other_statements_need(tmp_pat
     assert found["rows"] == 1
     assert not set(NEEDED_LATER).intersection(found["loaded"])
     assert found["MiB"] < MOST_AT_START
+
+
+STATEMENTS, REMEMBERED = 1100, 1300
+"""Distinct statements that are asked, and plans that may be alive after them: those of 500 statements that are
+remembered, of 512 calibrations, and of some notices."""
+
+
+def test_what_is_alive_of_many_statements_stays_within_a_bound(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "start.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, age INTEGER)")
+        connection.execute("INSERT INTO person SELECT range, range % 90 FROM range(1000)")
+    policy = _POLICY.replace("columns: {id: {}}", "columns: {id: {}, age: {range: [0, 90]}}")
+    (tmp_path / "start.yaml").write_text(policy.replace("statement: {epsilon: 1}", "statement: {epsilon: 0.001}"))
+    with closing(Proxy.open(tmp_path / "start.yaml")) as proxy:
+        session = proxy.session()
+        for number in range(STATEMENTS):
+            session.execute(f"SELECT COUNT(*) FROM person WHERE age >= 20.{number + 1000}")
+        gc.collect()
+        assert sum(isinstance(one, Plan) for one in gc.get_objects()) < REMEMBERED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 import pytest
 
@@ -99,3 +100,24 @@ def test_the_oldest_that_is_remembered_by_identity_is_forgotten_and_errors_are_n
         with pytest.raises(ZeroDivisionError):
             inverse(0)
     assert calls[-2:] == [0, 0]
+
+
+def test_what_is_remembered_by_identity_goes_with_the_plan_that_it_is_of() -> None:
+    class Large:
+        """What can be referred to weakly, such as a plan."""
+
+    found: list[Large] = []
+
+    @by_identity(1000)
+    def known(plan: Large, noise: list[int]) -> list[int]:
+        found.append(plan)
+        return [*noise]
+
+    noise, plans = [1], [Large() for _ in range(100)]
+    first = [known(plan, noise) for plan in plans]
+    assert all(known(plan, noise) is before for plan, before in zip(plans, first, strict=True))
+    assert len(found) == 100
+    alive = [weakref.ref(plan) for plan in plans]
+    found.clear()
+    plans.clear()
+    assert [one() for one in alive] == [None] * 100

@@ -40,10 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known.print_help()
         return DONE
     options = known.parse_args(arguments)
-    if arguments is None and options.command in _WITHOUT_FRAMES:
-        from dpsql.releases import without_frames
-
-        without_frames()
+    if arguments is None:
+        _begin_process(options.command)
     try:
         return _COMMANDS[options.command](options)
     except BrokenPipeError:
@@ -59,6 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         reason = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem.strerror)
         return _report(OperationalError(reason, sqlstate="58030"), options, FAILED)
+
+
+def _begin_process(command: str) -> None:
+    """What a process pays once, and a command of its own needs not."""
+    from dpsql.server.collector import seldom
+
+    seldom()
+    if command in _WITHOUT_FRAMES:
+        from dpsql.releases import without_frames
+
+        without_frames()
 
 
 def _demo(options: argparse.Namespace) -> int:
