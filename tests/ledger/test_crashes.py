@@ -22,7 +22,6 @@ from tests.ledger.reader import Row, rows, violations
 from tests.ledger.tearing import flip_the_number, tear_the_file, tear_the_log
 
 MEMORY = "/dev/shm"  # noqa: S108
-MUCH = Fraction(10**6)
 
 
 def pure(epsilon: Fraction | int | str) -> Accountant:

@@ -10,7 +10,6 @@ ANSWER = "tests/answer/test_answer.py"
 SANDBOX = "tests/sandbox/test_sandbox.py"
 DUCKDB = "tests/engines/test_duckdb.py"
 TOTAL = "tests/expressions/test_total.py"
-FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
 REFRESH = "tests/answer/test_refresh.py"
