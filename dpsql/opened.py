@@ -120,13 +120,13 @@ class Opened:
         tables = tuple(dict.fromkeys(table for plan in plans for table in plan.tables))
         return TablesState(tables, self.engine.state(tables))
 
-    def version(self, plan: Plan, at: datetime | None = None) -> str:
+    def version(self, plan: Plan) -> str:
         """What a release stands under: the owner's ``data_version``, the period of each table that refreshes, and the
         files that are its rows.
 
         What is closed stands for ever. What was released of it while it was open stands under other words.
         """
-        now = at or self.clock.read()
+        now = self.clock.read()
         if closed := self.closed(plan, now):
             return f"{self.policy.data_version} closed after {' and '.join(sorted({str(one) for one in closed}))}"
         if self.standing is not None:

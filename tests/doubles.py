@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
 from typing import TypeVar
 
 from dpsql.mechanisms.sampling import Law
@@ -29,3 +33,18 @@ def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
     It opens a table about two people, too, which is protected for one of them: without noise nobody is protected.
     """
     return Proxy(open_policy(policy, let_pass=_LET_PASS), NoNoise(), silent=True)
+
+
+_NUMBERS = count()
+
+
+@contextmanager
+def opened_policy(
+    folder: Path, policy: str, *, silent: bool = False, name: str = "", **words: object
+) -> Iterator[Proxy]:
+    """A proxy over a policy's text with these ``words``; ``{name}`` in it is the file's own, for a ledger of its own."""
+    name = name or f"policy{next(_NUMBERS)}"
+    path = folder / f"{name}.yaml"
+    path.write_text(policy.format(name=name, **words))
+    with closing(open_without_noise(path) if silent else Proxy.open(path)) as proxy:
+        yield proxy

@@ -352,13 +352,12 @@ class Ledger:
             return
         raise problem
 
-    def row_times(self, analyst: str | None = None) -> tuple[tuple[Span, PrivacyLoss], ...]:
+    def row_times(self) -> tuple[tuple[Span, PrivacyLoss], ...]:
         """What is spent of the rows of which times, in order; nothing where the budget is not one of rows."""
-        name = EVERYBODY if analyst is None else _clean(analyst)
 
         def read(journal: Journal) -> tuple[tuple[Span, PrivacyLoss], ...]:
             self._follow(journal)
-            return () if self._tally.row_times is None else tuple(self._tally.row_times.parts(name))
+            return () if self._tally.row_times is None else tuple(self._tally.row_times.parts(EVERYBODY))
 
         return self._read(read)
 

@@ -699,12 +699,12 @@ class _Foretold:
     reached: bool
 
 
-@by_identity(_REMEMBERED)
 def _takes_earlier(settings: Settings) -> bool:
     """Whether nobody asks for a fresh measurement, nor for a price that is found by the error that it buys."""
     return settings.reuse and settings.stages == 1 and settings.target_error is None
 
 
+@by_identity(_REMEMBERED)
 def _any_noise(plan: Plan) -> Mapping[str, Noise]:
     """Noise of each statistic and choice than which none is wider."""
     names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]

@@ -568,9 +568,9 @@ def _write_facts(facts: ReleaseFacts | None) -> str:
         readings = [[name, [[at, str(one)] for at, one in terms]] for name, terms in facts.together.readings]
         cuts = [[name, [[str(cut.at), cut.above] for cut in some]] for name, some in facts.together.cuts]
         together = facts.together
-        more = (
-            [together.completing, together.sums] if together.sums else [together.completing][: len(together.completing)]
-        )
+        more = [together.completing, together.sums]
+        while more and not more[-1]:
+            more.pop()
         parts["together"] = [
             *(together.statistics, together.members, together.asked, share, readings, cuts, together.merged, *more)
         ]

@@ -244,11 +244,9 @@ class Table:
         """A table's name in the schema of this one."""
         return name if self.schema is None else name.removeprefix(f"{self.schema}.")
 
-    def stands_in(self, schema: str, quoted: bool = False) -> bool:
+    def stands_in(self, schema: str) -> bool:
         """Whether this is what its schema is called."""
-        if self.schema is None:
-            return (schema if quoted else schema.lower()) in DEFAULT_SCHEMAS
-        return self.schema == schema if quoted else self.schema.lower() == schema.lower()
+        return schema.lower() in (DEFAULT_SCHEMAS if self.schema is None else (self.schema.lower(),))
 
     @property
     def moves(self) -> bool:

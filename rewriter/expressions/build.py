@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -335,9 +335,6 @@ def convert(scalar: Scalar | None, type_: Type) -> Scalar | None:
     if type_.kind is Kind.TIMESTAMP and not isinstance(scalar, datetime.datetime) and isinstance(scalar, datetime.date):
         return datetime.datetime.combine(scalar, datetime.time())
     return scalar
-
-
-Registry = Mapping[type[exp.Expr], Rule]
 
 
 def rule(function: Callable[[exp.Expr, Context], Value], *parts: str) -> Rule:

@@ -71,10 +71,6 @@ class Components:
     variances: Mapping[Attributes, float]
     total: float
 
-    def of_cell(self, sizes: Sizes, attributes: Attributes) -> float:
-        """The variance of one cell of a marginal within what was asked."""
-        return cell_variance(sizes, attributes, self.variances)
-
 
 @dataclass(frozen=True, slots=True)
 class Shares:

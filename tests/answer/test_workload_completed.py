@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpsql.proxy import Proxy
-from tests.doubles import open_without_noise
+from tests.doubles import opened_policy
 from tests.new_databases import insert
 
 POLICY = """
@@ -62,16 +60,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-_NUMBERS = count()
-
-
-@contextmanager
-def opened(folder: Path, *, accounting: str = ZCDP, silent: bool = False) -> Iterator[Proxy]:
-    name = f"of{next(_NUMBERS)}"
-    path = folder / f"{name}.yaml"
-    path.write_text(POLICY.format(name=name, accounting=accounting))
-    with closing(open_without_noise(path) if silent else Proxy.open(path)) as proxy:
-        yield proxy
+def opened(folder: Path, *, accounting: str = ZCDP, silent: bool = False) -> AbstractContextManager[Proxy]:
+    return opened_policy(folder, POLICY, silent=silent, accounting=accounting)
 
 
 Right = dict[str, dict[tuple[object, ...], int]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpsql.proxy import Proxy
-from tests.doubles import open_without_noise
+from tests.doubles import opened_policy
 
 PEOPLE = 3_000
 POLICY = """
@@ -95,19 +94,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-_NUMBERS = iter(range(1_000))
-
-
-@contextmanager
-def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False) -> Iterator[Proxy]:
-    name = f"policy{next(_NUMBERS)}"
-    path = folder / f"{name}.yaml"
-    path.write_text(POLICY.format(name=name, budget=budget))
-    proxy = open_without_noise(path) if silent else Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False) -> AbstractContextManager[Proxy]:
+    return opened_policy(folder, POLICY, silent=silent, budget=budget)
 
 
 def truth(folder: Path, sql: str) -> dict[tuple[object, ...], tuple[float, ...]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import pytest
 
 from dpsql.proxy import Proxy
 from dpsql.reuse.offers import MOST_WIDER
-from tests.doubles import open_without_noise
+from tests.doubles import opened_policy
 from tests.new_databases import insert
 
 PEOPLE = 300
@@ -112,19 +112,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-_NUMBERS = iter(range(1_000))
-
-
-@contextmanager
-def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False, name: str = "") -> Iterator[Proxy]:
-    name = name or f"policy{next(_NUMBERS)}"
-    path = folder / f"{name}.yaml"
-    path.write_text(POLICY.format(name=name, budget=budget))
-    proxy = open_without_noise(path) if silent else Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, budget: str = BUDGETS[0], **how: Any) -> AbstractContextManager[Proxy]:
+    return opened_policy(folder, POLICY, budget=budget, **how)
 
 
 @pytest.mark.spread

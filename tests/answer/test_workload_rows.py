@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,7 +15,7 @@ import pytest
 from dpsql.prepare import Prepared
 from dpsql.proxy import Proxy
 from dpsql.reuse.clipped_alike import clipped_alike
-from tests.doubles import open_without_noise
+from tests.doubles import open_without_noise, opened_policy
 from tests.new_databases import insert
 
 PEOPLE = 400
@@ -126,21 +126,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-_NUMBERS = iter(range(1_000))
-
-
-@contextmanager
-def opened(
-    folder: Path, budget: str = BUDGETS[0], *, table: str = "visit", bound: str = "max_rows: 4", silent: bool = False
-) -> Iterator[Proxy]:
-    name = f"policy{next(_NUMBERS)}"
-    path = folder / f"{name}.yaml"
-    path.write_text(POLICY.format(name=name, budget=budget, table=table, bound=bound))
-    proxy = open_without_noise(path) if silent else Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, budget: str = BUDGETS[0], **how: Any) -> AbstractContextManager[Proxy]:
+    return opened_policy(folder, POLICY, budget=budget, **{"table": "visit", "bound": "max_rows: 4", **how})
 
 
 @pytest.mark.spread

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -14,7 +12,7 @@ import duckdb
 import pytest
 
 from dpsql.proxy import Proxy
-from tests.doubles import open_without_noise
+from tests.doubles import opened_policy
 from tests.new_databases import insert
 
 POLICY = """
@@ -89,7 +87,6 @@ LATER = (
     "SELECT COUNT(*) FROM sale WHERE why = 'v' OR why = 'u'",
 )
 EVERY = {"sales": SALES, "costs": COSTS, "people": PEOPLE}
-_NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
@@ -122,15 +119,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@contextmanager
-def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False) -> Iterator[Proxy]:
-    path = folder / f"policy{(number := next(_NUMBERS))}.yaml"
-    path.write_text(POLICY.format(name=f"policy{number}", budget=budget))
-    proxy = open_without_noise(path) if silent else Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, budget: str = BUDGETS[0], *, silent: bool = False) -> AbstractContextManager[Proxy]:
+    return opened_policy(folder, POLICY, silent=silent, budget=budget)
 
 
 @pytest.mark.spread

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import random
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -18,7 +18,7 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error
 from dpsql.inference.consistency import infer
 from dpsql.proxy import Proxy, Session
-from tests.doubles import open_without_noise
+from tests.doubles import opened_policy
 
 PEOPLE = 600
 POLICY = """
@@ -77,17 +77,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _NUMBERS = iter(range(1_000))
 
 
-@contextmanager
-def opened(folder: Path, *, silent: bool = False, ledger: str = "", **changed: str) -> Iterator[Proxy]:
-    number = next(_NUMBERS)
-    given = {"ledger": ledger or f"ledger{number}", "budget": "{epsilon: 100, delta: 1e-6}", "version": "1", **changed}
-    path = folder / f"policy{number}.yaml"
-    path.write_text(POLICY.format(**given))
-    proxy = open_without_noise(path) if silent else Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, *, ledger: str = "", **changed: Any) -> AbstractContextManager[Proxy]:
+    given = {"ledger": ledger or f"ledger{next(_NUMBERS)}", "budget": "{epsilon: 100, delta: 1e-6}", "version": "1"}
+    return opened_policy(folder, POLICY, **{**given, **changed})
 
 
 def price(proxy: Proxy) -> Fraction:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import re
 import socket
 import sqlite3
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.attacks.cases import Case
 from tests.attacks.dbapi_way import taken
 from tests.attacks.library import Library
 from tests.clients.test_protocol import SYNC, Reply, describe, execute, framed, replies, startup
+from tests.fuzz.server import seconds_of, started
 
 _PATIENCE = 60.0
 
@@ -112,8 +109,7 @@ class Wire:
 
     def _busy(self) -> float:
         """Seconds that the server kept the computer busy, up to now."""
-        times = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+        return seconds_of(self.process)
 
 
 def _text(value: str) -> bytes:
@@ -132,23 +128,5 @@ def _extended(sql: str) -> bytes:
 
 @contextmanager
 def open_wire(library: Library) -> Iterator[Wire]:
-    command = [sys.executable, "-m", "dpsql", "serve", str(library.policy), "--port", "0"]
-    said = library.folder / "stderr.log"
-    with said.open("wb") as stderr:
-        process = subprocess.Popen(command, stdout=stderr, stderr=stderr)
-    try:
-        yield Wire(library, process, _port(process, said))
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(30)
-        process.kill()
-
-
-def _port(process: subprocess.Popen[bytes], said: Path) -> int:
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        if found := re.search(r"port (\d+)", said.read_text()):
-            return int(found[1])
-        time.sleep(0.05)
-    raise RuntimeError(f"dpsql serve did not start: {said.read_text()}")
+    with started(library.policy, library.folder / "stderr.log") as (process, port):
+        yield Wire(library, process, port)

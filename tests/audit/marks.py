@@ -18,12 +18,12 @@ from dpsql.audit.audited_server import Served
 from dpsql.audit.lower_bounds import Floats
 from tests.audit.scenario import Client, Scenario
 from tests.audit.worlds import EMPTY, FIRST, FULL, ONE, Worlds
+from tests.foreseen_notices import TOLD_BY_NUMBERS
 
 _NUMBER = r"\d[\d.,]*(e[+-]?\d+)?"
 _WIDTH = rf"({_NUMBER}|\?)"
 _COLUMN = rf"[^±]+ ± {_WIDTH}( to {_WIDTH})?"
 _WIDTHS = re.compile(rf"95 %: {_COLUMN}(, {_COLUMN})*( \(SET dpsql\.intervals = on for columns\))?")
-_CUT_OFF = re.compile(r"no sum below 0 is shown: .*")
 _PROGRESS = re.compile(r"step \d+ of \d+ begins; all of them were paid for before the first")
 _PRICE = re.compile(r"at this price, .* released before(: .*)?")
 _STEP = re.compile(r"^\s+s\d+\s{2,}(.*?)\s{2,}([0-9.,e+-]+)\s{2,}\S")
@@ -202,7 +202,7 @@ def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
         heard = re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W"))
-        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE, _CUT_OFF)):
+        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE, TOLD_BY_NUMBERS)):
             said.append(heard)
 
     return hear

@@ -21,6 +21,7 @@ from dpsql.server.session.login import Gate, Peer
 from dpsql.server.session.protocol import BEFORE_LOGIN, Protocol
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
+from tests.fuzz.frames import bind, describe, execute, framed, parse, query, startup, text
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex ORDER BY sex"
 BIG_INT, TEXT = 20, 25
@@ -96,49 +97,6 @@ def replies(data: bytes) -> list[Reply]:
         place += 1 + length
     assert place == len(data)
     return found
-
-
-def text(value: str) -> bytes:
-    return value.encode() + b"\0"
-
-
-def framed(kind: bytes, body: bytes = b"") -> bytes:
-    return kind + struct.pack("!i", len(body) + 4) + body
-
-
-def startup(user: str = "ana", minor: int = 0, **options: str) -> bytes:
-    given = {"user": user, **options}
-    body = struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0"
-    return struct.pack("!i", len(body) + 4) + body
-
-
-def query(sql: str) -> bytes:
-    return framed(b"Q", text(sql))
-
-
-def parse(sql: str, name: str = "", types: tuple[int, ...] = ()) -> bytes:
-    packed = b"".join(struct.pack("!I", oid) for oid in types)
-    return framed(b"P", text(name) + text(sql) + struct.pack("!h", len(types)) + packed)
-
-
-def bind(
-    values: tuple[bytes | None, ...] = (), statement: str = "", portal: str = "",
-    formats: tuple[int, ...] = (), results: tuple[int, ...] = (),
-) -> bytes:  # fmt: skip
-    def shorts(numbers: tuple[int, ...]) -> bytes:
-        return struct.pack(f"!h{len(numbers)}h", len(numbers), *numbers)
-
-    packed = b"".join(struct.pack("!i", -1) if v is None else struct.pack("!i", len(v)) + v for v in values)
-    body = text(portal) + text(statement) + shorts(formats) + struct.pack("!h", len(values)) + packed + shorts(results)
-    return framed(b"B", body)
-
-
-def describe(kind: str, name: str = "") -> bytes:
-    return framed(b"D", kind.encode() + text(name))
-
-
-def execute(limit: int = 0, portal: str = "") -> bytes:
-    return framed(b"E", text(portal) + struct.pack("!i", limit))
 
 
 SYNC, FLUSH, TERMINATE = framed(b"S"), framed(b"H"), framed(b"X")
@@ -592,9 +550,9 @@ def test_a_row_limit_is_none_of_a_query_that_is_answered(client: Client) -> None
     asked = (parse("SELECT sex, COUNT(*) FROM patient GROUP BY sex"), bind(), execute(1), execute(1), SYNC)
     parts = client.send(*asked)
     assert [one.body for one in parts if one.kind == "D"] == [one.body for one in whole if one.kind == "D"]
-    for text in ("SELECT 1 FROM patient", "SELECT no_such_column FROM patient", "SELECT MIN(id) FROM patient"):
-        found = client.send(parse(text), bind(), execute(10), SYNC)
-        assert "E" in kinds(found), text
+    for sql in ("SELECT 1 FROM patient", "SELECT no_such_column FROM patient", "SELECT MIN(id) FROM patient"):
+        found = client.send(parse(sql), bind(), execute(10), SYNC)
+        assert "E" in kinds(found), sql
 
 
 def test_words_of_copy_may_stand_in_quotes(client: Client) -> None:

@@ -19,7 +19,7 @@ def packet(body: bytes) -> bytes:
     return struct.pack("!i", len(body) + 4) + body
 
 
-def startup(user: str, minor: int = 0, **options: str) -> bytes:
+def startup(user: str = "ana", minor: int = 0, **options: str) -> bytes:
     given = {"user": user, **options}
     return packet(struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0")
 

@@ -19,6 +19,12 @@ from dpsql.interfaces.commands import demo_clinic as clinic
 _PATIENCE = 60.0
 
 
+def seconds_of(process: subprocess.Popen[bytes]) -> float:
+    """Seconds that a process kept the computer busy, up to now."""
+    times = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """One that is running. ``stderr`` holds all that it ever said."""
@@ -40,8 +46,7 @@ class Server:
 
     def busy(self) -> float:
         """Seconds of computing up to now."""
-        times = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+        return seconds_of(self.process)
 
     def connections(self) -> int:
         """How many are open on its port."""
@@ -63,11 +68,18 @@ class Server:
 @contextmanager
 def serving(policy: Path) -> Iterator[Server]:
     stderr = policy.parent / "stderr.log"
+    with started(policy, stderr) as (process, port):
+        yield Server(process, policy, stderr, port)
+
+
+@contextmanager
+def started(policy: Path, stderr: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A process that serves a policy, and its port; it ends with the block."""
     command = [sys.executable, "-m", "dpsql", "serve", str(policy), "--port", "0"]
     with stderr.open("wb") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
     try:
-        yield Server(process, policy, stderr, _port(process, stderr))
+        yield process, _port(process, stderr)
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):

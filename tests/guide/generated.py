@@ -24,7 +24,6 @@ from rewriter.expressions.scalar_functions import FUNCTIONS
 from rewriter.expressions.stored_lists import LIST_FUNCTIONS
 from rewriter.outer.outer_aggregates import AGGREGATES as OUTER_AGGREGATES
 from rewriter.outer.outer_functions import SCALARS
-from rewriter.proved_facts import table as table_of_facts
 
 NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
 
@@ -284,12 +283,6 @@ def lines(names: list[str]) -> str:
             text, width = text.rstrip(" ") + "\n", 0
         text, width = text + word + " ", width + len(word) + 1
     return text.rstrip() + "\n"
-
-
-def with_facts(page: str) -> str:
-    """The page with the table of facts that lower noise, made anew."""
-    begin = page.index("| fact | theorem |")
-    return page[:begin] + table_of_facts() + page[page.index("\n\n", begin) :]
 
 
 GENERATED: Mapping[str, Callable[[], str]] = {

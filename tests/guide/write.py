@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from tests.guide import statement_forms
 from tests.guide.blocks import GUIDE
-from tests.guide.generated import GENERATED, with_facts
+from tests.guide.generated import GENERATED
 
 if __name__ == "__main__":
     for name, made in GENERATED.items():
         (GUIDE / f"{name}.md").write_text(made(), encoding="utf-8")
     statement_forms.PAGE.write_text(statement_forms.page(), encoding="utf-8")
-    trust = GUIDE / "trust.md"
-    trust.write_text(with_facts(trust.read_text(encoding="utf-8")), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.inference.intervals.widths import half_width, mean_half_widths, widest_mean_half_width
+from dpsql.inference.intervals.widths import half_width, mean_reaches, widest_mean_half_width
 from dpsql.mechanisms import NOISES, Laplace
 from dpsql.releases import Additive
 from tests.mechanisms.laws import draw, masses
@@ -21,6 +22,12 @@ third, tiny = Fraction(1, 3), Fraction(1, 2**20)
 
 def noise(kind: str, scale: float) -> Additive:
     return NOISES[kind](Fraction(scale))
+
+
+def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive]) -> list[float]:
+    """The distance to the farther end."""
+    farther: list[float] = np.maximum(*mean_reaches(above, below, noises)).tolist()
+    return farther
 
 
 @pytest.mark.quick

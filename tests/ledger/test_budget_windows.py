@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import random
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,20 +16,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting import APPROX, PURE, ZCDP, Accountant, PrivacyLoss
+from dpsql.accounting import APPROX, PURE, ZCDP, Accountant
 from dpsql.calendar_unit import UNITS, CalendarUnit
 from dpsql.errors import BudgetExceeded
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.ledger.postgres_journal import PostgresJournal
 from dpsql.ledger.tally import Newer, Newest, Tally
-from tests.ledger.test_postgres_ledger import Server, durable_server
+from tests.ledger.losses import cost
+from tests.ledger.test_postgres_ledger import Server
 
 MONTH, DAY = CalendarUnit("month", "Europe/Berlin"), CalendarUnit("day", "Europe/Berlin")
 _FORK = multiprocessing.get_context("fork")
-
-
-def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
-    return PrivacyLoss(epsilon=Fraction(epsilon))
 
 
 def pure(epsilon: Fraction | int | str, per: CalendarUnit | None = None) -> Accountant:
@@ -49,12 +45,6 @@ class Hands:
 
     def __call__(self) -> datetime.datetime:
         return self.time
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture(params=["file", "server"])

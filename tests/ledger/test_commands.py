@@ -8,7 +8,7 @@ import io
 import json
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,6 @@ from dpsql.opened import load_policy, open_ledger, open_policy
 from dpsql.proxy import Proxy
 from tests.engines.postgres_server import Server
 from tests.ledger.reader import rows, violations
-from tests.ledger.test_postgres_ledger import durable_server
 
 POLICY = """
 database: duckdb:people.duckdb
@@ -35,12 +34,6 @@ analysts: {{ana: {{}}, bob: {{budget: {{epsilon: 0.5}}}}}}
 tables: {{person: {{columns: {{id: {{}}, sex: {{values: [F, M]}}}}}}}}
 """
 BY_SEX = "SELECT sex, COUNT(*) FROM person GROUP BY sex"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -14,23 +14,13 @@ from pathlib import Path
 import pytest
 
 import dpsql.ledger.ledger
-from dpsql.accounting import PURE, Accountant
-from dpsql.accounting.loss import PrivacyLoss
 from dpsql.ledger.ledger import Ledger
 from tests.ledger.killing import strike
+from tests.ledger.losses import cost, pure
 from tests.ledger.reader import Row, rows, violations
 from tests.ledger.tearing import flip_the_number, tear_the_file, tear_the_log
 
 MEMORY = "/dev/shm"  # noqa: S108
-MUCH = Fraction(10**6)
-
-
-def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(PURE, Fraction(epsilon), Fraction(0))
-
-
-def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
-    return PrivacyLoss(epsilon=Fraction(epsilon))
 
 
 @pytest.fixture

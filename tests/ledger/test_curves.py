@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import sqlite3
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from multiprocessing.connection import Connection
@@ -23,7 +22,7 @@ from dpsql.calendar_unit import CalendarUnit
 from dpsql.errors import BudgetExceeded, OperationalError
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.mechanisms import AboveThreshold
-from tests.ledger.test_postgres_ledger import Server, durable_server
+from tests.ledger.test_postgres_ledger import Server
 
 DELTA = Fraction(1, 10**6)
 MONTH = CalendarUnit("month", "Europe/Berlin")
@@ -39,12 +38,6 @@ watched = partial(AboveThreshold.price, RDP)
 
 def noise(epsilon: Fraction | int | str, delta: Fraction = Fraction(0)) -> PrivacyLoss:
     return RDP.price(Fraction(epsilon), delta)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture(params=["file", "server"])

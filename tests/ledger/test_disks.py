@@ -12,18 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
+from tests.ledger.losses import pure
 from tests.ledger.reader import rows, violations
 
 STOPPED = "the ledger cannot be written; nothing is answered until its owner has seen to it"
 PRICE = PrivacyLoss(epsilon=Fraction(1, 10))
-
-
-def pure(epsilon: int) -> Accountant:
-    return Accountant(PURE, Fraction(epsilon), Fraction(0))
 
 
 FAILING = r"""

@@ -23,22 +23,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting import PURE, ZCDP, Accountant
+from dpsql.accounting import ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
 from dpsql.ledger.charges import EVERYBODY, NOTHING, Admitted, Charge, Standing, Total
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.ledger.sqlite_journal import SQLiteJournal
+from tests.ledger.losses import cost, pure
 
 MILLIONTH = Fraction(1, 10**6)
-
-
-def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(PURE, Fraction(epsilon), Fraction(0))
-
-
-def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
-    return PrivacyLoss(epsilon=Fraction(epsilon))
 
 
 @pytest.fixture

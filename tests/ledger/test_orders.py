@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,16 +15,9 @@ from dpsql.errors import BudgetExceeded, DataError, Error, InternalError
 from dpsql.ledger import Charge, Ledger, Order
 from dpsql.ledger.group_commit import GroupCommit
 from tests.engines.postgres_server import Server
-from tests.ledger.test_postgres_ledger import durable_server
 
 HALF = Fraction(1, 2)
 PAUSE, RESUME = Order("olga", "pause"), Order("olga", "resume")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

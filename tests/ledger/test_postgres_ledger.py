@@ -16,26 +16,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpsql.accounting import PURE, ZCDP, Accountant
+from dpsql.accounting import ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger.charges import recorded
 from dpsql.ledger.ledger import Due, Ledger
 from tests.engines.postgres_server import Server, shared_server, start
 from tests.ledger.charger import Charger
+from tests.ledger.losses import cost, pure
 from tests.ledger.reader import rows, violations
 from tests.ledger.relay import Relay
 
 MEMORY = "/dev/shm"  # noqa: S108
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
-
-
-def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(PURE, Fraction(epsilon), Fraction(0))
-
-
-def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
-    return PrivacyLoss(epsilon=Fraction(epsilon))
 
 
 @contextlib.contextmanager
@@ -49,12 +42,6 @@ def durable_server() -> Iterator[Server]:
         yield started
     finally:
         started.process.close()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from itertools import pairwise
@@ -21,7 +21,8 @@ from dpsql.errors import BudgetExceeded, InternalError
 from dpsql.ledger import EVER, Due, Ledger, Receipt, Span, most_of
 from dpsql.ledger.postgres_journal import PostgresJournal
 from dpsql.ledger.row_times import RowTimeSums
-from tests.ledger.test_postgres_ledger import Server, durable_server
+from tests.ledger.losses import cost
+from tests.ledger.test_postgres_ledger import Server
 
 MONTH = CalendarUnit("month")
 BEGINS = [datetime.datetime(2026, 1 + place, 1, tzinfo=datetime.UTC) for place in range(7)]
@@ -34,20 +35,10 @@ def of_rows(epsilon: Fraction | int) -> Accountant:
     return Accountant(PURE, Fraction(epsilon), Fraction(0), per=MONTH, of_rows=True)
 
 
-def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
-    return PrivacyLoss(epsilon=Fraction(epsilon))
-
-
 def charged(span: Span, epsilon: Fraction) -> Fraction:
     """By the definition: twice where rows of several months are read."""
     inside = [at for at in BEGINS if span.begin < at < span.end]
     return 2 * epsilon if inside or EVER.begin == span.begin or EVER.end == span.end else epsilon
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with durable_server() as started:
-        yield started
 
 
 @pytest.fixture(params=["file", "server"])

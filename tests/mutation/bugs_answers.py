@@ -11,7 +11,6 @@ SANDBOX = "tests/sandbox/test_sandbox.py"
 DUCKDB = "tests/engines/test_duckdb.py"
 TOTAL = "tests/expressions/test_total.py"
 MEMORY = "tests/properties/test_memory.py"
-FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
 REFRESH = "tests/answer/test_refresh.py"

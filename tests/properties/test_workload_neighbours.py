@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from dpsql.proxy import Proxy
 from dpsql.reuse import Completion
 from dpsql.settings import Settings
 from dpsql.workload import WorkloadPlan
+from tests.doubles import opened_policy
 from tests.new_databases import insert
 
 PEOPLE = 60
@@ -157,17 +158,10 @@ def of_visits(random: Random, table: str) -> str:
     return f"SELECT {shown}{what} FROM {table}{' WHERE ' if where else ''}{where}{grouped}"
 
 
-@contextmanager
-def opened(folder: Path, accounting: str, name: str = "") -> Iterator[Proxy]:
+def opened(folder: Path, accounting: str, name: str = "") -> AbstractContextManager[Proxy]:
     """With a ledger of its own where it has a ``name``."""
     name = name or accounting.rpartition(" ")[2]
-    path = folder / f"{name}.yaml"
-    path.write_text(POLICY.format(accounting=accounting, name=name, most=MOST_ROWS))
-    proxy = Proxy.open(path)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+    return opened_policy(folder, POLICY, name=name, accounting=accounting, most=MOST_ROWS)
 
 
 Table = dict[tuple[object, ...], dict[str, int]]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from random import Random
 
 import duckdb
 import pyarrow as pa
@@ -210,9 +209,6 @@ class World:
         for name, units in owners.items():
             kept[name] = [row for row, owner in zip(self.rows[name], units, strict=True) if test(owner)]
         return kept
-
-    def permuted(self, random: Random) -> Rows:
-        return {name: random.sample(list(rows), len(rows)) for name, rows in self.rows.items()}
 
 
 def _unit(value: object) -> frozenset[Owner]:

@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpsql.errors import Error
-from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
+from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.opened import Opened, open_policy
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
@@ -38,27 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     policy.write_text(text + "\nminmax: declared\n", encoding="utf-8")
     (found / "strict.yaml").write_text(text.replace("clinic.ledger", "strict.ledger"), encoding="utf-8")
     return found
-
-
-@pytest.fixture(scope="module")
-def proxy(folder: Path) -> Iterator[Proxy]:
-    opened = open_without_noise(folder / POLICY)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def ana(proxy: Proxy) -> Session:
-    return proxy.session("ana")
-
-
-@pytest.fixture(scope="module")
-def data(folder: Path, proxy: Proxy) -> duckdb.DuckDBPyConnection:
-    """The clinic's rows, beside the proxy that has its file open."""
-    connection = duckdb.connect()
-    connection.execute(f"ATTACH '{folder / DATABASE}' AS clinic (READ_ONLY)")
-    connection.execute("USE clinic")
-    return connection
 
 
 def free(answer: Answer) -> bool:

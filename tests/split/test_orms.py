@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from dpsql.errors import Error
-from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
+from dpsql.interfaces.commands.demo_clinic import POLICY
 from dpsql.proxy import Proxy, Session
-from tests.doubles import open_without_noise
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("orms")
-    build(found)
-    return found
-
-
-@pytest.fixture(scope="module")
-def proxy(folder: Path) -> Iterator[Proxy]:
-    opened = open_without_noise(folder / POLICY)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def ana(proxy: Proxy) -> Session:
-    return proxy.session("ana")
-
-
-@pytest.fixture(scope="module")
-def data(folder: Path, proxy: Proxy) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.execute(f"ATTACH '{folder / DATABASE}' AS clinic (READ_ONLY)")
-    connection.execute("USE clinic")
-    return connection
-
 
 EXISTS = (
     'SELECT COUNT(*) AS "__count" FROM "patient" WHERE {}EXISTS(SELECT 1 AS "a" FROM "visit" U0 WHERE '

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -69,13 +69,8 @@ def policy(folder: Path, budget: str = "{epsilon: 50, delta: 1e-6}") -> None:
     (folder / "policy.yaml").write_text(POLICY.format(budget=budget))
 
 
-@contextmanager
-def opened(folder: Path, *, silent: bool = False) -> Iterator[Proxy]:
-    proxy = (open_without_noise if silent else Proxy.open)(folder / "policy.yaml")
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, *, silent: bool = False) -> AbstractContextManager[Proxy]:
+    return closing((open_without_noise if silent else Proxy.open)(folder / "policy.yaml"))
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -80,13 +80,8 @@ def policy(folder: Path, budget: str = "{epsilon: 50, delta: 1e-6}") -> Path:
     return path
 
 
-@contextmanager
-def opened(folder: Path, *, silent: bool = False) -> Iterator[Proxy]:
-    proxy = (open_without_noise if silent else Proxy.open)(folder / "policy.yaml")
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+def opened(folder: Path, *, silent: bool = False) -> AbstractContextManager[Proxy]:
+    return closing((open_without_noise if silent else Proxy.open)(folder / "policy.yaml"))
 
 
 def independent(

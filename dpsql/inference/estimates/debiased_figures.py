@@ -19,7 +19,7 @@ from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import IntegerColumn, Noise, ReleasedColumn, ReportDraws, ValueColumn
+from dpsql.releases import IntegerColumn, ReleasedColumn, ReportDraws, ValueColumn
 from rewriter.debiased import Debiased, DebiasedFigure, DebiasedPart
 from rewriter.plan import Output, Plan, Terms
 
@@ -224,6 +224,3 @@ class DebiasedEstimate(Estimate[Debiased]):
 
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return [width for width in column.margins or () if width is not None]
-
-    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, {}, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,15 +57,15 @@ class Estimate(ABC, Generic[E]):
         """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows. A mode has none.
         ``spread``: how the values of its column lie, where that is known."""
 
-    @abstractmethod
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """How large a value is in a group of so many people, by public facts."""
+        return 1.0
 
-    @abstractmethod
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         """The half-widths of released values that depend on the data; none where the noise alone decides them."""
+        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
-    @abstractmethod
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         """What found errors are measured in: the error of a group of so many rows, or how far a choice is
         off; 0 where there are none."""
+        return self.expected_half_width(noise, {}, rows) or 0.0

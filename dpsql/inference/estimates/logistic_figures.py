@@ -83,12 +83,6 @@ class LogisticEstimate(Estimate[LogisticRegression]):
         """The curvature of so many rows."""
         return np.diag([1.0, *[usual_spread(*ends) ** 2 for ends in self.estimator.ranges[:-1]]]) * rows / 4
 
-    def nominal_size(self, plan: Plan, rows: int) -> float:
-        return 1.0
-
-    def found_errors(self, column: ReleasedColumn) -> list[float]:
-        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
-
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         """Without what noise does to the curvature."""
         one = self.estimator

@@ -21,7 +21,7 @@ from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
 from dpsql.memory import by_identity
-from dpsql.releases import Additive, ColumnarRows, IntegerColumn, Noise, ReleasedColumn, ValueColumn, weighted
+from dpsql.releases import Additive, ColumnarRows, IntegerColumn, ReleasedColumn, ValueColumn, weighted
 from rewriter.plan import Output, Plan, Ratio
 
 
@@ -131,12 +131,6 @@ class MeanEstimate(Estimate[Ratio]):
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """Half of the range's larger end."""
         return float(max(abs(self.estimator.low), abs(self.estimator.high))) / 2
-
-    def found_errors(self, column: ReleasedColumn) -> list[float]:
-        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
-
-    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, {}, rows)
 
 
 def _enlarged(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Additive, Noise, ReleasedColumn
+from dpsql.releases import Additive, ReleasedColumn
 from rewriter.plan import Axis, Figure, Moment, Output, Plan
 
 Numbers = NDArray[np.object_]
@@ -355,12 +355,6 @@ class MomentEstimate(Estimate[Moment]):
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         return abs(moment_values(self.estimator, self._cells(rows, None))[0] or 0.0) or 1.0
-
-    def found_errors(self, column: ReleasedColumn) -> list[float]:
-        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
-
-    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, {}, rows)
 
     def _cells(self, rows: int, spread: Spread | None) -> list[list[int]]:
         """The cells of one group of so many rows: x lies as is known, or evenly over its range; y evenly."""

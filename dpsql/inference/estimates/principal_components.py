@@ -15,7 +15,6 @@ no half-width.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +28,8 @@ from dpsql.inference.estimates.regression_figures import (
 )
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, ReleasedColumn
-from rewriter.plan import Output, Plan
+from dpsql.releases import ReleasedColumn
+from rewriter.plan import Output
 from rewriter.regression import ComponentField, PrincipalComponent
 
 _CLEAR = 3.0
@@ -125,12 +124,3 @@ class ComponentEstimate(Estimate[PrincipalComponent]):
 
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int, spread: Spread | None = None) -> float | None:
         return None
-
-    def nominal_size(self, plan: Plan, rows: int) -> float:
-        return 1.0
-
-    def found_errors(self, column: ReleasedColumn) -> list[float]:
-        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
-
-    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return 0.0

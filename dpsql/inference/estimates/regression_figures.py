@@ -481,9 +481,6 @@ class RegressionEstimate(Estimate[Regression]):
         at = part.place - (part.intercept is not None and part.place > part.intercept)
         return float(scales[-1] / scales[at])
 
-    def found_errors(self, column: ReleasedColumn) -> list[float]:
-        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
-
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         """To first order, which has an end whatever the noise is: that of many more rows is so many times less."""
         if self.estimator.part.field in (RegressionField.STANDARD_ERROR, RegressionField.CONDITION):

@@ -138,19 +138,6 @@ def _quantile(terms: Sequence[tuple[Additive, int]], spread: float, alpha: float
     return int(np.searchsorted(inside, 1 - alpha - 1e-12))
 
 
-def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive]) -> list[float]:
-    """How far the share a/(a+b) may be from the true one: the distance to the farther end of :func:`mean_reaches`.
-
-    >>> from dpsql.mechanisms import Gaussian
-    >>> noise = Gaussian(Fraction(10))
-    >>> [round(w, 4) for w in mean_half_widths([1000, 1000, 5], [1000, 0, 5], (noise, noise))]
-    [0.0069, 0.0192, 0.5]
-    """
-    down, up = mean_reaches(above, below, noises)
-    widths: list[float] = np.maximum(up, down).tolist()
-    return widths
-
-
 def mean_reaches(
     above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive]
 ) -> tuple[Floats, Floats]:
@@ -195,7 +182,7 @@ def count_ends(values: Floats, width: Floats | float, one_sided: Floats | float)
 
 
 def widest_mean_half_width(total: float, noises: tuple[Additive, Additive]) -> float:
-    """The most that :func:`mean_half_widths` says where a + b is ``total``, whatever the share.
+    """The farthest end of :func:`mean_reaches` where a + b is ``total``, whatever the share.
 
     >>> from dpsql.mechanisms import Gaussian
     >>> noise = Gaussian(Fraction(10))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray, checked_parents, checked_slack
+from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray, checked_parents
 from dpsql.inference.numeric.groupings import Grouping, bare, chain, nested
 
 _BLOCKS = 20_000
@@ -71,26 +71,23 @@ def _in_proportion(numbers: Sequence[float], total: int) -> tuple[list[int], lis
     return [whole for whole, _ in pairs], [rest for _, rest in pairs]
 
 
-def round_tree(
-    parents: Sequence[IntArray], values: Sequence[FloatArray], slack: Sequence[BoolArray] | None = None
-) -> list[list[int]]:
+def round_tree(parents: Sequence[IntArray], values: Sequence[FloatArray]) -> list[list[int]]:
     """Integers of which every node is still the sum of its children, from the roots down.
 
     Roots to the nearest; the children of a node apportion its integer, each within 1 of its value where the values add
-    up. Where ``slack`` says that a node has more than its children, they apportion what they add up to, to the nearest
-    and never more than the node. A node without children keeps what it has.
+    up. A node without children keeps what it has.
 
     >>> round_tree([[], [0, 0, 0]], [[1.0], [0.4, 0.3, 0.3]])
     [[1], [1, 0, 0]]
     """
     numbers = [np.asarray(level, dtype=np.float64) for level in values]
     sizes = [level.size for level in numbers]
-    places, hidden = checked_parents(parents, sizes), checked_slack(slack, sizes)
+    places = checked_parents(parents, sizes)
     if not all(np.isfinite(level).all() for level in numbers):
         raise ValueError("only finite numbers can be rounded")
     rounded = [[round(number) for number in numbers[0].tolist()]]
-    for place, level, more in zip(places[1:], numbers[1:], hidden, strict=False):
-        rounded.append(_children(place, level, rounded[-1], more))
+    for place, level in zip(places[1:], numbers[1:], strict=True):
+        rounded.append(apportion_all(place, level, rounded[-1]))
     return rounded
 
 
@@ -238,17 +235,6 @@ def apportion_all(families: IntArray, values: FloatArray, wholes: Sequence[int])
         for place, integer in zip(order[members].tolist(), apportion(number[members].tolist(), whole), strict=True):
             result[place] = integer
     return result
-
-
-def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: BoolArray) -> list[int]:
-    """The level below: all families at once where every sum of it is exact in doubles, else one by one."""
-    if slack.any() and values.size:
-        wholes, order = list(wholes), np.argsort(parents, kind="stable")
-        family, starts = np.unique(parents[order], return_index=True)
-        for place, part in zip(family.tolist(), np.split(values[order], starts[1:]), strict=True):
-            if slack[place]:
-                wholes[place] = min(wholes[place], round(math.fsum(part.tolist())))
-    return apportion_all(parents, values, wholes)
 
 
 def _at_once(number: FloatArray, starts: IntArray, wholes: IntArray) -> tuple[IntArray, IntArray]:
