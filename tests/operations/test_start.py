@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.interfaces.commands.commands import main
 from dpsql.proxy import Proxy
 from rewriter.plan import Plan
 
@@ -82,3 +83,21 @@ def test_what_is_alive_of_many_statements_stays_within_a_bound(tmp_path: Path) -
             session.execute(f"SELECT COUNT(*) FROM person WHERE age >= 20.{number + 1000}")
         gc.collect()
         assert sum(isinstance(one, Plan) for one in gc.get_objects()) < REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("serve", "--workers", "two"), "argument --workers: write a whole number from 1 to 256, not 'two'"),
+        (("serve", "--workers", "0"), "argument --workers: write a whole number from 1 to 256, not '0'"),
+        (("serve", "--grace", "nan"), "argument --grace: write a number from 0 to 3600, not 'nan'"),
+        (("audit", "--minutes", "1e9"), "argument --minutes: write a number from 0.001 to 1440, not '1e9'"),
+        (("synthesize", "--rows", "1.5"), "argument --rows: write a whole number from 1 to 10,000,000, not '1.5'"),
+    ],
+)
+def test_a_wrong_number_is_told_with_what_would_be_right(
+    options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([options[0], "policy.yaml", *options[1:]])
+    assert said in capsys.readouterr().err

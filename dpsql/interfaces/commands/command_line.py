@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from dpsql import __version__
@@ -67,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     _policy(audit)
     audit.add_argument(
         "--minutes",
-        type=_minutes,
+        type=_number(0.001, 1440),
         default=3.0,
         metavar="M",
         help="how long the servers are asked; more shows more (%(default)s)",
@@ -142,7 +144,9 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="choose counts by up to three columns in rounds (AIM), where a model is most wrong; takes minutes",
     )
-    synthesize.add_argument("--rows", type=_rows, metavar="N", help="how many; by itself as many as were measured")
+    synthesize.add_argument(
+        "--rows", type=_whole(1, 10_000_000), metavar="N", help="how many; by itself as many as were measured"
+    )
     synthesize.add_argument("--price", action="store_true", help="buy nothing: say what it costs")
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
@@ -182,13 +186,13 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--workers",
-        type=_count,
+        type=_whole(1, 256),
         metavar="N",
         help="how many processes answer; by itself one for each core, 4 at most",
     )
     serve.add_argument(
         "--grace",
-        type=_seconds,
+        type=_number(0, 3600),
         default=5.0,
         metavar="S",
         help="how long statements may go on at the end (%(default)s)",
@@ -350,29 +354,27 @@ def _time(text: str) -> datetime.datetime:
     return value
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 256:
-        raise ValueError
-    return value
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    """Reads a whole number between two ends."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"write a whole number from {low:,} to {high:,}, not {text!r}")
+        return int(text)
+
+    return read
 
 
-def _rows(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 10_000_000:
-        raise ValueError
-    return value
+def _number(low: float, high: float) -> Callable[[str], float]:
+    """Reads a number between two ends."""
 
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"write a number from {low:g} to {high:g}, not {text!r}")
+        return value
 
-def _minutes(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1440:
-        raise ValueError
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 3600:
-        raise ValueError
-    return value
+    return read
