@@ -22,7 +22,7 @@ from rewriter.expressions import constant_point
 from rewriter.statement import conjuncts, from_items, output_name, unaliased, unparenthesised
 
 _MOST = 64
-_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.LT: exp.GT, exp.GT: exp.LT}
+FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.LT: exp.GT, exp.GT: exp.LT}
 
 
 def plain_bins(tree: exp.Query, dialect: Dialect) -> exp.Query:
@@ -47,7 +47,7 @@ def _as_equality(select: exp.Select, values: exp.Values, dialect: Dialect) -> No
         sides = [side for test in tests if (side := _Side.of(test, values)) is not None]
         for low in (side for side in sides if side.lower):
             high = next((one for one in sides if not one.lower and one.value == low.value), None)
-            equality = None if high is None else _equality(values, low, high, dialect)
+            equality = None if high is None else _equality(low, high, dialect)
             if high is not None and equality is not None:
                 rest = [test for test in tests if test not in (low.test, high.test)]
                 clause.set(name, exp.and_(equality, *rest, copy=False))
@@ -64,12 +64,12 @@ def _halves(test: exp.Expr) -> Iterator[exp.Expr]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A condition that a value lies above the ends of rows, or below: ``place`` is the column that has these."""
+    """A condition that a value lies above the ends of rows, or below: those of a ``column``, row by row."""
 
     test: exp.Expr
     value: exp.Expr
-    end: exp.Column
-    place: int
+    column: exp.Column
+    ends: list[exp.Expr]
     kind: type[exp.Expr]
 
     @property
@@ -82,53 +82,50 @@ class _Side:
 
     @classmethod
     def of(cls, test: exp.Expr, values: exp.Values) -> _Side | None:
-        if type(test) not in _FLIPPED:
+        if type(test) not in FLIPPED:
             return None
         found, left, right = type(test), unparenthesised(test.this), unparenthesised(test.args["expression"])
         if _is_of(left, values):
-            left, right, found = right, left, _FLIPPED[found]
-        if not isinstance(right, exp.Column) or (place := _place(right, values)) is None:
+            left, right, found = right, left, FLIPPED[found]
+        if not isinstance(right, exp.Column) or not _is_of(right, values):
             return None
         reads = list(left.find_all(exp.Column))
         alone = bool(reads) and all(one.table and not _is_of(one, values) for one in reads)
-        if not alone or left.find(exp.Query, exp.AggFunc, exp.Window) is not None:
+        ends = written_values(values, right)
+        if not (alone and ends) or left.find(exp.Query, exp.AggFunc, exp.Window) is not None:
             return None
-        return cls(test, left, right, place, found)
+        return cls(test, left, right, ends, found)
 
 
 def _is_of(node: exp.Expr, values: exp.Values) -> bool:
     return isinstance(node, exp.Column) and node.table.lower() == values.alias.lower() != ""
 
 
-def _place(node: exp.Expr, values: exp.Values) -> int | None:
-    """The place of a column of the rows."""
-    if not _is_of(node, values):
-        return None
-    alias = values.args["alias"]
-    names = [one.name.lower() for one in alias.args.get("columns") or ()]
-    width = len(_row(values.expressions[0]))
-    names += [f"column{place + 1}" for place in range(len(names), width)]
-    return names.index(node.name.lower()) if node.name.lower() in names else None
+def written_values(values: exp.Values, column: exp.Column) -> list[exp.Expr]:
+    """What the rows have in a column, row by row; nothing where they have no such column, or two."""
+    rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in values.expressions]
+    alias = values.args.get("alias")
+    names = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
+    names += [f"column{place + 1}" for place in range(len(names), len(rows[0]))]
+    if names.count(column.name.lower()) != 1 or any(len(row) != len(names) for row in rows):
+        return []
+    return [row[names.index(column.name.lower())] for row in rows]
 
 
-def _row(row: exp.Expr) -> list[exp.Expr]:
-    return row.expressions if isinstance(row, exp.Tuple) else [row]
-
-
-def _equality(values: exp.Values, low: _Side, high: _Side, dialect: Dialect) -> exp.Expr | None:
+def _equality(low: _Side, high: _Side, dialect: Dialect) -> exp.Expr | None:
     """The lower end of the bin around the value; None where the bins are not apart, or one of them is empty."""
-    rows = [_row(row) for row in values.expressions]
-    if any(len(row) <= max(low.place, high.place) for row in rows):
-        return None
-    ends = [[constant_point(row[side.place], dialect) for side in (low, high)] for row in rows]
-    known = [(first[1], last[1]) for first, last in ends if first is not None and last is not None]
-    if len(known) != len(rows) or not _are_apart(known, closed=low.closed and high.closed):
+    points = [[constant_point(end, dialect) for end in side.ends] for side in (low, high)]
+    known = [(first[1], last[1]) for first, last in zip(*points, strict=True) if first is not None and last is not None]
+    if len(known) != len(low.ends) or not _are_apart(known, closed=low.closed and high.closed):
         return None
     found = exp.Case()
-    for row in rows:
-        tests = [side.kind(this=side.value.copy(), expression=row[side.place].copy()) for side in (low, high)]
-        found = found.when(exp.and_(*tests, copy=False), row[low.place].copy(), copy=False)
-    return exp.EQ(this=low.end.copy(), expression=found)
+    for ends in zip(low.ends, high.ends, strict=True):
+        tests = [
+            side.kind(this=side.value.copy(), expression=end.copy())
+            for side, end in zip((low, high), ends, strict=True)
+        ]
+        found = found.when(exp.and_(*tests, copy=False), ends[0].copy(), copy=False)
+    return exp.EQ(this=low.column.copy(), expression=found)
 
 
 def _are_apart(bins: Sequence[tuple[Fraction, Fraction]], *, closed: bool) -> bool:

@@ -32,6 +32,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import constant_point, constant_span, floor_to
 from rewriter.query import reads_outside
 from rewriter.refused import Refused
+from rewriter.split.bins import FLIPPED, written_values
 from rewriter.split.series_rows import local_moment
 from rewriter.statement import (
     conjuncts,
@@ -353,7 +354,6 @@ def _refused(hint: str) -> Refused:
     return Refused("this outer join keeps rows that belong to nobody", hint=hint)
 
 
-_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.LT: exp.GT, exp.GT: exp.LT}
 _DAY = 86_400_000_000
 _UNITS = {
     (0, 0, 60_000_000): "minute", (0, 0, 3_600_000_000): "hour", (0, 1, 0): "day", (0, 7, 0): "week",
@@ -388,12 +388,12 @@ def as_bins(
 
 def _ordered(test: exp.Expr, side: Callable[[exp.Expr], str], kind: type[exp.Expr]) -> tuple[exp.Expr, exp.Expr] | None:
     """The two sides of ``people >= list`` or ``people < list``, whichever way it is written."""
-    if type(test) not in _FLIPPED:
+    if type(test) not in FLIPPED:
         return None
     left, right = test.this, test.args["expression"]
     found = type(test)
     if (side(left), side(right)) == ("public", "people"):
-        left, right, found = right, left, _FLIPPED[type(test)]
+        left, right, found = right, left, FLIPPED[type(test)]
     return (left, right) if found is kind and (side(left), side(right)) == ("people", "public") else None
 
 
@@ -408,16 +408,12 @@ def _values_in(item: exp.Expr, column: exp.Column) -> list[exp.Expr]:
 
     A condition, DISTINCT, ORDER BY or LIMIT of the subquery leaves rows out, and changes none.
     """
-    alias = item.args.get("alias")
-    names = [one.name.lower() for one in alias.args.get("columns") or ()] if alias is not None else []
     if isinstance(item, exp.Values):
-        if names.count(column.name.lower()) != 1:
-            return []
-        return [row.expressions[names.index(column.name.lower())] for row in item.expressions]
+        return written_values(item, column)
     select = item.this if isinstance(item, exp.Subquery) else None
     if (
         not isinstance(select, exp.Select)
-        or names
+        or item.args["alias"].args.get("columns")
         or {part for part, value in select.args.items() if value} - _KEEP_ROWS
     ):
         return []
