@@ -16,7 +16,19 @@ from rewriter.dialects.fact import Fact, fact_of, is_fact, without_facts
 from rewriter.dialects.grammar import plain_text, tokens_of
 from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nested_values import DocumentStep
-from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import (
+    MIRRORED,
+    binary,
+    call,
+    double,
+    duplicate,
+    named_table,
+    number,
+    refuse,
+    text,
+    when,
+    wrap,
+)
 from rewriter.dialects.number_format import NumberFormat, format_of
 from rewriter.dialects.number_print import number_printed
 from rewriter.dialects.postgres import POSTGRES
@@ -37,6 +49,7 @@ from rewriter.dialects.time_step import Period, TimeStep
 __all__ = [
     "ANY",
     "DUCKDB",
+    "MIRRORED",
     "POSTGRES",
     "SPARK",
     "WORDS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 from sqlglot import exp
@@ -11,6 +12,14 @@ from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 MOST_COPIED = 400
 
 _N = TypeVar("_N", bound=exp.Expr)
+
+MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+"""What a comparison by order is with its sides exchanged."""
 
 _ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Paren, exp.Case, exp.Coalesce, exp.Boolean, exp.Null)
 

@@ -37,7 +37,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from rewriter.declared import DATE, TEXT, TIMESTAMP, Kind, decimal, instant, is_steady, local
-from rewriter.dialects import duplicate, field_of, is_in_order, wrap
+from rewriter.dialects import MIRRORED, duplicate, field_of, is_in_order, wrap
 from rewriter.expressions.build import Context, boolean, is_literal, is_unknown, literal, scalar_of
 from rewriter.expressions.casts import widen
 from rewriter.expressions.interval_length import DAY, whole
@@ -46,10 +46,6 @@ from rewriter.expressions.shown_times import BEGUN, SHOWN, UNITS, BegunPeriod, S
 from rewriter.expressions.time import floor_to
 from rewriter.expressions.value import EPOCH, LINEAR, LinearTime, Value
 from rewriter.refused import Refused
-
-_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +59,10 @@ class _Period:
 
 def compared_in_range(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value | None:
     """A comparison as a range of the time that one side shows; None where there is no such range."""
-    if kind not in _MIRRORED:
+    if kind not in (exp.EQ, *MIRRORED):
         return None
     if is_literal(left):
-        left, right, kind = right, left, _MIRRORED[kind]
+        left, right, kind = right, left, MIRRORED.get(kind, kind)
     if is_literal(left) or not is_literal(right):
         return None
     shown, sql = _shown(left), _month(kind, left, right, context)
@@ -157,7 +153,7 @@ def _linear(kind: type[exp.Expr], left: Value, right: Value, context: Context) -
     end = moment_of(days) if (days * DAY).denominator == 1 else None
     if end is None:
         return None
-    kind = kind if linear.factor > 0 else _MIRRORED[kind]
+    kind = kind if linear.factor > 0 else MIRRORED.get(kind, kind)
     if abs(linear.factor) != 1:
         return kind(this=wrap(duplicate(linear.moment)), expression=literal(end, TIMESTAMP, context.dialect).sql)
     if floor_to("day", end) != end:

@@ -21,6 +21,7 @@ from typing import Any
 from sqlglot import exp
 
 from rewriter.columns import Masks, Probe, Space, probe_of
+from rewriter.dialects import MIRRORED
 from rewriter.expressions import Value
 from rewriter.statement import conjuncts, unparenthesised
 
@@ -169,13 +170,12 @@ _COMPARE: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.NullSafeEQ: operator.eq,
     exp.NullSafeNEQ: operator.ne,
 }
-_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE}
 
 
 def _comparison(space: Space, node: exp.Expr) -> _Test | None:
     kind, left, right = type(node), node.this, node.args["expression"]
     if probe_of(left)[0]:
-        kind, left, right = _MIRRORED.get(kind, kind), right, left
+        kind, left, right = MIRRORED.get(kind, kind), right, left
     is_boolean = isinstance(probe_of(right)[1], bool)
     if is_boolean and kind in (exp.EQ, exp.NEQ):
         inner = _read(space, left)
@@ -186,7 +186,7 @@ def _comparison(space: Space, node: exp.Expr) -> _Test | None:
     def test(probe: Probe, against: list[Probe]) -> bool | None:
         return compare(probe, against[0]) if safe or probe is not None else None
 
-    return _compared(space, left, [right], test, equal=kind not in _MIRRORED)
+    return _compared(space, left, [right], test, equal=kind not in MIRRORED)
 
 
 def _between(space: Space, node: exp.Expr) -> _Test | None:

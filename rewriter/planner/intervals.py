@@ -29,19 +29,23 @@ from sqlglot import exp
 
 from rewriter.columns import BEHIND, Variable, column_of, literal_of, probe_of, range_of, scalar_at
 from rewriter.declared import TIMESTAMP, Kind, Scalar, Type, measure
-from rewriter.dialects import CalendarReading, Dialect, Read, letters_of, number, period_told, reading_of, wrap
+from rewriter.dialects import (
+    MIRRORED,
+    CalendarReading,
+    Dialect,
+    Read,
+    letters_of,
+    number,
+    period_told,
+    reading_of,
+    wrap,
+)
 from rewriter.expressions import LITERAL, SORTED, Constant, floor_to
 from rewriter.plan import NumberCut
 
 MOST_CUTS = 64
 """A column with more cuts is not divided: sums of so many cells are not accurate."""
 
-_FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
 _LONGEST: Mapping[str, int] = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366, "decade": 3653}
 """The days of the longest span: so many after the first day of any, the next one has begun."""
 _YEARS = frozenset({"year", "decade"})
@@ -50,7 +54,7 @@ _KEPT = frozenset(
     {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL}
 )
 _TEXTS = frozenset({exp.DType.TEXT, exp.DType.VARCHAR})
-_COMPARED = (*_FLIPPED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
+_COMPARED = (*MIRRORED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ def comparison(node: exp.Expr) -> NumberComparison | None:
     numbers = [one for one in values if isinstance(one, Fraction) and _fits(one, variable.column.type, exact=exact)]
     if not numbers or len(numbers) < len(values):
         return None
-    return NumberComparison(_FLIPPED.get(kind, kind) if turned else kind, subjects[0], variable, tuple(numbers))
+    return NumberComparison(MIRRORED.get(kind, kind) if turned else kind, subjects[0], variable, tuple(numbers))
 
 
 def cuts_of(tree: exp.Expr) -> dict[Variable, frozenset[NumberCut]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Set
 
 from sqlglot import exp
 
+from rewriter.dialects import MIRRORED
 from rewriter.query.distinct_names import Labels
 from rewriter.query.lateral_subqueries import correlated, reads_outside
 from rewriter.query.spread_joins import set_where
@@ -83,7 +84,7 @@ def _of_value(test: exp.Expr, persons: Set[str]) -> _Found | None:
     one, other = unparenthesised(test.this), unparenthesised(test.expression)
     kind: type[exp.Expr] = type(test)
     if isinstance(one, exp.Subquery):
-        one, other, kind = other, one, _TURNED.get(kind, kind)
+        one, other, kind = other, one, MIRRORED.get(kind, kind)
     body = other.this if isinstance(other, exp.Subquery) else None
     if one.find(exp.Query) is not None or not isinstance(body, exp.Select) or not _is_plain(body):
         return None
@@ -106,11 +107,6 @@ def _of_value(test: exp.Expr, persons: Set[str]) -> _Found | None:
         return None
     groups.set("group", exp.Group(expressions=[key.copy() for key in keys]))
     return _named(groups, [*keys, item]), [*((exp.EQ, value) for _, value in ties), (kind, one)]
-
-
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE
-}  # fmt: skip
 
 
 def _is_plain(body: exp.Select) -> bool:

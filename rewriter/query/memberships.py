@@ -21,6 +21,7 @@ from collections.abc import Iterator, Set
 from sqlglot import exp
 
 from rewriter.declared import Catalog
+from rewriter.dialects import MIRRORED
 from rewriter.query.lateral_subqueries import correlated, reads_outside
 from rewriter.query.merged_subqueries import body_of, put, read_columns
 from rewriter.query.spread_joins import set_where
@@ -122,7 +123,7 @@ def _of_aggregate(test: exp.Expr, persons: Set[str]) -> exp.In | None:
     one, other = unparenthesised(test.this), unparenthesised(test.expression)
     kind: type[exp.Expr] = type(test)
     if isinstance(other, exp.Subquery):
-        one, other, kind = other, one, _TURNED[kind]
+        one, other, kind = other, one, MIRRORED.get(kind, kind)
     body = one.this if isinstance(one, exp.Subquery) else None
     if not isinstance(body, exp.Select) or len(body.expressions) != 1 or not isinstance(other, exp.Literal):
         return None
@@ -144,11 +145,6 @@ def _of_aggregate(test: exp.Expr, persons: Set[str]) -> exp.In | None:
     set_where(rows, [*(() if where is None else conjuncts(where.this)), *(() if wanted is None else (wanted,))])
     found = _of_exists(exp.Exists(this=rows))
     return found if found is not None and _is_key_of_person(found.args["query"].this.expressions[0], persons) else None
-
-
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.NEQ: exp.NEQ
-}  # fmt: skip
 
 
 def _is_key_of_person(item: exp.Expr, persons: Set[str]) -> bool:

@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.dialects import MIRRORED
 from rewriter.query.merged_subqueries import read_columns
 from rewriter.statement import folded, output_name, unparenthesised
 
@@ -26,7 +27,6 @@ MOST_CUTS = 100
 WHOLE_RANKS = (exp.Ntile, exp.RowNumber, exp.Rank, exp.DenseRank)
 """Ranks that are whole numbers from 1."""
 
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 _WHOLE = frozenset({exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT})
 _FRACTIONS = frozenset({exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL})
 
@@ -127,7 +127,7 @@ class _Cuts:
             number = constant(parent.expression if is_first else parent.this)
             if number is None:
                 raise _NoCuts
-            add(number, type(parent) if is_first else _TURNED[type(parent)])
+            add(number, type(parent) if is_first else MIRRORED[type(parent)])
         elif isinstance(parent, exp.EQ | exp.NEQ | exp.In):
             others = parent.expressions if isinstance(parent, exp.In) else [parent.expression]
             numbers = [constant(one) for one in others]

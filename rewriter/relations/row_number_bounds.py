@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from rewriter.columns import Source
 from rewriter.declared import ONE, ContributionBound
+from rewriter.dialects import MIRRORED
 from rewriter.refused import Refused
 from rewriter.statement import unparenthesised
 
@@ -57,11 +58,11 @@ def _most(condition: exp.Expr, source: Source, resolve: Resolve) -> int | None:
         ends = [_number(condition.args[end]) for end in ("high", *(["low"] if condition.args.get("symmetric") else []))]
         most = [end for end in ends if end is not None]
         return max(most) if len(most) == len(ends) and _is_numbered(condition.this, source, resolve) else None
-    if type(condition) not in _FLIPPED:
+    if type(condition) not in (exp.EQ, *MIRRORED):
         return None
     kind, number, column = type(condition), _number(condition.expression), condition.this
     if number is None:
-        kind, number, column = _FLIPPED[kind], _number(condition.this), condition.expression
+        kind, number, column = MIRRORED.get(kind, kind), _number(condition.this), condition.expression
     if number is None or not _is_numbered(column, source, resolve):
         return None
     if kind is exp.EQ:
@@ -69,15 +70,6 @@ def _most(condition: exp.Expr, source: Source, resolve: Resolve) -> int | None:
     if kind is exp.LTE:
         return number
     return number - 1 if kind is exp.LT else None
-
-
-_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.EQ,
-    exp.LTE: exp.GTE,
-    exp.LT: exp.GT,
-    exp.GTE: exp.LTE,
-    exp.GT: exp.LT,
-}
 
 
 def _is_numbered(node: exp.Expr, source: Source, resolve: Resolve) -> bool:

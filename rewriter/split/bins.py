@@ -17,12 +17,11 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from rewriter.dialects import Dialect
+from rewriter.dialects import MIRRORED, Dialect
 from rewriter.expressions import constant_point
 from rewriter.statement import conjuncts, from_items, output_name, unaliased, unparenthesised
 
 _MOST = 64
-FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.LT: exp.GT, exp.GT: exp.LT}
 
 
 def plain_bins(tree: exp.Query, dialect: Dialect) -> exp.Query:
@@ -82,11 +81,11 @@ class _Side:
 
     @classmethod
     def of(cls, test: exp.Expr, values: exp.Values) -> _Side | None:
-        if type(test) not in FLIPPED:
+        if type(test) not in MIRRORED:
             return None
         found, left, right = type(test), unparenthesised(test.this), unparenthesised(test.args["expression"])
         if _is_of(left, values):
-            left, right, found = right, left, FLIPPED[found]
+            left, right, found = right, left, MIRRORED[found]
         if not isinstance(right, exp.Column) or not _is_of(right, values):
             return None
         reads = list(left.find_all(exp.Column))

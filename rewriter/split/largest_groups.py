@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import function_of
+from rewriter.dialects import MIRRORED
 from rewriter.release import Query, Ranked, ReleaseColumn, aggregate_name, key_name, release_name
 from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, unparenthesised
 
@@ -26,13 +27,6 @@ _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
 _NUMBERS = frozenset(
     {exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE}
 )
-
-_MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-}
 
 _Columns = tuple[tuple[str, str | None], ...]
 """Output names, each with the release's column ``k0``, ``a0``, … that it is or rises with, or None."""
@@ -128,11 +122,11 @@ class _Level:
     def _test(self, node: exp.Expr) -> tuple[str | None, bool]:
         node = unparenthesised(node)
         form = type(node)
-        if form not in _MIRRORED:
+        if form not in MIRRORED:
             return None, False
         left, right = node.this, node.args["expression"]
         if _is_number(left):
-            left, right, form = right, left, _MIRRORED[form]
+            left, right, form = right, left, MIRRORED[form]
         return (self.origin(left) if _is_number(right) else None), form in (exp.GT, exp.GTE)
 
     def origin(self, node: exp.Expr) -> str | None:

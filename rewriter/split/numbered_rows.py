@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.dialects import MIRRORED
 from rewriter.statement import conjuncts, folded, is_grouped, output_name, unaliased, unparenthesised
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "group", "having"})
@@ -252,7 +253,6 @@ def without_join_of_counts(
 
 
 _ROUNDED = exp.Ceil | exp.Floor | exp.Round
-_FLIPPED = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE, exp.EQ: exp.EQ}
 MOST_RANKS = 3
 """So many ranks beside the share itself may a row be that a condition keeps."""
 
@@ -330,11 +330,11 @@ def _with_conditions(node: exp.And, is_rank: Is, is_total: Is) -> RankTest | Non
 
 def _comparison(node: exp.Expr, is_rank: Is, is_total: Is) -> RankTest | None:
     kind = type(node)
-    if kind not in _FLIPPED:
+    if kind not in (exp.EQ, *MIRRORED):
         return None
     left, right = unparenthesised(node.this), unparenthesised(node.expression)
     if is_rank(right):
-        left, right, kind = right, left, _FLIPPED[kind]
+        left, right, kind = right, left, MIRRORED.get(kind, kind)
     share = _share(right, is_total) if is_rank(left) else None
     if share is None:
         return None

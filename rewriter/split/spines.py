@@ -28,11 +28,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import Type
-from rewriter.dialects import Dialect
+from rewriter.dialects import MIRRORED, Dialect
 from rewriter.expressions import constant_point, constant_span, floor_to
 from rewriter.query import reads_outside
 from rewriter.refused import Refused
-from rewriter.split.bins import FLIPPED, written_values
+from rewriter.split.bins import written_values
 from rewriter.split.series_rows import local_moment
 from rewriter.statement import (
     conjuncts,
@@ -388,12 +388,12 @@ def as_bins(
 
 def _ordered(test: exp.Expr, side: Callable[[exp.Expr], str], kind: type[exp.Expr]) -> tuple[exp.Expr, exp.Expr] | None:
     """The two sides of ``people >= list`` or ``people < list``, whichever way it is written."""
-    if type(test) not in FLIPPED:
+    if type(test) not in MIRRORED:
         return None
     left, right = test.this, test.args["expression"]
     found = type(test)
     if (side(left), side(right)) == ("public", "people"):
-        left, right, found = right, left, FLIPPED[type(test)]
+        left, right, found = right, left, MIRRORED[type(test)]
     return (left, right) if found is kind and (side(left), side(right)) == ("people", "public") else None
 
 

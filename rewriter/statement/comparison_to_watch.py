@@ -16,6 +16,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from rewriter.dialects import MIRRORED
 from rewriter.refused import Refused
 
 WATCHED_FORM = (
@@ -23,7 +24,6 @@ WATCHED_FORM = (
     " SELECT COUNT(*) > 1000 FROM … WHERE …, or COUNT(*) BETWEEN 10 AND 20; of each declared group,"
     " SELECT region, COUNT(*) > 1000 FROM … GROUP BY region, or SELECT region FROM … GROUP BY region HAVING …"
 )
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 _Alone = Callable[[exp.Expr], tuple[exp.Select, tuple[int | None, ...]]]
 _PLAIN = {"expressions", "from", "from_", "joins", "where", "group", "having"}
 
@@ -119,11 +119,11 @@ def _compared(asked: exp.Expr, alone: _Alone) -> WatchedComparison:
     if isinstance(between, exp.Between) and not between.args.get("symmetric"):
         return _between(between, -1 if turned else 1, alone)
     kind, one, other = type(compared), compared.args.get("this"), compared.args.get("expression")
-    if kind not in _TURNED or one is None or other is None:
+    if kind not in MIRRORED or one is None or other is None:
         raise _unwatched()
     constant = _number(other)
     if constant is None:
-        kind, one, constant = _TURNED[kind], other, _number(one)
+        kind, one, constant = MIRRORED[kind], other, _number(one)
     aggregate = one.unnest()
     if constant is None or not isinstance(aggregate, _AGGREGATES):
         raise _unwatched()
