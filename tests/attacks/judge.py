@@ -10,6 +10,7 @@ from rewriter.plan import Plan
 from tests.attacks.cases import Case
 from tests.attacks.dbapi_way import SECONDS, TimeStep
 from tests.attacks.wire_way import Exchange
+from tests.foreseen_notices import TOLD_BY_NUMBERS
 from tests.properties.neighbours import Table, compare
 
 STAGED = "people are compared with released numbers"
@@ -63,7 +64,9 @@ def _told(told: object, released: bool) -> object:
     groups that are left out by their noisy numbers, and of the intervals of times, hold released numbers, as rows do.
     """
     return tuple(
-        tuple(_without_numbers(one) for one in part if not (released and one == NOTE) and not _is_of_ends(one))
+        tuple(
+            _without_numbers(one) for one in part if not (released and one == NOTE) and not _follows_from_numbers(one)
+        )
         if isinstance(part, tuple)
         else part
         for part in (told if isinstance(told, tuple) else (told,))
@@ -74,11 +77,13 @@ def _without_numbers(part: object) -> object:
     return STAGED if _is_staged(part) else part
 
 
-_OF_RELEASED_NUMBERS = ("left out; ", " is between ", "shows the 95 % intervals of ")
+_ALSO = (" is between ", "shows the 95 % intervals of ")
 
 
-def _is_of_ends(part: object) -> bool:
-    return isinstance(part, str) and any(words in part for words in _OF_RELEASED_NUMBERS)
+def _follows_from_numbers(part: object) -> bool:
+    """Whether a notice holds released numbers, or follows from them."""
+    text = part.decode("latin-1") if isinstance(part, bytes) else part
+    return isinstance(text, str) and (bool(TOLD_BY_NUMBERS.search(text)) or any(words in text for words in _ALSO))
 
 
 def _is_staged(part: object) -> bool:
@@ -116,8 +121,13 @@ def _outline(step: Exchange, *, rows: bool) -> list[tuple[str, object]]:
     return [
         (kind, STAGED if isinstance(body, bytes) and STAGED.encode() in body else body)
         for kind, body in step.outline(rows=rows)
-        if rows or kind != "N" or not isinstance(body, bytes) or NOTE.encode() not in body
+        if kind != "N" or not isinstance(body, bytes) or not _is_of_rows(body, rows=rows)
     ]
+
+
+def _is_of_rows(notice: bytes, *, rows: bool) -> bool:
+    """Whether it may differ as rows do: it follows from released numbers, or from how many ``rows`` there are."""
+    return _follows_from_numbers(notice) or (not rows and NOTE.encode() in notice)
 
 
 def _table(plan: Plan, exact: ExactTable) -> Table:

@@ -202,7 +202,7 @@ def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore
 
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
         heard = re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W"))
-        if not any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE, TOLD_BY_NUMBERS)):
+        if not (TOLD_BY_NUMBERS.search(heard) or any(form.fullmatch(heard) for form in (_PROGRESS, _WIDTHS, _PRICE))):
             said.append(heard)
 
     return hear
