@@ -80,7 +80,7 @@ def prepare(program: Program, sql: str, sandbox: Sandbox, read_again: Callable[[
     described = sandbox.describe(program.outer.shown_sql, program.outer.released_columns)
     outer = program.outer.described([kind for _, kind in described])
     columns = _shown(described, program.shown)
-    planned = program.with_bounds
+    planned, program = program.with_bounds, replace(program, outer=program.outer.kept)
     if planned is None:
         return Prepared(sql, program, columns, outer, read_again=read_again)
     # Forgotten with the statement that it is a part of.

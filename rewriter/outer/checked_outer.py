@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.at_rest import at_rest
 from rewriter.declared import Type
 from rewriter.dialects import plain_text
 from rewriter.outer.checks import check_outer, outer_sql
@@ -117,6 +118,11 @@ class OuterSelect:
     def released_columns(self) -> dict[str, list[tuple[str, Type]]]:
         """The columns of the released tables, which a database without rows describes the SELECT over."""
         return {name: list(columns.items()) for name, columns in self.tables.items() if name.startswith(RESERVED)}
+
+    @property
+    def kept(self) -> OuterSelect:
+        """The SELECT as it is kept once its columns are described: with its own tree alone (:func:`at_rest`)."""
+        return replace(self, tree=at_rest(self.tree), traced=None)
 
     def described(self, kinds: Sequence[Type]) -> Described:
         """The SELECT with columns of these types. Where tracing found others, nothing is known of them."""

@@ -15,6 +15,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.aggregates import AVG
+from rewriter.at_rest import at_rest, in_use
 from rewriter.bound import bound, check_expanded, credit_notes, people_and_rows, quantiles, with_prefixes
 from rewriter.columns import BEHIND, Computed, nodes_behind, tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
@@ -234,14 +235,17 @@ def plan(
     def planned_like(other: Query) -> Plan:
         return plan(other, norm, dialect)
 
+    kept = at_rest(query)
+
     def ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
-        if (narrower := without_filter(query)) is None:
-            return tuple(drill_downs(query, named, dialect, planned_like, cuts))
+        asked = in_use(kept)
+        if (narrower := without_filter(asked)) is None:
+            return tuple(drill_downs(asked, named, dialect, planned_like, cuts))
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(cuts), other, planned))
 
     whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
-    question = _Question(query, norm, dialect) if whole and (unique or may_be_joined(query)) else None
+    question = _Question(kept, norm, dialect) if whole and (unique or may_be_joined(query)) else None
     found = replace(
         named(query), drill_downs=ways if may_be_drilled(query) else without_ways, partials=partials, question=question
     )
@@ -290,7 +294,7 @@ class _Question(MeasuredQuestion):
                 own.append(known[call])
             places.append(tuple(own))
         asked_for = replace(self.query, aggregates=tuple(aggregates), asked_by=tuple(asked_by))
-        whole = joined(replace(asked_for, presences=(), ranked=None, cumulative=None))
+        whole = joined(replace(in_use(asked_for), presences=(), ranked=None, cumulative=None))
         try:
             return plan(whole, self.norm, self.dialect), tuple(places)
         except Refused:
