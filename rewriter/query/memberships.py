@@ -48,8 +48,8 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
             if isinstance(query, exp.Subquery):
                 test.replace(exp.In(this=test.this, query=query))
                 return True
-        if (found := _of_any(test) or _of_aggregate(test, persons)) is not None:
-            test.replace(found)
+        if (replaced := _of_any(test) or _of_aggregate(test, persons)) is not None:
+            test.replace(replaced)
             return True
         if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
             inner = _unwrapped(query.this)
@@ -62,7 +62,7 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
 
 
 _PLAIN = frozenset({"expressions", "from_", "joins", "where"})
-_ENDS = {exp.GT: exp.Min, exp.GTE: exp.Min, exp.LT: exp.Max, exp.LTE: exp.Max}
+_ENDS: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.Min, exp.GTE: exp.Min, exp.LT: exp.Max, exp.LTE: exp.Max}
 
 
 def _of_any(test: exp.Expr) -> exp.Expr | None:
