@@ -93,9 +93,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a column of written rows is the first one",
-        "rewriter.split.spines:_values_in",
-        "row.expressions[names.index(column.name.lower())]",
-        "row.expressions[0]",
+        "rewriter.split.bins:written_values",
+        "row[names.index(column.name.lower())]",
+        "row[0]",
         f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
     ),
     bug(
