@@ -194,7 +194,8 @@ class Table:
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
     ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
-    ``primary_key`` and ``view``: what the database calls so, for those who ask what there is; nothing rests on them.
+    ``primary_key`` and ``view``: what the database calls so, for those who ask what there is, and which columns a
+    statement need not group by; no bound rests on them.
     ``closes``: the owner says when the rows of a period of the spans' column no longer change.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.

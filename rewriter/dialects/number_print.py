@@ -23,8 +23,8 @@ class _Print:
         self.pattern = pattern
 
     def whole(self) -> exp.Expr:
-        fits = exp.LTE(this=call("length", self._before()), expression=number(self.pattern.digits))
-        printed = when(fits, self._put_together(self._integer(), self._decimals()), self._hashes())
+        long = exp.GT(this=call("length", self._before()), expression=number(self.pattern.digits))  # not so of NULL
+        printed = when(long, self._hashes(), self._put_together(self._integer(), self._decimals()))
         pieces = [text(self.pattern.before), printed, text(self.pattern.behind)]
         return _joined(pieces)
 

@@ -42,6 +42,7 @@ from rewriter.expressions.value import (
     Scope,
     Value,
     Values,
+    common_decimals,
     text_size,
 )
 from rewriter.expressions.value_lattice import (
@@ -99,6 +100,7 @@ __all__ = [
     "clip_of",
     "clipped_once",
     "clipped_steps",
+    "common_decimals",
     "common_type",
     "compared_as_doubles",
     "compile_expression",

@@ -37,7 +37,7 @@ from rewriter.expressions.casts import convert_to, decimal_type, half_away, unif
 from rewriter.expressions.doubles import magnitude_of, operand
 from rewriter.expressions.interval_length import microseconds
 from rewriter.expressions.literals import interval_of, whole_literal
-from rewriter.expressions.value import Limits, Value
+from rewriter.expressions.value import Limits, Value, decimals_in
 from rewriter.refused import NO_FUNCTION
 
 _EXACT = 1 << 53
@@ -143,9 +143,18 @@ def _exact(
         interval = loose(interval)
     total = context.dialect.combined(kind, operand(one), operand(other))
     away, magnitude = one.halves_away and other.halves_away, total.magnitude
-    return derive(
+    found = derive(
         total.sql, DOUBLE, left, right, interval=interval, magnitude=magnitude, raw=not small, halves_away=away
     )
+    return replace(found, decimals=_decimals_of(kind, left, right))
+
+
+def _decimals_of(kind: type[exp.Expr], left: Value, right: Value) -> int | None:
+    """How many decimals PostgreSQL prints of a sum or a product, where that is known of both operands."""
+    one, other = left.printed_decimals, right.printed_decimals
+    if one is None or other is None:
+        return None
+    return one + other if kind is exp.Mul else max(one, other)
 
 
 def _as_integers(left: Value, right: Value, type_: Type, context: Context) -> tuple[exp.Expr, exp.Expr]:
@@ -322,7 +331,8 @@ def negate(node: exp.Expr, context: Context) -> Value:
 
 def negative(value: Value, type_: Type, interval: Interval | None, limits: Limits | None, raw: bool) -> Value:
     sql = exp.Neg(this=wrap(value.sql))
-    return derive(sql, type_, value, interval=interval, limits=limits, raw=raw, halves_away=value.halves_away)
+    found = derive(sql, type_, value, interval=interval, limits=limits, raw=raw, halves_away=value.halves_away)
+    return replace(found, decimals=value.decimals)
 
 
 def _negative_literal(value: Value, context: Context) -> Value:
@@ -337,7 +347,7 @@ def _negative_literal(value: Value, context: Context) -> Value:
             else literal(float(-scalar), DOUBLE, context.dialect)
         )
     less = literal(-scalar, value.type, context.dialect)  # type: ignore[operator]
-    return replace(less, halves_away=value.halves_away)
+    return replace(less, halves_away=value.halves_away, decimals=value.decimals)
 
 
 # -- functions that keep the type ----------------------------------------------------------------------------------
@@ -362,7 +372,8 @@ def absolute(node: exp.Expr, context: Context) -> Value:
     if value.type.kind is not Kind.INTEGER:
         raw = value.raw
         size = context.dialect.call("abs", value.sql)
-        return derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
+        found = derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
+        return replace(found, decimals=value.decimals)
     low_limit, high_limit = limits_of(value)
     limits = (0, max(abs(low_limit), abs(high_limit)))
     type_ = integer_type(limits, value.type.bits) or DOUBLE
@@ -404,19 +415,21 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
         else:
             whole = Double(context.dialect.round_half_even(value.sql), ANY)
         domain, magnitude = integer_domain(interval), whole.magnitude
-        return derive(
+        found = derive(
             whole.sql, DOUBLE, value, interval=interval, domain=domain, magnitude=magnitude, raw=raw, halves_away=away
         )
+        return replace(found, decimals=0 if away else None)
     exact = decimal_type(value)
     if exact is None:
         wide = widen(value, DOUBLE, context.dialect)
         return derive(wide.sql, DOUBLE, value, interval=loose(interval), magnitude=wide.magnitude)
     wide, domain = widen(value, exact, context.dialect), integer_domain(interval)
     if exact.scale == 0:
-        return replace(wide, interval=interval, domain=domain)
-    return derive(
+        return replace(wide, interval=interval, domain=domain, decimals=None)
+    found = derive(
         context.dialect.call(name, wide.sql), decimal(exact.precision, 0), value, interval=interval, domain=domain
     )
+    return replace(found, decimals=None)
 
 
 def round_(node: exp.Expr, context: Context) -> Value:
@@ -439,7 +452,9 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
     interval = value.interval.monotone(lambda end: function(end / step) * step) if value.interval else None
     exact = decimal_type(value) if value.type != DOUBLE else None
     if exact is not None and digits >= exact.scale:
-        return replace(widen(value, exact, context.dialect), interval=interval, domain=None)
+        return replace(
+            widen(value, exact, context.dialect), interval=interval, domain=None, decimals=decimals_in(exact, digits)
+        )
     wider = exact
     if exact is not None and digits < 0:
         # one digit for the carry; and the engine forgets NULL where it drops every digit that the type has
@@ -451,6 +466,8 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
         if value.interval is not None:
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))
-        return derive(sql, DOUBLE, value, interval=interval, raw=True, halves_away=True)
+        found = derive(sql, DOUBLE, value, interval=interval, raw=True, halves_away=True)
+        return replace(found, decimals=max(digits, 0))
     sql = context.dialect.call(name, widen(value, wider, context.dialect).sql, number(digits))
-    return derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)
+    found = derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)
+    return replace(found, decimals=None)

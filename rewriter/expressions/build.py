@@ -17,6 +17,7 @@ from sqlglot import exp
 from rewriter.declared import BOOLEAN, DATE, TEXT, Interval, Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect, Fact, Magnitude, duplicate, number, text, when, wrap
 from rewriter.expressions.value import (
+    VARYING,
     Constant,
     Domain,
     IntegerRange,
@@ -124,6 +125,7 @@ def derive(
         magnitude=magnitude,
         raw=raw,
         size=size or text_size(type_, *inputs),
+        decimals=VARYING if type_.kind is Kind.DECIMAL and any(one.decimals is not None for one in inputs) else None,
     )
 
 

@@ -65,7 +65,7 @@ from rewriter.expressions.literals import (
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
 from rewriter.expressions.shown_times import BEGUN, SHOWN, ShownTime, day_of, still_shown_in
 from rewriter.expressions.text_length import PRINTED, as_long_as, readable
-from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values
+from rewriter.expressions.value import NUMERAL, Length, TextSize, Value, Values, common_decimals
 from rewriter.refused import BAD_CAST, TYPE_MISMATCH
 
 # -- common types ------------------------------------------------------------------------------------------------
@@ -222,7 +222,8 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
             scalar = parse_text(scalar, type_, dialect.zone) if told is None else told
         elif type_.kind is Kind.TIMESTAMPTZ and scalar is not None and value.type != type_:
             return to_instant(widen(value, TIMESTAMP, dialect), dialect.zone, dialect)
-        return replace(literal(convert(scalar, type_), type_, dialect), halves_away=type_ == DOUBLE and value.exact)
+        found = literal(convert(scalar, type_), type_, dialect)
+        return replace(found, halves_away=type_ == DOUBLE and value.exact, decimals=common_decimals(type_, [value]))
     if type_.kind is Kind.TIMESTAMPTZ:
         return to_instant(widen(value, TIMESTAMP, dialect), dialect.zone, dialect)
     interval = value.interval
@@ -236,9 +237,10 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     # PostgreSQL makes doubles of integers and decimals beside doubles only: else this one stands for a NUMERIC.
     away = type_ == DOUBLE and value.exact
     magnitude = reaching(magnitude_of(value)) if type_ == DOUBLE else None
-    return derive(
+    found = derive(
         sql, type_, value, interval=interval, domain=domain, limits=limits, magnitude=magnitude, halves_away=away
     )
+    return replace(found, decimals=common_decimals(type_, [value]))
 
 
 def _near(interval: Interval | None) -> Interval | None:
@@ -322,7 +324,7 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
     """An explicit conversion; NULL for rows that cannot be converted."""
     source = value.type
     if source == type_ and not is_unknown(value):
-        return replace(value.unowned(), halves_away=False, real=False)
+        return replace(value.unowned(), halves_away=False, real=False, decimals=None)
     if is_null(value) or is_unknown(value):
         return widen(value, type_, dialect)
     if is_literal(value) and type_.kind is Kind.TEXT and source.kind is Kind.TEXT:
@@ -441,11 +443,12 @@ def _number_to_decimal(value: Value, type_: Type, dialect: Dialect) -> Value:
         step = Fraction(1, 10**type_.scale)
         interval = interval.outward(step) if interval.magnitude / step < 1 << 53 else None
     sql = dialect.cast(value.sql, type_) if fits else dialect.try_cast(value.sql, type_, value.type)
-    return derive(sql, type_, value, interval=interval, nullable=value.nullable or not fits)
+    found = derive(sql, type_, value, interval=interval, nullable=value.nullable or not fits)
+    return replace(found, decimals=None)
 
 
 def _to_double(value: Value, type_: Type, dialect: Dialect) -> Value:
-    return replace(widen(value, type_, dialect), halves_away=False)
+    return replace(widen(value, type_, dialect), halves_away=False, decimals=None)
 
 
 def _to_real(value: Value, dialect: Dialect) -> Value:
@@ -504,7 +507,9 @@ def _boolean_to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
-    """As PostgreSQL prints the value; doubles without a trailing ``.0``."""
+    """As PostgreSQL prints the value; doubles without a trailing ``.0``, a NUMERIC with the decimals that it has."""
+    if value.exact and value.type.kind is not Kind.INTEGER:
+        value = _with_decimals(value, dialect)
     if value.type.kind is Kind.BOOLEAN:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
         return derive(words, TEXT, value, domain=Values(("true", "false", None)), size=_PRINTED)
@@ -516,6 +521,18 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     if value.type.kind in (Kind.DATE, Kind.TIMESTAMP):
         SHOWN.on(sql, _spelt(value))
     return derive(sql, TEXT, value, size=_PRINTED)
+
+
+def _with_decimals(value: Value, dialect: Dialect) -> Value:
+    """A NUMERIC in a type with as many decimals as PostgreSQL prints."""
+    decimals = value.printed_decimals
+    if decimals is None:
+        raise refuse("a NUMERIC is printed with as many decimals as each value has", "say how many: ROUND(x, 2)::text")
+    if value.type == DOUBLE:
+        return _number_to_decimal(value, decimal(38, min(decimals, 38)), dialect)
+    whole = value.type.precision - value.type.scale
+    fits = max(1, min(38, whole + decimals))
+    return value if decimals == value.type.scale else _number_to_decimal(value, decimal(fits, decimals), dialect)
 
 
 def _spelt(value: Value) -> ShownTime:

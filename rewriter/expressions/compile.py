@@ -197,6 +197,11 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
         "of (REGEXP_MATCH(x, '…'))[1] and (STRING_TO_ARRAY(x, ','))[1] it is",
         NOT_ANSWERED,
     ),
+    exp.All: (
+        "ALL is answered of lists",
+        "compare with one value, which leaves NULLs out: x > (SELECT MAX(y) FROM …), x < (SELECT MIN(y) FROM …)",
+        NOT_ANSWERED,
+    ),
     exp.Any: ("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)", NOT_ANSWERED),
     exp.Collate: ("this COLLATE is not answered", 'texts compare byte by byte, as COLLATE "C" has it', NOT_ANSWERED),
     exp.Overlay: ("OVERLAY needs literal places", "write OVERLAY(x PLACING 'ab' FROM 2 FOR 2)", NOT_ANSWERED),

@@ -54,7 +54,7 @@ def number_literal(node: exp.Expr, context: Context) -> Value:
     if not re.fullmatch(r"\d+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", spelt, re.ASCII):
         raise refuse(f"{spelt} is not a number", "write digits, like 12 or 1.5", "42601")
     if "e" in spelt.lower():
-        return replace(literal(_double(spelt), DOUBLE, context.dialect), halves_away=True)
+        return _wide_literal(Decimal(spelt), context.dialect)
     if spelt.isdigit() and (kind := integer_type((int(spelt), int(spelt)))) is not None:
         return literal(int(spelt), kind, context.dialect)
     value = Decimal(spelt)
@@ -62,11 +62,19 @@ def number_literal(node: exp.Expr, context: Context) -> Value:
 
 
 def decimal_literal(value: Decimal, dialect: Dialect) -> Value:
-    scale = max(0, -int(value.as_tuple().exponent))
+    scale = _scale_of(value)
     whole = max(1, value.adjusted() + 1)
     if whole + scale > 38:
-        return replace(literal(_double(str(value)), DOUBLE, dialect), halves_away=True)
+        return _wide_literal(value, dialect)
     return literal(value, decimal(whole + scale, scale), dialect)
+
+
+def _wide_literal(value: Decimal, dialect: Dialect) -> Value:
+    return replace(literal(_double(str(value)), DOUBLE, dialect), halves_away=True, decimals=_scale_of(value))
+
+
+def _scale_of(value: Decimal) -> int:
+    return max(0, -int(value.as_tuple().exponent))
 
 
 def text_literal(node: exp.Expr, context: Context) -> Value:

@@ -31,7 +31,7 @@ from rewriter.expressions.casts import as_length, coerce, comparable, lengths, u
 from rewriter.expressions.literal_grain import compared, outward
 from rewriter.expressions.text_length import readable
 from rewriter.expressions.time_ranges import begins_in_range, compared_in_range, listed_in_range
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Value, common_decimals
 from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH, Refused
 
 
@@ -270,7 +270,8 @@ def _chosen(sql: exp.Expr, type_: Type, results: Sequence[Value], inputs: Sequen
             limits = min(low for low, _ in ends), max(high for _, high in ends)
     chosen = derive(sql, type_, *inputs, interval=interval, nullable=nullable, domain=domain, limits=limits)
     known = [result for result in results if not (is_literal(result) and scalar_of(result) is None)]
-    return replace(chosen, halves_away=type_ == DOUBLE and all(result.halves_away for result in known))
+    away = type_ == DOUBLE and all(result.halves_away for result in known)
+    return replace(chosen, halves_away=away, decimals=common_decimals(type_, known))
 
 
 def case(node: exp.Expr, context: Context) -> Value:
@@ -313,10 +314,7 @@ def coalesce(node: exp.Expr, context: Context) -> Value:
     domain = listed(values, type_, False)
     if domain is not None and None in domain.values:
         domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
-    limits, away = chosen.limits, chosen.halves_away
-    found = derive(
-        sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, limits=limits, halves_away=away
-    )
+    found = replace(chosen, nullable=False, domain=domain)
     return as_length(_owned_by(found, values), times, spans)
 
 
@@ -338,7 +336,7 @@ def nullif(node: exp.Expr, context: Context) -> Value:
     domain = listed([kept], kept.type, True)
     limits = limits_of(kept) if kept.type.kind is Kind.INTEGER else None
     found = derive(sql, kept.type, left, right, interval=kept.interval, nullable=True, domain=domain, limits=limits)
-    return replace(found, halves_away=kept.halves_away)
+    return replace(found, halves_away=kept.halves_away, decimals=kept.decimals)
 
 
 def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
@@ -359,9 +357,7 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
         sql = _clamped(name, sql, values)
         interval = interval or _between_ends(name, values)
         nullable = all(value.nullable for value in values)
-        limits = chosen.limits
-        found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
-        return as_length(replace(found, halves_away=chosen.halves_away), times, spans)
+        return as_length(replace(chosen, sql=sql, interval=interval, nullable=nullable), times, spans)
 
     return rule(function, "this", "expressions", "ignore_nulls")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
@@ -90,6 +91,9 @@ class LinearTime:
     offset: Fraction
 
 
+VARYING = -1
+"""Decimals that PostgreSQL prints of values of a NUMERIC, where each has its own: 0 beside 12.50."""
+
 DOMAIN: Fact[Domain] = Fact("domain")
 """The finite domain of an expression, where one follows from the expression itself."""
 LIMITS: Fact[Limits] = Fact("limits")
@@ -128,8 +132,9 @@ class Value:
     rests on them before a statement's conditions say that it reads no others. ``domain`` is a finite superset of its
     values where one follows from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a
     NUMERIC, whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four
-    bytes in PostgreSQL, which shows when it is printed or made a NUMERIC. ``grain`` is that of a column, of the
-    literals compared with it.
+    bytes in PostgreSQL, which shows when it is printed or made a NUMERIC. ``decimals`` (of a NUMERIC): how many
+    are printed of each value, where these are not its type's; :data:`VARYING` where values differ. ``grain`` is that of
+    a column, of the literals compared with it.
 
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
     ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows; "apart": its whole days are apart from
@@ -157,6 +162,7 @@ class Value:
     ways_when: tuple[ConditionalKey, ...] = ()
     halves_away: bool = False
     real: bool = False
+    decimals: int | None = None
     literal: Constant | None = None
     span: Span | None = None
     times: str | None = None
@@ -180,6 +186,13 @@ class Value:
     def exact(self) -> bool:
         """Whether PostgreSQL computes it as an integer or a NUMERIC, not as a double."""
         return self.halves_away or self.type.kind in (Kind.INTEGER, Kind.DECIMAL)
+
+    @property
+    def printed_decimals(self) -> int | None:
+        """How many decimals PostgreSQL prints of each value; None where values differ, or nothing is known."""
+        if self.decimals is not None:
+            return None if self.decimals == VARYING else self.decimals
+        return None if self.type.kind is Kind.DOUBLE else self.type.scale
 
     def __post_init__(self) -> None:
         if (self.size is None) is (self.type.kind is Kind.TEXT):
@@ -215,6 +228,19 @@ def growth_of(*values: Value) -> int:
 def text_size(type_: Type, *made_of: Value) -> TextSize | None:
     """The size of a text that is stored, or one of some values; None of any other type."""
     return TextSize(growth_of(*made_of)) if type_.kind is Kind.TEXT else None
+
+
+def common_decimals(type_: Type, values: Iterable[Value]) -> int | None:
+    """The ``decimals`` of values that are put into one type, and keep what PostgreSQL prints of each."""
+    printed = {value.printed_decimals for value in values if value.exact}
+    return decimals_in(type_, next(iter(printed)) if len(printed) == 1 else None)
+
+
+def decimals_in(type_: Type, printed: int | None) -> int | None:
+    """The ``decimals`` of a value of a type of which so many are printed; None where that is not known."""
+    if type_.kind is Kind.DECIMAL:
+        return None if printed == type_.scale else VARYING if printed is None else printed
+    return printed if type_.kind is Kind.DOUBLE else None
 
 
 class Scope(Protocol):

@@ -87,6 +87,10 @@ def _check_function(node: exp.Expr) -> None:
 _PARTS = {"limit_options": "PERCENT"}
 _NODES: dict[type, str] = {exp.LimitOptions: "FETCH"}
 """The words for parts of a query, and for what they are in, whose names in the tree are others."""
+_INSTEAD = {
+    "with_ties": "keep equal rows by their rank: SELECT … FROM"
+    " (SELECT …, RANK() OVER (ORDER BY n DESC) AS r FROM …) AS t WHERE r <= 10"
+}
 
 
 def _check_parts(node: exp.Expr, parts: Container[str]) -> None:
@@ -95,7 +99,7 @@ def _check_parts(node: exp.Expr, parts: Container[str]) -> None:
             part = _PARTS.get(name) or name.replace("_", " ").strip().upper()
             raise Refused(
                 f"{part} in {_NODES.get(type(node)) or type(node).__name__.upper()} is not answered",
-                hint="leave it out",
+                hint=_INSTEAD.get(name, "leave it out"),
             )
 
 

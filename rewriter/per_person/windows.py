@@ -232,6 +232,9 @@ class _Reader:
         """The unit and the keys, which must determine it."""
         if self.block.unit is None or not any(key.keys or key.ways for key in keys):
             of_people(self.block.bound, "a window")
+            if self.block.unit is None:
+                hint = "write its rows out: (VALUES (DATE '2025-01-01', DATE '2025-02-01')) AS v(low, high)"
+                raise Refused("a window over public rows is not answered beside people", hint=hint)
             raise _across(self.block, node)
         if not any(key.identifies for key in keys):
             self.notes[_EACH_ALONE] = None

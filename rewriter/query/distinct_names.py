@@ -18,6 +18,7 @@ Labels = dict[str, exp.Identifier]
 """The analyst's name of an item, by its own one."""
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
+_SERIES = (exp.ExplodingGenerateSeries, exp.GenerateSeries)
 
 
 def name_apart(tree: exp.Query) -> Labels:
@@ -39,6 +40,8 @@ def name_apart(tree: exp.Query) -> Labels:
             label = label_of(item)
             own[folded(label)] = name = f"{folded(label)}#{len(labels)}"
             labels[name] = label
+            if isinstance(item.this, _SERIES) and not item.args["alias"].args.get("columns"):
+                item.args["alias"].set("columns", [exp.to_identifier(label)])  # the series' alias names its values, too
             set_name(item, exp.Identifier(this=name, quoted=True))
         for part in _outside_from(node):
             name_expression(part, own)

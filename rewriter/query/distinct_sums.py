@@ -8,6 +8,9 @@ Why: one person may be all that a value hangs on, so that no sum of values has a
 groups there are is found out as it is of any groups: declared ones by their number of rows, others under δ. The sum is
 then one of released values.
 
+Beside other aggregates of all rows such a sum is the value of a subquery of its own, since an aggregate without GROUP
+BY has one row.
+
 Different rows of a person's windows, as different rows of a subquery that computes the windows.
 
 Theorem: windows are computed before DISTINCT, and both before ORDER BY and LIMIT. So ``SELECT DISTINCT k, COUNT(*) OVER
@@ -64,6 +67,31 @@ def sum_groups(select: exp.Select, catalog: Catalog) -> None:
     )
     for part in _PARTS:
         select.set(part, outside.args.get(part))
+
+
+def sums_apart(select: exp.Select, catalog: Catalog) -> None:
+    """Put each sum and mean of different values that stands beside other aggregates of all rows into a subquery of its
+    own, in place. Its names are bound."""
+    if {part for part, value in select.args.items() if value} - {"expressions", *_INSIDE}:
+        return
+    calls = [one for item in select.expressions for one in walk(item) if isinstance(one, exp.AggFunc)]
+    sums = [one for one in calls if isinstance(one, exp.Sum | exp.Avg) and _is_of_different(one)]
+    sums = [one for one in sums if _is_plain(one.this.expressions[0])]
+    if not sums or (all(map(_is_of_different, calls)) and len({one.this.expressions[0] for one in calls}) == 1):
+        return
+    if not _is_asked_of_people(select, [one.this.expressions[0] for one in sums], catalog):
+        return
+    for node in sums:
+        inner = exp.Select(expressions=[node.copy()])
+        for part in _INSIDE:
+            found = select.args.get(part)
+            inner.set(part, [one.copy() for one in found] if isinstance(found, list) else found and found.copy())
+        name, item = output_name(node), node.parent
+        value = exp.Subquery(this=inner)
+        node.replace(exp.alias_(value, name, quoted=True, copy=False) if item is select else value)
+    if len(sums) == len(calls):
+        for part in _INSIDE:
+            select.set(part, None)
 
 
 def _parts(select: exp.Select) -> list[exp.Expr]:

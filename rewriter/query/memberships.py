@@ -3,9 +3,10 @@
 Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as false: ``EXISTS (SELECT … FROM v WHERE v.k =
 p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``(SELECT COUNT(*) …) > 0`` is
 EXISTS, and ``(SELECT MAX(v.c) FROM v WHERE q) > 40`` is ``EXISTS (… WHERE q AND v.c > 40)``: the largest is larger if
-one is. ``IN (SELECT x.k FROM (body) x)`` is ``IN (body)``, and a value is in a list however often it is listed. An
-inner join of rows whose key is unique, of which nothing but this key is read, keeps or drops each row: it is an IN,
-and the key is the column that it equals. A body with HAVING is not moved: its groups come first.
+one is. ``x > ANY (SELECT v.c …)`` is ``x > (SELECT MIN(v.c) …)`` for the same reason. ``IN (SELECT x.k FROM (body) x)``
+is ``IN (body)``, and a value is in a list however often it is listed. An inner join of rows whose key is unique, of
+which nothing but this key is read, keeps or drops each row: it is an IN, and the key is the column that it equals. A
+body with HAVING is not moved: its groups come first.
 
 Beside rows of public tables an EXISTS over people may stand anywhere, in NOT and in the select list: there it is
 ``COALESCE(r.k IN (SELECT v.k FROM v WHERE v.k IS NOT NULL AND q), FALSE)``, which is never NULL either.
@@ -48,8 +49,8 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
             if isinstance(query, exp.Subquery):
                 test.replace(exp.In(this=test.this, query=query))
                 return True
-        if (found := _of_aggregate(test, persons)) is not None:
-            test.replace(found)
+        if (replaced := _of_any(test) or _of_aggregate(test, persons)) is not None:
+            test.replace(replaced)
             return True
         if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
             inner = _unwrapped(query.this)
@@ -59,6 +60,27 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
             if _list_plainly(query.this, persons):
                 return True
     return False
+
+
+_PLAIN = frozenset({"expressions", "from_", "joins", "where"})
+_ENDS: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.Min, exp.GTE: exp.Min, exp.LT: exp.Max, exp.LTE: exp.Max}
+
+
+def _of_any(test: exp.Expr) -> exp.Expr | None:
+    """``x > ANY (SELECT y …)`` as ``x > (SELECT MIN(y) …)``: x is above some value if it is above the least."""
+    end = _ENDS.get(type(test))
+    among = test.args.get("expression")
+    if end is None or not isinstance(among, exp.Any):
+        return None
+    rows = unparenthesised(among.this)
+    body = rows.this if isinstance(rows, exp.Subquery) else rows
+    if not isinstance(body, exp.Select) or {name for name, part in body.args.items() if part} - _PLAIN:
+        return None
+    if len(body.expressions) != 1 or body.expressions[0].is_star or has_aggregate(body.expressions[0]):
+        return None
+    one = body.copy()
+    one.set("expressions", [end(this=unaliased(one.expressions[0]).copy())])
+    return type(test)(this=test.this, expression=exp.Subquery(this=one))
 
 
 def exists_beside_public_rows(select: exp.Select, catalog: Catalog) -> bool:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
 from rewriter.declared import DOUBLE, ContributionBound, Kind, OwnerKey, Type, decimal
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import DOMAIN, ConditionalKey, Value, Values, text_size
+from rewriter.expressions import DOMAIN, ConditionalKey, Value, Values, common_decimals, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
 from rewriter.relations.shared_rows import of_people
@@ -180,6 +180,7 @@ def _combined(
                     domain=_listed(a, b),
                     halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
                     real=a.real and b.real,
+                    decimals=common_decimals(types[index], (a, b)),
                     size=text_size(types[index], a, b),
                 ),
             )

@@ -352,9 +352,10 @@ def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, 
         return text, {str(name): literal(value) for name, value in parameters.items()}
     values = list(parameters)
     if len(values) != len(marks):
+        key = "; whether a document has a key is x -> 'key' IS NOT NULL" if len(marks) > len(values) else ""
         raise Refused(
             f"the query has {len(marks)} parameters, {len(values)} values were given",
-            hint="give one value per ?",
+            hint=f"give one value per ?{key}",
             sqlstate=BAD_PARAMETER,
         )
     pieces: list[str] = []

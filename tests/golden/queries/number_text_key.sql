@@ -22,15 +22,15 @@ WITH released AS (
         LIST_TRANSFORM(
           [CAST(t1."birth_year" AS TEXT)],
           LAMBDA dpsql_digits : CASE
-            WHEN LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) <= 4
+            WHEN LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) > 4
             THEN (
+              CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || '####'
+            )
+            ELSE (
               CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || SUBSTRING(
                 SUBSTRING(LPAD(LTRIM(LTRIM(dpsql_digits, '-'), '0'), 4, '0'), 1, 4),
                 LIST_EXTRACT([1, 1, 1, 1, 1], LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) + 1)
               )
-            )
-            ELSE (
-              CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || '####'
             )
           END
         ),
@@ -48,15 +48,15 @@ WITH released AS (
       LIST_TRANSFORM(
         [CAST(d_t1_2.x AS TEXT)],
         LAMBDA dpsql_digits : CASE
-          WHEN LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) <= 4
+          WHEN LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) > 4
           THEN (
+            CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || '####'
+          )
+          ELSE (
             CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || SUBSTRING(
               SUBSTRING(LPAD(LTRIM(LTRIM(dpsql_digits, '-'), '0'), 4, '0'), 1, 4),
               LIST_EXTRACT([1, 1, 1, 1, 1], LENGTH(LTRIM(LTRIM(dpsql_digits, '-'), '0')) + 1)
             )
-          )
-          ELSE (
-            CASE WHEN LEFT(dpsql_digits, 1) = '-' THEN '-' ELSE '' END || '####'
           )
         END
       ),
