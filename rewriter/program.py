@@ -103,13 +103,6 @@ class Program:
         return tuple(one.first for one in self.options)
 
     @property
-    def agrees(self) -> bool:
-        """Whether several tables measure the same rows, which inference makes agree with each other."""
-        plans = self.plans
-        asked = (family.measurements for family in self.families if family.beside is None)
-        return any(len({plans[place].identity for place in places}) > 1 for places in asked)
-
-    @property
     def selects(self) -> bool:
         """Whether a release selects its groups under δ."""
         return any(plan.selection is not None for plan in self.plans)

@@ -1,8 +1,8 @@
 """How much too high small numbers are on average, because none below 0 is shown. Post-processing of released numbers.
 
 What was measured is unbiased. So what all numbers of a column were moved by is an unbiased estimate of the bias of
-their sum, whatever the true numbers are: E[Σ max(0, y)] - n = E[Σ (max(0, y) - y)]. Where totals were measured beside
-groups, these are made to agree, and are not too high together: of those nothing is asked here.
+their sum, whatever the true numbers are: E[Σ max(0, y)] - n = E[Σ (max(0, y) - y)]. Numbers that were made to agree
+with others are moved up and down, and are not too high together: of those nothing is asked here.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ def cut_off_notes(
     for name, column, values in zip(names, measured, rows.columns, strict=False):
         form = column.form
         if len(rows) < _NUMBERS or not isinstance(form, Affine) or len(form.terms) != 1 or sources.has_totals(form):
+            continue
+        ((slot, output), _), *_ = form.terms
+        if sources.agree(slot, output):
             continue
         after = np.where(values.known, values.floats, math.nan)
         if not (np.abs(after - float(form.constant)) <= float(form.slack)).any():

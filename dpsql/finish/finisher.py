@@ -70,6 +70,6 @@ class Finisher:
         own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
         if settings.empty is Empty.AUTO:
             told += empty_notes(own)
-        if not (self._silent or derived or (consistent and prepared.program.agrees)):
+        if consistent and not self._silent:
             told += cut_off_notes([name for name, _ in columns], outer.measured, rows, own)
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

@@ -302,6 +302,10 @@ class Sources:
                 found[places] = ValueColumn.of(DOUBLE, estimates).floats[rows]
         return found
 
+    def agree(self, slot: int, name: str) -> bool:
+        """Whether a released column of a slot was made to agree with others."""
+        return any(piece.columns[name].estimates is not None for piece, _, _ in self.by_piece(slot))
+
     def alike(self, slots: Sequence[int], places: IntArray) -> list[IntArray]:
         """The places, by the pattern that the noise of a row depends on: its pieces, by how much each one's noise is
         multiplied, which slots are the same row, and which rows a total is of."""

@@ -2,9 +2,9 @@
 
 Each world is a small table that a workload is bought of N times, each time with fresh noise, and later statements with
 it: of sums of cells, and of tables of which the purchase pays for the missing components alone. A figure is of the
-numbers of one statement: the part that is within its bar, and the mean error over its standard error, as shown and as
-measured (``dpsql.consistent = off``). Errors of one purchase depend on each other, and those of two do not: so standard
-errors are of means over purchases.
+numbers of one statement: the part that is within its bar, and the mean error over its standard error, of the same noise
+as shown and as measured (``dpsql.consistent = off``). Errors of one purchase depend on each other, and those of two do
+not: so standard errors are of means over purchases.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from random import Random
 import duckdb
 import numpy as np
 
-from dpsql.answer import Answer
 from dpsql.proxy import Proxy
+from dpsql.reply import Answer
 from tests.new_databases import insert
 
 PEOPLE = 2_000
@@ -105,8 +105,7 @@ WORLDS = {
     ),
     "undeclared towns": World((by("town, sex"), by("town"), by("sex"), by("town, region"))),
     "times": World(
-        (by(f"{_MONTH}"), by(f"{_MONTH}, sex"), by("sex"), by("")),
-        free=(by("sex", where="day >= DATE '2025-02-01'"),),
+        (by(f"{_MONTH}"), by(f"{_MONTH}, sex"), by("sex"), by(""), by("sex", where="day >= DATE '2025-02-01'"))
     ),
     "weeks, thin": World((by(f"{_WEEK}"), by(f"{_WEEK}, sex"), by("region"))),
     "means": World((by("region", "AVG(amount)"), by("sex", "AVG(amount)"), by("region, sex", "AVG(amount)"))),
@@ -153,49 +152,78 @@ def fill(folder: Path) -> None:
         insert(connection, "visit", visits)
 
 
+Errors = list[list[float]]
+"""Of each purchase, the errors of all numbers of a statement."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Of one statement: how many numbers there were, the part that was within bars, the mean error and its standard
-    error, both in the units of the answer, the root mean square error, and how many answers told of a bias."""
+    """Of one statement: the errors of its numbers, the part that was within bars, and how many answers told of a
+    bias."""
 
     sql: str
-    numbers: int
+    errors: Errors
     held: float
-    mean: float
-    error: float
-    root: float
     told: int
 
     @property
-    def off(self) -> float:
-        """The mean error in standard errors."""
+    def numbers(self) -> int:
+        return sum(map(len, self.errors))
+
+    @property
+    def root(self) -> float:
+        """The root mean square error."""
+        return float(np.sqrt(np.mean(np.square(np.concatenate(self.errors)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """A mean of purchases and its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, means: Sequence[float]) -> Off:
+        return cls(float(np.mean(means)), float(np.std(means, ddof=1)) / len(means) ** 0.5 if len(means) > 1 else 0.0)
+
+    @property
+    def errors(self) -> float:
+        """The mean in standard errors."""
         return self.mean / self.error if self.error else 0.0
 
 
-def measured(folder: Path, name: str, world: World, purchases: int, *, shown: bool = True) -> Iterator[Held]:
-    """What bars held in so many purchases, of numbers as they are ``shown`` or as they were measured."""
+def mean_error(of: Sequence[Held]) -> Off:
+    """The mean error of the numbers of several statements, those of each in units of their root mean square."""
+    every = [[float(np.mean(own)) / (one.root or 1.0) for own in one.errors] for one in of]
+    return Off.of([float(np.mean(one)) for one in zip(*every, strict=True)])
+
+
+def measured(folder: Path, name: str, world: World, purchases: int) -> tuple[list[Held], list[Held]]:
+    """What bars held in so many purchases, of numbers as they are shown and as they were measured."""
     with duckdb.connect(str(folder / "small.duckdb"), read_only=True) as known:
         right = {sql: truth(known.execute(sql).fetchall()) for sql in world.asked}
-    found: dict[str, list[tuple[list[float], list[bool], bool]]] = {sql: [] for sql in world.asked}
+    found: dict[tuple[str, str], list[tuple[list[float], list[bool], bool]]] = {}
     for number in range(purchases):
-        with opened(folder, f"{name} {number} {shown}".replace(" ", "_"), world) as proxy:
+        with opened(folder, f"{name} {number}".replace(" ", "_"), world) as proxy:
             session = proxy.session()
             session.buy(world.bought, world.price)
-            session.change("dpsql.consistent", "on" if shown else "off")
-            for sql in world.asked:
-                answer = session.execute(sql)
-                assert bool(answer.price) == (sql in world.paid), sql
-                if answer.price:
-                    assert any("components are known" in one for one in answer.notices), sql
-                found[sql].append(compared(answer, right[sql]))
-    for sql, purchased in found.items():
-        errors = np.array([np.mean(errors) for errors, _, _ in purchased])
-        every = [one for errors, _, _ in purchased for one in errors]
-        inside = [one for _, inside, _ in purchased for one in inside]
-        spread = float(np.std(errors, ddof=1)) / len(errors) ** 0.5 if len(errors) > 1 else 0.0
-        root = float(np.sqrt(np.mean(np.square(every))))
-        told = sum(one for _, _, one in purchased)
-        yield Held(sql, len(inside), float(np.mean(inside)), float(errors.mean()), spread, root, told)
+            for consistent in ("on", "off"):
+                session.change("dpsql.consistent", consistent)
+                for sql in world.asked:
+                    answer = session.execute(sql)
+                    paid = consistent == "on" and sql in world.paid
+                    assert bool(answer.price) == paid, sql
+                    if answer.price:
+                        assert any("components are known" in one for one in answer.notices), sql
+                    found.setdefault((consistent, sql), []).append(compared(answer, right[sql]))
+    shown, before = ([_held(sql, found[way, sql]) for sql in world.asked] for way in ("on", "off"))
+    return shown, before
+
+
+def _held(sql: str, purchased: Sequence[tuple[list[float], list[bool], bool]]) -> Held:
+    inside = [one for _, inside, _ in purchased for one in inside]
+    return Held(sql, [errors for errors, _, _ in purchased], float(np.mean(inside)), sum(one for *_, one in purchased))
 
 
 Cells = dict[tuple[str, ...], float]
@@ -228,14 +256,29 @@ def opened(folder: Path, name: str, world: World) -> Iterator[Proxy]:
         yield proxy
 
 
+def held(of: Sequence[Held]) -> float:
+    """The part of all numbers of some statements that was within bars."""
+    return sum(one.numbers * one.held for one in of) / sum(one.numbers for one in of)
+
+
 def show(names: Sequence[str], purchases: int) -> None:
+    """A row of the table for each world, after the figures of its statements."""
+    rows = ["| bought | numbers | shown, held | mean error | measured, held |", "|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         fill(folder)
         for name in names:
-            for shown in (True, False):
-                print(f"{name}, {'as shown' if shown else 'as measured'}: {purchases} purchases")
-                for one in measured(folder, name, WORLDS[name], purchases, shown=shown):
-                    mean = f"{one.mean:9.3f} ± {one.error:.3f} ({one.off:.1f})"
+            both = measured(folder, name, WORLDS[name], purchases)
+            for way, every in zip(("as shown", "as measured"), both, strict=True):
+                print(f"{name}, {way}: {purchases} purchases")
+                for one in every:
+                    off = Off.of([float(np.mean(own)) for own in one.errors])
+                    mean = f"{off.mean:9.3f} ± {off.error:.3f} ({off.errors:.1f})"
                     told = f"{one.told} told of a bias"
                     print(f"  {one.numbers:6} {one.held:6.1%} {mean:28} {one.root:9.2f}  {told}  {one.sql}", flush=True)
+            shown, before = both
+            off = mean_error(shown)
+            numbers = f"{sum(one.numbers for one in shown):,}"
+            rows.append(f"| {name} | {numbers} | {held(shown):.1%} | {off.errors:+.1f} s.e. | {held(before):.1%} |")
+            print(rows[-1], flush=True)
+    print("\n".join(rows))

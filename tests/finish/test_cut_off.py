@@ -95,3 +95,22 @@ def test_nothing_is_told_of_what_is_not_cut_off(proxy: Proxy, sql: str) -> None:
 def test_sums_are_named_as_they_are_asked(proxy: Proxy) -> None:
     (answer,) = answers(proxy, "SELECT place, SUM(paid) AS revenue FROM person GROUP BY place", "0.2", 1)
     assert [(name, way) for _, name, _, way in told(answer)] == [("revenue", "high")]
+
+
+def test_of_what_was_derived_it_is_told_how_far_all_of_it_was_moved(proxy: Proxy) -> None:
+    session = proxy.session()
+    session.change("dpsql.epsilon", "0.1")
+    session.execute("SELECT place, paid, COUNT(*) AS n FROM person WHERE place IS NOT NULL GROUP BY place, paid")
+    session.change("dpsql.epsilon", "0.02")
+    found = []
+    for consistent in ("on", "off"):
+        session.change("dpsql.consistent", consistent)
+        found.append(session.execute("SELECT place, COUNT(*) AS n FROM person WHERE place IS NOT NULL GROUP BY place"))
+    shown, before = found
+    assert not shown.price
+    assert not told(before)
+    ((count, name, bias, way),) = told(shown)
+    assert (int(count), name, way) == (GROUPS, "n", "high")
+    moved = [float(one[1]) - float(other[1]) for one, other in zip(shown.rows, before.rows, strict=True)]  # type: ignore[arg-type]
+    assert float(np.mean(moved)) == pytest.approx(float(bias), rel=0.06)
+    assert min(moved) >= 0

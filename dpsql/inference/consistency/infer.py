@@ -371,14 +371,13 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
 
 
 def _with_estimates(table: ReleasedTable, plan: Plan, lifted: Sequence[FloatArray]) -> ReleasedTable:
-    """The table, with what least squares says of its sums; ``lifted`` is how far each part was moved from that, where
-    any was."""
+    """The table, with what least squares says of its sums; ``lifted`` is how far each part was moved from that."""
     if not lifted:
         return table
     columns = {column.name: column for column in table.columns}
     for output in plan.outputs:
         moved = [float(plan.parts[at].unit) * lifted[at][: table.rows] for at in output.parts]
-        if any(one.any() for one in moved):
+        if moved:
             column = columns[output.name]
             estimates = ValueColumn.of_floats(column.column.floats - np.sum(moved, axis=0))
             columns[output.name] = replace(column, estimates=estimates)
