@@ -5,6 +5,7 @@ Each holds for both of D(M(x) ‖ M(y)) and D(M(y) ‖ M(x)) of neighbours x, y,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
@@ -48,6 +49,45 @@ def pure(epsilon: Fraction) -> Curve:
     return tuple(found)
 
 
+@lru_cache(maxsize=1024)
+def subsampled(rate: Fraction, rho: Fraction) -> Curve:
+    """Of a Gaussian with ρ over people of whom each is in it, by a secret coin, with probability ``rate``.
+
+    At whole orders α it is log(Σ C(α, k) (1-q)^(α-k) q^k e^((k²-k)ρ)) / (α - 1), with neighbours of which one has a
+    person more (Mironov, Talwar, Zhang 2019, Theorems 4 and 5). It is the discrete Gaussian's, too: a shift by whole
+    steps has the same moments of whole orders on a lattice, where Σ exp(-(x-m)²/2σ²) does not depend on m, and x to
+    m - x swaps the two laws. Between whole orders (α - 1) D is convex in α, so that its chord is above it.
+
+    >>> subsampled(Fraction(1), Fraction(1, 200)) == line(Fraction(1, 200))
+    True
+    """
+    if not 0 < rate <= 1:
+        raise ValueError("a rate is above 0 and at most 1")
+    if rate == 1:
+        return line(rho)
+    logarithms = {
+        whole: _moment(whole, rate, rho) for order in ORDERS for whole in (math.floor(order), math.ceil(order))
+    }
+    found = []
+    for order in ORDERS:
+        low, high = math.floor(order), math.ceil(order)
+        chord = logarithms[low] + (logarithms[high] - logarithms[low]) * (order - low)
+        found.append(_up_to_places(chord / (order - 1)))
+    return tuple(found)
+
+
+def _moment(order: int, rate: Fraction, rho: Fraction) -> Fraction:
+    """The logarithm of the moment of a whole order, rounded up; 0 for the order 1."""
+    if order == 1:
+        return Fraction(0)
+    with localcontext(_up()):
+        q, r = decimal(rate), decimal(rho)
+        terms = (
+            math.comb(order, k) * (1 - q) ** (order - k) * q**k * ((k * k - k) * r).exp() for k in range(order + 1)
+        )
+        return _rounded(sum(terms, Decimal(0)).ln())
+
+
 def as_curve(loss: PrivacyLoss) -> PrivacyLoss:
     """The same loss with a curve in place of ε and ρ.
 
@@ -77,4 +117,8 @@ def _up() -> Context:
 
 
 def _rounded(value: Decimal) -> Fraction:
-    return -(-max(Fraction(0), Fraction(value + MARGIN)) // _PLACES) * _PLACES
+    return _up_to_places(max(Fraction(0), Fraction(value + MARGIN)))
+
+
+def _up_to_places(value: Fraction) -> Fraction:
+    return -(-value // _PLACES) * _PLACES

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dp_accounting import rdp
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, rdp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpsql.accounting import RDP, ZCDP, Accountant
-from dpsql.accounting.curves import as_curve, line, pure, steepest
+from dpsql.accounting.curves import as_curve, line, pure, steepest, subsampled
 from dpsql.accounting.loss import ORDERS, PrivacyLoss
 from dpsql.accounting.rdp import conversion
 from dpsql.mechanisms import AboveThreshold
@@ -70,6 +70,31 @@ def test_pure_curves_are_below_every_bound_of_the_textbook(epsilon: Fraction) ->
     curve = pure(epsilon)
     assert all(part <= epsilon and part <= order * epsilon**2 / 2 for order, part in zip(ORDERS, curve, strict=True))
     assert [*curve] == sorted(curve)
+
+
+@pytest.mark.parametrize("rate", ["1/1000", "1/50", "1/3", "1"])
+@pytest.mark.parametrize("sigma", ["3/4", "2", "20"])
+def test_subsampled_gaussians_agree_with_dp_accounting(rate: str, sigma: str) -> None:
+    """At whole orders, of which theirs are exact sums, too; their series between them lose all digits, or are infinite."""
+    orders = [float(order) for order in ORDERS]
+    theirs = rdp.RdpAccountant(orders)
+    theirs.compose(PoissonSampledDpEvent(float(Fraction(rate)), GaussianDpEvent(float(Fraction(sigma)))))
+    ours = subsampled(Fraction(rate), 1 / (2 * Fraction(sigma) ** 2))
+    for order, mine, other in zip(ORDERS, ours, theirs._rdp, strict=True):
+        assert order.denominator > 1 or float(mine) == pytest.approx(other, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.6])
+def test_subsampled_discrete_gaussians_are_covered_both_ways(rate: float) -> None:
+    """One person more, who is in it by a coin: on a lattice, in both directions."""
+    sigma, support = 1.5, np.arange(-300, 301)
+    without, moved = normed(-0.5 * (support / sigma) ** 2), normed(-0.5 * ((support - 1) / sigma) ** 2)
+    mixed = np.logaddexp(math.log(rate) + moved, math.log(1 - rate) + without)
+    for order, allowed in zip(ORDERS[:10], subsampled(Fraction(rate), 1 / (2 * Fraction(sigma) ** 2)), strict=False):
+        for p, q in ((mixed, without), (without, mixed)):
+            assert divergence(p, q, float(order)) <= float(allowed) * (1 + 1e-9)
+        exact = divergence(mixed, without, float(order))
+        assert order.denominator > 1 or exact == pytest.approx(float(allowed), rel=1e-6)
 
 
 # --- the filter ---
@@ -175,7 +200,7 @@ def test_a_watch_costs_at_most_its_curve() -> None:
 
 def test_noise_costs_no_more_at_any_order_than_its_share() -> None:
     """What is left of a price after a watch is a bent curve: noise fits under it at every order."""
-    for share in (pure(Fraction(1, 3)), pure(Fraction(5)), line(Fraction(1, 50))):
+    for share in (pure(Fraction(1, 3)), subsampled(Fraction(1, 10), Fraction(1, 8)), line(Fraction(1, 50))):
         whole = PrivacyLoss(curve=share)
         (found,) = RDP.allowances(whole)
         assert all(spent <= most for spent, most in zip(found.charge.curve, share, strict=True))

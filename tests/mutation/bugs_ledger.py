@@ -406,6 +406,21 @@ BUGS: tuple[Bug, ...] = (
         f"{RENYI}::test_pure_curves_cover_laplace_noise_and_are_exact_for_one_step",
     ),
     bug(
+        "a coin that nobody tossed makes noise cheaper",
+        "dpsql.accounting.curves:_moment",
+        "((k * k - k) * r).exp()",
+        "((k * k - 2 * k) * r).exp()",
+        f"{RENYI}::test_subsampled_gaussians_agree_with_dp_accounting",
+    ),
+    bug(
+        "between two whole orders the divergence is that of the lower one",
+        "dpsql.accounting.curves:subsampled",
+        "chord = logarithms[low] + (logarithms[high] - logarithms[low]) * (order - low)",
+        "chord = logarithms[low]",
+        f"{RENYI}::test_subsampled_discrete_gaussians_are_covered_both_ways",
+        f"{RENYI}::test_subsampled_gaussians_agree_with_dp_accounting",
+    ),
+    bug(
         "a conversion of a divergence forgets its constant",
         "dpsql.accounting.rdp:conversion",
         "(a - 1).ln() - (a * a.ln() + decimal(delta).ln()) / (a - 1)",

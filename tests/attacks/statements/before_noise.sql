@@ -32,7 +32,7 @@ SELECT branch, COUNT(*) FROM member GROUP BY branch QUALIFY rank() OVER (ORDER B
 SELECT COUNT(*) FROM member WHERE wealth > (SELECT AVG(wealth) FROM member)
 --- refused: those who are the richest
 SELECT COUNT(*) FROM member WHERE wealth >= ALL (SELECT wealth FROM member)
---- refused: those above any
+--- refused or charged: those above the least of one person
 SELECT COUNT(*) FROM member WHERE wealth > ANY (SELECT wealth FROM member WHERE id = 7777)
 --- refused: HAVING about a value that is no aggregate
 SELECT branch, COUNT(*) FROM member GROUP BY branch HAVING card = 'x'
