@@ -11,6 +11,7 @@ not to be looked at but through :func:`in_use`, whose nodes know their parents.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from operator import is_
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -55,13 +56,9 @@ def _copied(value: Any, made: _Made) -> Any:
         return made[id(value)]
     if type(value) is tuple:
         found = tuple(_copied(one, made) for one in value)
-        return value if all(map(_same, found, value)) else found
+        return value if all(map(is_, found, value)) else found
     if is_dataclass(value) and not isinstance(value, type):
         parts = {one.name: getattr(value, one.name) for one in fields(value) if one.init}
         changed = {name: new for name, one in parts.items() if (new := _copied(one, made)) is not one}
         return replace(value, **changed) if changed else value
     return value
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other

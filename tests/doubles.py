@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
+
+import duckdb
 
 from dpsql.mechanisms.sampling import Law
 from dpsql.opened import open_policy
@@ -48,3 +50,17 @@ def opened_policy(
     path.write_text(policy.format(name=name, **words))
     with closing(open_without_noise(path) if silent else Proxy.open(path)) as proxy:
         yield proxy
+
+
+@contextmanager
+def beside_duckdb(folder: Path, policy: str, setup: Iterable[str]) -> Iterator[tuple[Proxy, duckdb.DuckDBPyConnection]]:
+    """A proxy without noise over the database that a policy names, and the same rows in a DuckDB of the test's own."""
+    database = folder / policy.partition("database: duckdb:")[2].split()[0]
+    with duckdb.connect() as own:
+        with duckdb.connect(str(database)) as connection:
+            for statement in setup:
+                connection.execute(statement)
+                own.execute(statement)
+        (folder / "policy.yaml").write_text(policy)
+        with closing(open_without_noise(folder / "policy.yaml")) as proxy:
+            yield proxy, own

@@ -31,7 +31,7 @@ def cut_off_notes(
         form = column.form
         if len(rows) < _NUMBERS or not isinstance(form, Affine) or len(form.terms) != 1 or sources.has_totals(form):
             continue
-        ((slot, output), _), *_ = form.terms
+        (((slot, output), _),) = form.terms
         if sources.agree(slot, output):
             continue
         after = np.where(values.known, values.floats, math.nan)

@@ -30,7 +30,7 @@ def shows_all(shape: Shape, plan: Plan) -> bool:
 def unsure_groups(plan: Plan, noisy: NoisyTable) -> BoolArray:
     """The groups of which no number tells that they have rows."""
     table = decoded(noisy, plan).table
-    each = chance_of_each(len(table.keys) * len(table.noise)) if table.noise else 1.0
+    each = chance_of_each(len(table.keys) * len(table.noise))
     found = np.ones(len(table.keys), dtype=np.bool_)
     for name, noise in table.noise.items():
         reach = half_width(((noise, Fraction(1)),), 2 * each)
@@ -38,12 +38,8 @@ def unsure_groups(plan: Plan, noisy: NoisyTable) -> BoolArray:
     return found
 
 
-def empty_notes(sources: Sources) -> tuple[str, ...]:
+def empty_notes(sources: Sources) -> Iterator[str]:
     """How many of the groups behind an answer may have no rows. Sums over groups are right without them."""
-    return tuple(_empty_notes(sources))
-
-
-def _empty_notes(sources: Sources) -> Iterator[str]:
     for piece, groups in sources.behind():
         if piece.unsure is None:
             continue

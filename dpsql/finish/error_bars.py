@@ -32,7 +32,7 @@ from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColu
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import AddedUp, Either, Listed, Mean, Measured, Running, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
 from rewriter.plan import Plan
 from rewriter.release import OverGroups, end_name, margin_name
 
@@ -91,15 +91,12 @@ def pieced(
     return released, tuple(pieces), tuple(notes)
 
 
-def exact_bars(
-    measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece], totals: Sequence[AddedUp | None] = ()
-) -> tuple[Bars | None, ...]:
+def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, sources: Sources) -> tuple[Bars | None, ...]:
     """The interval of every cell of every column; None for a column of which nothing exact is known.
 
-    ``rows`` end with the numbers of the released rows that each of them was made from. The bar of a sum of many rows is
-    that of the unbiased sum, as far as to the number that is shown.
+    ``sources`` are the released rows that each row was made from. The bar of a sum of many rows is that of the unbiased
+    sum, as far as to the number that is shown.
     """
-    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows), totals)
     found: list[Bars | None] = []
     for column, values in zip(measured, rows.columns, strict=False):
         if isinstance(column.form, Listed):

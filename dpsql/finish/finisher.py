@@ -58,7 +58,9 @@ class Finisher:
         else:
             columns, found, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
         rows = ColumnarRows.of([kind for _, kind in columns], found)
-        bars = exact_bars(outer.measured, rows, pieces, outer.totals)
+        # Rows end with the numbers of the released rows that each of them was made from.
+        own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
+        bars = exact_bars(outer.measured, rows, own)
         if outer.question.wanted:
             sources = prepared, tables, plans, rows, released, virtual
             tried = tried_bars(*sources, sandbox, cancellation, consistent, limit)
@@ -67,9 +69,8 @@ class Finisher:
         bars = tuple(over_groups.get(at, bar) for at, bar in enumerate(bars))
         bars, chosen = selected_bars(prepared, rows, bars, released, pieces, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
-        own = Sources.of(rows.columns[len(outer.measured) :], pieces, len(rows), outer.totals)
         if settings.empty is Empty.AUTO:
-            told += empty_notes(own)
+            told = (*told, *empty_notes(own))
         if consistent and not self._silent:
             told += cut_off_notes([name for name, _ in columns], outer.measured, rows, own)
         return Finished(columns, rows, bars, (*left_out, *chosen, *told))

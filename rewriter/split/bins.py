@@ -5,7 +5,8 @@ equality, of the lower end and that of the bin around the value:
 
     b.lo = CASE WHEN s.x >= 0 AND s.x < 50 THEN 0 WHEN … END
 
-By it a row meets one bin, as a key says, and no person counts once for each.
+By it a row meets one bin, as a key says, and no person counts once for each. Rows of UNION ALL that are literals are
+written as VALUES are.
 """
 
 from __future__ import annotations
@@ -144,8 +145,7 @@ def _are_apart(bins: Sequence[tuple[Fraction, Fraction]], *, closed: bool) -> bo
 
 def plain_written(tree: exp.Query) -> exp.Query:
     """``tree`` with ``(SELECT 'low' AS name, 0 AS lo UNION ALL SELECT 'mid', 50) AS b`` as VALUES of these rows."""
-    unions = [one for one in tree.find_all(exp.Subquery) if isinstance(one.this, exp.Union) and _rows_of(one.this)]
-    if not unions:
+    if tree.find(exp.Union) is None:
         return tree
     copy: exp.Query = tree.copy()
     for item in list(copy.find_all(exp.Subquery)):

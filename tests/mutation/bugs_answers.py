@@ -1266,7 +1266,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "groups that no row of an answer is made of are told of",
-        "dpsql.finish.empty_groups:_empty_notes",
+        "dpsql.finish.empty_groups:empty_notes",
         "piece.unsure()[groups]",
         "piece.unsure()",
         "tests/finish/test_empty_groups.py::test_only_groups_of_the_answer_are_counted",

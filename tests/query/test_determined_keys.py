@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import duckdb
 import pytest
 
 from dpsql.errors import Error
 from dpsql.proxy import Session
-from tests.doubles import open_without_noise
+from tests.doubles import beside_duckdb
 
 POLICY = """
 database: duckdb:gym.duckdb
@@ -46,15 +45,8 @@ DAYS = "generate_series(DATE '2025-01-05', DATE '2025-01-20', INTERVAL '1 day') 
 @pytest.fixture(scope="module")
 def gym(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, duckdb.DuckDBPyConnection]]:
     """A gym, and the same rows in a DuckDB of the test's own."""
-    folder = tmp_path_factory.mktemp("gym")
-    with duckdb.connect(str(folder / "gym.duckdb")) as connection, duckdb.connect() as own:
-        for statement in SETUP:
-            connection.execute(statement)
-            own.execute(statement)
-        connection.close()
-        (folder / "policy.yaml").write_text(POLICY)
-        with closing(open_without_noise(folder / "policy.yaml")) as proxy:
-            yield proxy.session("ana"), own
+    with beside_duckdb(tmp_path_factory.mktemp("gym"), POLICY, SETUP) as (proxy, own):
+        yield proxy.session("ana"), own
 
 
 ALL = "(SELECT COUNT(*) FROM member AS o WHERE o.plan = m.plan)"

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from dpsql.proxy import Proxy
-from tests.doubles import open_without_noise
+from tests.doubles import beside_duckdb
 from tests.split.test_spines import POLICY, SETUP
 
 APART = "(VALUES ('low', 0, 20), ('mid', 20, 60.5), ('high', 60.5, 200)) AS b(name, low, high)"
@@ -47,16 +47,8 @@ SEVERAL = [
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, duckdb.DuckDBPyConnection]]:
-    folder = tmp_path_factory.mktemp("ward")
-    with duckdb.connect(str(folder / "ward.duckdb")) as connection, duckdb.connect() as own:
-        for statement in SETUP:
-            connection.execute(statement)
-            own.execute(statement)
-        connection.close()
-        (folder / "policy.yaml").write_text(POLICY)
-        proxy = open_without_noise(folder / "policy.yaml")
-        yield proxy, own
-        proxy.close()
+    with beside_duckdb(tmp_path_factory.mktemp("ward"), POLICY, SETUP) as found:
+        yield found
 
 
 @pytest.mark.parametrize("sql", [*ONCE, *SEVERAL])

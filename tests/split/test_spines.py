@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.errors import Error
 from dpsql.proxy import Proxy
-from tests.doubles import open_without_noise
+from tests.doubles import beside_duckdb
 
 POLICY = """
 database: duckdb:ward.duckdb
@@ -49,16 +49,8 @@ MONTHS = "FROM generate_series(TIMESTAMP '2025-01-01', TIMESTAMP '2025-06-01', I
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, duckdb.DuckDBPyConnection]]:
     """A ward, and the same rows in a DuckDB of the test's own."""
-    folder = tmp_path_factory.mktemp("ward")
-    with duckdb.connect(str(folder / "ward.duckdb")) as connection, duckdb.connect() as own:
-        for statement in SETUP:
-            connection.execute(statement)
-            own.execute(statement)
-        connection.close()
-        (folder / "policy.yaml").write_text(POLICY)
-        proxy = open_without_noise(folder / "policy.yaml")
-        yield proxy, own
-        proxy.close()
+    with beside_duckdb(tmp_path_factory.mktemp("ward"), POLICY, SETUP) as found:
+        yield found
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpsql.server.collector import seldom
 from tests.tape.collected_sources import Batch
 from tests.tape.entries import Entry, record, refusal
 from tests.tape.worlds import opened
@@ -71,7 +72,7 @@ def _chunks(batches: Iterable[Batch]) -> Iterator[Batch]:
 def _settle() -> None:
     """Garbage is collected as seldom as in a server."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    seldom()
 
 
 _Recorded = tuple[str, list[str], dict[str, Entry]]
