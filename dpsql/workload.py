@@ -221,7 +221,7 @@ class Workloads:
             for release in joint.releases:
                 wanted = calibrate(release.wanted, accountant.accounting, price.of_noise)
                 alone = shows_groups_alone(statements[release.statement])
-                made = self._answering.reuse.made_of(wanted, lattice, release.way, alone=alone)
+                made = self._answering.reuse.made_of(wanted, lattice, release.way, overlaps=0 if alone else 1)
                 if made is None:
                     raise AssertionError("what is joined follows from what is measured")
                 together[release.statement] = [made.wanted]

@@ -586,6 +586,17 @@ def without_ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
     return ()
 
 
+class PlansApart(Protocol):
+    """Plans that measure the outputs of another one, each some of them, with their places among its outputs."""
+
+    def __call__(self) -> tuple[tuple[Plan, tuple[int, ...]], ...]: ...
+
+
+def without_conditions() -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+    """None."""
+    return ()
+
+
 class MeasuredQuestion(ABC):
     """What a plan measures, as a question that others over the same rows can be measured with."""
 
@@ -642,9 +653,10 @@ class Plan:
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
     their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
     a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already. ``drill_downs``
-    are the ways to have it from releases over more rows, found when they are asked for. ``period`` is the one whose
-    rows it reads alone, as a part of a series, and ``until`` are the instants before which all its rows are; ``times``
-    are the same where they are proved of this very SQL, for what is charged by them. ``blocks``
+    are the ways to have it from releases over more rows, found when they are asked for. Where its outputs have
+    different FILTERs, ``by_conditions`` are the plans of those that share one. ``period`` is the one whose rows it
+    reads alone, as a part of a series, and ``until`` are the instants before which all its rows are; ``times`` are the
+    same where they are proved of this very SQL, for what is charged by them. ``blocks``
     are those of ``sql``, then those of the ``steps``, which are read one after another, each at numbers that follow
     from what was released of those before. ``bounded_by`` is the table whose ``max_rows`` says how many rows of a
     person count; "" where nothing is cut, or something else says so. ``averaged`` are the declared columns, with their
@@ -676,6 +688,7 @@ class Plan:
     inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: WaysOver = field(default=without_ways, repr=False, compare=False)
+    by_conditions: PlansApart = field(default=without_conditions, repr=False, compare=False)
     period: SeriesPeriod | None = field(default=None, repr=False, compare=False)
     until: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)
     times: tuple[RowsBetween, ...] = field(default=(), repr=False, compare=False)

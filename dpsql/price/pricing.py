@@ -64,6 +64,7 @@ _RELEASE = 1_000
 _REPEATED = "answered from what was released before, at no price"
 _DERIVED = "derived from what was released before, at no price"
 _TILE = "made of what was bought together, at no price; a larger dpsql.epsilon buys more"
+_FREE = (_REPEATED, _DERIVED, _TILE)
 _OF_ALL_ROWS = "rows that its conditions leave out count against the bound on a person's rows, too"
 _TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
 
@@ -264,17 +265,18 @@ class Pricing:
     def _tiles(
         self, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings, turn: Turn | None
     ) -> Mapping[str, Tile]:
-        """The releases that are made of what was bought as one with them. Who asks for more than the usual accuracy
-        buys what has less, and measurements that are to agree with others of the same statement are made to agree with
-        these."""
+        """The releases that are made of what was bought as one with them: all measurements that agree with each other,
+        or none of these. Who asks for more than the usual accuracy buys what has less."""
         if not _takes_earlier(settings):
             return {}
         usual = self.is_usual(settings)
-        alone = {family.measurements[0] for family in prepared.program.families if len(family.measurements) == 1}
-        some = [one for place, one in enumerate(calibrations) if place in alone]
         shown = shows_groups_alone(prepared)
-        found = {one.plan.identity: self._reuse.tile(one, turn, alone=shown, usual=usual) for one in some}
-        return {name: one for name, one in found.items() if one is not None}
+        found: dict[str, Tile] = {}
+        for family in prepared.program.families:
+            distinct = {calibrations[at].plan.identity: calibrations[at] for at in family.measurements}
+            made = self._reuse.tiles(tuple(distinct.values()), turn, alone=shown, usual=usual)
+            found |= zip(distinct, made, strict=False)
+        return found
 
     def _completed(
         self,
@@ -784,7 +786,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
         if calibration.peeled is not None:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
-            notes[origin] = None
+            notes[f"in part {origin}" if priced.loss and origin in _FREE else origin] = None
         if priced.is_of_all_rows(calibration.plan):
             notes[_OF_ALL_ROWS] = None
     notes.update(dict.fromkeys(rank_notes(found for one in priced.calibrations for found in one.rank_errors)))

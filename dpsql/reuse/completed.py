@@ -119,7 +119,9 @@ class Completion:
         if lattice is None or sums is None:
             raise AssertionError("what was planned with zeros is there with numbers, too")
         _, shown = shown_together(lattice, self.base.asked, sums.plan, sums.names)
-        return tile(self.wanted, lattice, sums, self.base.groups, self.base.entry.number, shown, alone=self.alone)
+        return tile(
+            self.wanted, lattice, sums, self.base.groups, self.base.entry.number, shown, overlaps=0 if self.alone else 1
+        )
 
     @property
     def kept(self) -> tuple[NoisyTable, ReleaseFacts]:
@@ -151,7 +153,7 @@ def completion(
     sums = None if lattice is None else base.sums(lattice)
     if lattice is None or sums is None:
         return None
-    made = tile(wanted, lattice, sums, base.groups, 0, None, alone=alone).wanted
+    made = tile(wanted, lattice, sums, base.groups, 0, None, overlaps=0 if alone else 1).wanted
     here, there = (margins(one.plan, one) for one in (made, wanted))
     if any(width > BETTER * there[name] for name, width in here.items()):
         return None

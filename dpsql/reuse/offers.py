@@ -15,13 +15,14 @@ from functools import partial
 from itertools import chain, repeat
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.calibrate import Calibration, margins
+from dpsql.calibrate import Calibration, calibrate, margins
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.clipped_alike import clipped_alike
 from dpsql.reuse.completed import Base, Completion, completion, widest
+from dpsql.reuse.conditional_tiles import beside
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.readings import Reading
@@ -66,6 +67,10 @@ def listing_once() -> Iterator[None]:
         _LISTED.reset(token)
 
 
+_Purchase = tuple[Entry, BoughtTogether, str, Turn | None]
+"""What was bought as one, what it is, the version of its data, and the turn in which public groups are listed."""
+
+
 class Reuse:
     """The releases of one opened policy as sources of others. Thread-safe."""
 
@@ -78,6 +83,8 @@ class Reuse:
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
         self._ways: Memory[tuple[object, ...], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
+        self._apart: Memory[Plan, tuple[tuple[Plan, tuple[int, ...]], ...]]
+        self._apart = memories.memory("plans of each condition", _REMEMBERED)
         self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
         self._completions: Memory[tuple[object, ...], Completion | None]
@@ -91,24 +98,33 @@ class Reuse:
         """The name of the declarations that releases are planned under."""
         return self._scope
 
-    def tile(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool, usual: bool = True) -> Tile | None:
-        """The release, made of those that were bought as one with it; None where none were.
+    def tiles(
+        self, wanted: Sequence[Calibration], turn: Turn | None = None, *, alone: bool, usual: bool = True
+    ) -> list[Tile]:
+        """Releases of the same rows, all of them made of those that were bought as one with them; none where one is
+        not, since the others would not agree with what is measured for it.
 
-        At the ``usual`` accuracy it is given where who bought them asked for it as well, and where it is not much less
-        accurate than wanted; else where it is no less accurate. ``alone``: no number of the answer is made of several
-        groups.
+        At the ``usual`` accuracy they are given where who bought them asked for them as well, and where they are not
+        much less accurate than wanted; else where they are no less accurate. ``alone``: no number of the answer is made
+        of several groups.
         """
-        plan, opened = wanted.plan, self._opened
-        if not only_sums(plan) or not wanted.loss:
-            return None
-        version = opened.version(plan)
-        for entry in self._together(version):
-            key = (plan, wanted.loss, entry.number, alone, usual)
-            tile = partial(self._tile, wanted, entry, version, turn, alone=alone, usual=usual)
-            found = self._tiles.get(key, tile)
-            if found is not None:
-                return found
-        return None
+        if not all(only_sums(one.plan) and one.loss for one in wanted):
+            return []
+        versions = {self._opened.version(one.plan) for one in wanted}
+        for version in versions if len(versions) == 1 else ():
+            for entry in self._together(version):
+                found = [self._known_tile(one, entry, version, turn, alone=alone, usual=usual) for one in wanted]
+                made = [one for one in found if one is not None]
+                if len(made) == len(wanted):
+                    return made
+        return []
+
+    def _known_tile(
+        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, alone: bool, usual: bool
+    ) -> Tile | None:
+        """The release of one purchase, remembered."""
+        key = (wanted.plan, wanted.loss, entry.number, alone, usual)
+        return self._tiles.get(key, partial(self._tile, wanted, entry, version, turn, alone=alone, usual=usual))
 
     def _together(self, version: str) -> list[Entry]:
         """What was bought as one, the latest first; what completes it comes last, so that no answer changes by it."""
@@ -185,9 +201,22 @@ class Reuse:
         alone: bool,
         usual: bool,
     ) -> Tile | None:
-        plan, together = wanted.plan, entry.facts.together
+        together = entry.facts.together
         if together is None or not together.statistics:
             return None
+        purchase = (entry, together, version, turn)
+        for found, asked in self._of_cells(wanted, purchase, overlaps=0 if alone else 1):
+            if (usual and asked) or _is_near(found.wanted, wanted, MOST_WIDER if usual else 1):
+                return found
+        joined = self._of_conditions(wanted, purchase, alone=alone)
+        if joined is not None and _is_near(joined.wanted, wanted, MOST_WIDER if usual else 1):
+            return joined
+        return None
+
+    def _of_cells(self, wanted: Calibration, purchase: _Purchase, *, overlaps: int) -> Iterator[tuple[Tile, bool]]:
+        """The release as sums of cells of a purchase, in each way that there is, and whether those were asked for."""
+        plan = wanted.plan
+        entry, together, version, turn = purchase
         readings = dict(together.readings)
         ways: list[DrillDown | None] = []
         own = self._as_measured(plan, together.statistics, readings)
@@ -198,18 +227,31 @@ class Reuse:
             known = self._ways.get((measured, measured is plan, together.cuts), over)
             ways += [one for one in known if knows(together.statistics, readings, measures_of(measured, one))]
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
-            return None
+            return
         for way in ways:
-            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, alone=alone)
+            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, overlaps=overlaps)
             if found is None:
                 continue
             keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
             asked = keys in {frozenset(one) for one in together.asked}
             if together.sums:
                 asked = plan.identity in together.sums
-            if (usual and asked) or _is_near(found.wanted, wanted, MOST_WIDER if usual else 1):
-                return found
-        return None
+            yield found, asked
+
+    def _of_conditions(self, wanted: Calibration, purchase: _Purchase, *, alone: bool) -> Tile | None:
+        """The release, of several FILTERs, as sums of cells for each of them."""
+        plans = self._apart.get(wanted.plan, wanted.plan.by_conditions)
+        groups = self.groups(wanted.plan, purchase[-1]) if plans else ()
+        tiles: list[tuple[Tile, Sequence[int]]] = []
+        for plan, places in plans:
+            if not only_sums(plan):
+                return None
+            own = calibrate(plan, self._opened.accountant.accounting, wanted.loss)
+            found = next((one for one, _ in self._of_cells(own, purchase, overlaps=0 if alone else len(plans))), None)
+            if found is None or tuple(found.groups) != tuple(groups):
+                return None
+            tiles.append((found, places))
+        return beside(wanted, tiles) if tiles else None
 
     def made_of(
         self,
@@ -220,14 +262,14 @@ class Reuse:
         number: int = 0,
         asked: Sequence[Sequence[str]] = (),
         *,
-        alone: bool = True,
+        overlaps: int = 0,
     ) -> Tile | None:
         """The release as sums of cells of a lattice."""
         sums = self.sums(wanted.plan, lattice, way, turn)
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
-        found = tile(wanted, lattice, sums, self.groups(wanted.plan, turn), number, shown, alone=alone)
+        found = tile(wanted, lattice, sums, self.groups(wanted.plan, turn), number, shown, overlaps=overlaps)
         return replace(found, of_all_rows=way is not None and way.narrows)
 
     def sums(self, plan: Plan, lattice: Lattice, way: DrillDown | None, turn: Turn | None = None) -> CellSums | None:

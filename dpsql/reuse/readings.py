@@ -28,7 +28,7 @@ def readings_of(plan: Plan, measured: Plan, places: Sequence[int]) -> Mapping[st
     for output, place in zip(plan.outputs, places, strict=True):
         left_, right_ = output.estimator, measured.outputs[place].estimator
         own, other = _sums(left_), _sums(right_)
-        if not own or len(own) != len(other) or _range(left_) != _range(right_):
+        if not are_alike(left_, right_):
             return None
         equations += [_equation(left, right) for left, right in zip(own, other, strict=True)]
     solved: dict[str, _Row] = {}
@@ -67,6 +67,12 @@ def _sums(estimator: Estimator) -> tuple[Terms, ...]:
     return estimator.sides if estimator.figure is Figure.MEAN else tuple((cell,) for cell in estimator.cells)
 
 
+def are_alike(one: Estimator, other: Estimator) -> bool:
+    """Whether two estimators are the same function of their sums."""
+    own = _sums(one)
+    return bool(own) and len(own) == len(_sums(other)) and _range(one) == _range(other)
+
+
 def _range(estimator: Estimator) -> object:
     """The ranges that sides and cells are shares of: two outputs over other ranges have other sums."""
     if isinstance(estimator, Moment):
@@ -98,3 +104,16 @@ def read_off(plan: Plan, names: Sequence[str], readings: Mapping[str, Terms]) ->
         parts.append(replace(part, estimator=part.estimator.made_of(readings)))
     blocks = (replace(plan.blocks[0], statistics=(Statistic(name, Fraction(1), 1, name),)) for name in names)
     return replace(plan, blocks=tuple(blocks), outputs=tuple(outputs), parts=tuple(parts))
+
+
+def renamed(plan: Plan, names: Mapping[str, str]) -> Plan | None:
+    """The plan with other names of its statistics; None where an output is no sum, mean or moment of them."""
+    readings = {name: ((new, Fraction(1)),) for name, new in names.items()}
+    read = read_off(plan, tuple(names.values()), readings)
+    if read is None:
+        return None
+    blocks = [
+        replace(block, statistics=tuple(replace(one, name=names[one.name]) for one in block.statistics))
+        for block in plan.blocks
+    ]
+    return replace(read, blocks=tuple(blocks))

@@ -255,12 +255,13 @@ class CellSums:
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
-    def variances(self, sizes: Sequence[int], *, alone: bool) -> list[list[Fraction]]:
-        """Of each statistic and group, in squared steps of what was measured: its own, where it is shown ``alone``;
-        else as if groups were independent, so that no weighted sum of several has more."""
-        if alone:
+    def variances(self, sizes: Sequence[int], *, overlaps: int) -> list[list[Fraction]]:
+        """Of each statistic and group, in squared steps of what was measured: its own, where it is shown alone and
+        ``overlaps`` is 0; else as if groups were independent, so that no weighted sum of several has more, and where a
+        cell counts in that many of the sums at most."""
+        if not overlaps:
             return [self._exact(sizes, one) for one in self.estimated]
-        return [[_largest(sizes, one) * len(cells) for cells in self.cells] for one in self.estimated]
+        return [[_largest(sizes, one) * len(cells) * overlaps for cells in self.cells] for one in self.estimated]
 
     def _exact(self, sizes: Sequence[int], estimated: Estimate) -> list[Fraction]:
         alone = estimated.variance
@@ -384,19 +385,20 @@ def tile(
     number: int,
     shown: Shown | None,
     *,
-    alone: bool,
+    overlaps: int,
 ) -> Tile:
-    """The release that is made of these sums; ``alone``: no number of the answer is made of several groups."""
+    """The release that is made of these sums, which have at most so many ``overlaps``; none, where no number of the
+    answer is made of several sums."""
     plan = sums.plan
     finer = sums.estimated[0].own_scale
     step = sums.estimated[0].scale // finer
-    parts = None if shown is None else _shown_sums(shown, sums, plan)
+    parts = None if shown is None else _shown_sums(shown, lattice.sizes, sums, plan)
     columns, lifted, moved = (None, [], np.zeros(len(groups))) if parts is None else parts
     added: dict[str, tuple[int, ...]] = {}
     noise: dict[str, Mechanism] = {}
     shrunk = np.zeros(len(groups))
     for (_, name), one, variances in zip(
-        sums.names, sums.estimated, sums.variances(lattice.sizes, alone=alone), strict=True
+        sums.names, sums.estimated, sums.variances(lattice.sizes, overlaps=overlaps), strict=True
     ):
         added[name] = tuple(sum(one.table.numbers[place] for place in cells) // step for cells in sums.cells)
         most = max(variances)
@@ -405,7 +407,7 @@ def tile(
         shrunk = np.maximum(shrunk, [far / sqrt(most) if most else 1.0 for far in off])
     table = NoisyTable(tuple(groups), added, noise)
     fine = refined(plan, dict.fromkeys(added, finer))
-    derived = DerivedTable(columns, lifted, shrunk, fine, (), None)
+    derived = DerivedTable(columns, lifted, shrunk, fine, (), None, number)
     measured = ((block, noise[block.statistics[0].name]) for block in fine.blocks)
     blocks = tuple(CalibratedBlock(block, one, one.loss(block.sensitivity)) for block, one in measured)
     with_noise = replace(wanted, plan=fine, measured=blocks)
@@ -462,20 +464,40 @@ def shown_together(
     return lattice, {} if found is None else dict(zip(every, found, strict=True))
 
 
-def _shown_sums(shown: Shown, sums: CellSums, plan: Plan) -> tuple[list[Column], list[FloatArray], FloatArray] | None:
+def _shown_sums(
+    shown: Shown, sizes: Sequence[int], sums: CellSums, plan: Plan
+) -> tuple[list[Column], list[FloatArray], FloatArray] | None:
     """The sums of few shown cells, how far these are above their estimates, and how far at most rounding moved each
     group, in steps of what was measured; of many cells, which were cut off at 0, the unbiased sums are better."""
-    found = shown.get(sums.estimated[0].table.attributes)
-    if found is None or any(len(one) > FEW for one in sums.cells):
+    found = _shown_cells(shown, sizes, sums)
+    if found is None:
         return None
-    columns: list[Column] = [[sum(int(one[place]) for place in cells) for cells in sums.cells] for one in found.columns]
-    lifted, moved = ([_summed(one, sums.cells) for one in every] for every in (found.lifted, found.moved))
+    parts, cells = found
+    columns: list[Column] = [[sum(int(one[place]) for place in some) for some in cells] for one in parts.columns]
+    lifted, moved = ([_summed(one, cells) for one in every] for every in (parts.lifted, parts.moved))
     # A distance added to the noise of each statistic as a square is as far in a sum of several as their noises are.
     steps = [float(part.unit) / hypot(*(float(weight) for _, weight in part.estimator.terms)) for part in plan.parts]
-    farthest = np.zeros(len(sums.cells))
+    farthest = np.zeros(len(cells))
     for step, far in zip(steps, moved, strict=True):
         farthest = np.maximum(farthest, step * far)
     return columns, lifted, farthest
+
+
+def _shown_cells(
+    shown: Shown, sizes: Sequence[int], sums: CellSums
+) -> tuple[FinishedParts, tuple[tuple[int, ...], ...]] | None:
+    """Each group as few cells of a marginal that is shown: its own, or the coarsest that is finer."""
+    own = sums.estimated[0].table.attributes
+    many = max(map(len, sums.cells), default=1)
+    finer = [one for one in shown if set(own) <= set(one) and all(at < len(sizes) for at in one)]
+    for one in sorted(finer, key=lambda some: (prod(sizes[at] for at in some), some)):
+        rest = [at for at in one if at not in own]
+        if many * prod(sizes[at] for at in rest) > FEW:
+            continue
+        places = np.arange(prod(sizes[at] for at in one)).reshape([sizes[at] for at in one])
+        by_cell = places.transpose([one.index(at) for at in (*own, *rest)]).reshape(prod(sizes[at] for at in own), -1)
+        return shown[one], tuple(tuple(by_cell[list(cells)].ravel().tolist()) for cells in sums.cells)
+    return None
 
 
 def _summed(numbers: FloatArray, cells: Sequence[Sequence[int]]) -> FloatArray:

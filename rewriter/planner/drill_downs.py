@@ -17,9 +17,9 @@ attributes vary. Anywhere else, who is clipped over all departments counts with 
 in one. A condition on a time is left out there only where no table bounds rows in spans of time: it would bound them by
 the spans that it touches.
 
-A FILTER that all aggregates share is such a condition, too. And a key that is computed of such columns
-(``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups is the sum of the cells whose columns
-give its value, where a unit has one row.
+A FILTER that all aggregates share is such a condition, too; of several FILTERs each is, of its own aggregates. And a
+key that is computed of such columns (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups
+is the sum of the cells whose columns give its value, where a unit has one row.
 
 A workload names the cuts between which all of its conditions on a number are the same. There the interval of the number
 takes the place of its declared values, as a key of which every row has a value by proof
@@ -75,6 +75,11 @@ def may_be_drilled(query: Query) -> bool:
     return filtered or computed or any(_separable(condition, query) for condition in query.filters)
 
 
+def has_conditions(query: Query) -> bool:
+    """Whether aggregates have different FILTERs."""
+    return len(_conditions(query)) > 1
+
+
 def drill_downs(
     query: Query, named: Named, dialect: Dialect, planned: Named, cuts: Cuts | None = None
 ) -> Iterator[DrillDown]:
@@ -109,18 +114,45 @@ def _plain_way(
 
 def without_filter(query: Query) -> Query | None:
     """The same numbers of the rows that a FILTER leaves, where it is one that all aggregates share; None else."""
-    filtered = [one.within or one for one in query.aggregates]
-    conditions = [one.condition for one in filtered]
-    first = conditions[0] if conditions else None
-    if first is None or any(one is None or one.sql != first.sql for one in conditions):
+    found = _conditions(query)
+    if len(found) != 1 or (condition := found[0][0]) is None or not _may_be_left_out(condition, query):
         return None
-    if not _may_be_left_out(first, query):
-        return None
-    rows, where = query.rows.copy(), query.rows.args.get("where")
-    tests = [first.sql.copy(), *(() if where is None else (where.this.copy(),))]
-    rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    aggregates = tuple(replace(one, condition=None) for one in filtered)
-    return replace(query, rows=rows, filters=(first, *query.filters), aggregates=aggregates)
+    return _of_rows_left(query, condition, found[0][1])
+
+
+def by_conditions(query: Query) -> tuple[tuple[Query, tuple[int, ...]], ...]:
+    """The aggregates of each FILTER as those of the rows that it leaves, with their places, where there are several
+    FILTERs that may be left out; nothing else."""
+    found = _conditions(query)
+    left_out = all(condition is None or _may_be_left_out(condition, query) for condition, _ in found)
+    if len(found) < 2 or not left_out:
+        return ()
+    return tuple((_of_rows_left(query, condition, places), places) for condition, places in found)
+
+
+def _conditions(query: Query) -> list[tuple[Value | None, tuple[int, ...]]]:
+    """The different FILTERs of aggregates, each with the places of those that have it; None for none."""
+    found: dict[exp.Expr | None, tuple[Value | None, tuple[int, ...]]] = {}
+    for place, one in enumerate(query.aggregates):
+        condition = (one.within or one).condition
+        key = None if condition is None else condition.sql
+        first, places = found.get(key, (condition, ()))
+        found[key] = first, (*places, place)
+    return list(found.values())
+
+
+def _of_rows_left(query: Query, condition: Value | None, places: Sequence[int]) -> Query:
+    """The aggregates at these places, which have this FILTER, of the rows that it leaves."""
+    own = [query.aggregates[place] for place in places]
+    rows, filters = query.rows, query.filters
+    if condition is not None:
+        rows, where = query.rows.copy(), query.rows.args.get("where")
+        tests = [condition.sql.copy(), *(() if where is None else (where.this.copy(),))]
+        rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+        filters = (condition, *query.filters)
+    aggregates = tuple(replace(one.within or one, condition=None) for one in own)
+    asked_by = tuple(query.asked_by[place] for place in places) if query.asked_by else ()
+    return replace(query, rows=rows, filters=filters, aggregates=aggregates, asked_by=asked_by)
 
 
 def renamed(ways: Iterable[DrillDown], theirs: Plan, plan: Plan) -> Iterator[DrillDown]:

@@ -70,7 +70,7 @@ from rewriter.declared import SPANS, UTC, Catalog, Kind, Norm, Spans, measure
 from rewriter.dialects import Dialect, Period, Read, letters_of, period_told, reading_of
 from rewriter.expressions import BINNED, CUT, WIDTH, Value, floor_to, literal
 from rewriter.once import Remember, afresh, known_by, remembering
-from rewriter.plan import Plan, Series, SeriesPeriod, without_ways
+from rewriter.plan import Plan, Series, SeriesPeriod, without_conditions, without_ways
 from rewriter.planner.closed_windows import with_times
 from rewriter.planner.plan_release import plan
 from rewriter.planner.same_query import SameQuery, by_value
@@ -183,6 +183,7 @@ def _whole(every: Plan, one: Plan, unit: str, *, adds_up: bool) -> Plan:
         partials=None,
         inhabited=None,
         drill_downs=without_ways,
+        by_conditions=without_conditions,
         period=None,
         times=every.times,
     )

@@ -31,11 +31,19 @@ from rewriter.plan import (
     KeyColumn,
     MeasuredQuestion,
     Plan,
+    without_conditions,
     without_ways,
 )
 from rewriter.planner.alike import alike, said
 from rewriter.planner.answers_changed import answers_changed
-from rewriter.planner.drill_downs import drill_downs, may_be_drilled, renamed, without_filter
+from rewriter.planner.drill_downs import (
+    by_conditions,
+    drill_downs,
+    has_conditions,
+    may_be_drilled,
+    renamed,
+    without_filter,
+)
 from rewriter.planner.joint_rows import check_joined, joined, may_be_joined, rows_alone
 from rewriter.planner.later_steps import check_steps, steps_of, with_steps, without_steps
 from rewriter.planner.lineage import with_families
@@ -244,10 +252,18 @@ def plan(
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(cuts), other, planned))
 
+    def apart() -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+        found = by_conditions(replace(in_use(kept), presences=(), ranked=None, cumulative=None))
+        return tuple((planned_like(other), places) for other, places in found)
+
     whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
     question = _Question(kept, norm, dialect) if whole and (unique or may_be_joined(query)) else None
     found = replace(
-        named(query), drill_downs=ways if may_be_drilled(query) else without_ways, partials=partials, question=question
+        named(query),
+        drill_downs=ways if may_be_drilled(query) else without_ways,
+        by_conditions=apart if whole and has_conditions(query) else without_conditions,
+        partials=partials,
+        question=question,
     )
     return found if query.only is None else of_total(found, query.only)
 

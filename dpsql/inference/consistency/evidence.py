@@ -36,7 +36,8 @@ class DerivedTable:
     ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one, and
     ``lifted`` how far each is above its estimate since none of these is below 0, where that is known. ``shrunk`` is
     each group's standard deviation over that of the table's noise. The table was made of ``evidence`` and ``fresh``,
-    and ``planned`` is the plan that was asked for.
+    and ``planned`` is the plan that was asked for. Tables with the same ``purchase`` are estimates from all that was
+    bought together by this number: they agree already.
     """
 
     columns: list[Column] | None
@@ -45,6 +46,7 @@ class DerivedTable:
     planned: Plan
     evidence: tuple[Evidence, ...]
     fresh: NoisyTable | None
+    purchase: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class Measurements:
     """Independent measurements: those of the statement, and after them some of groups that it does not have.
 
     Those of places in ``unmeasured`` say nothing that others do not say; those in ``fresh`` are the numbers that were
-    measured for a table that was made of them and of others.
+    measured for a table that was made of them and of others. Where all are ``settled``, each group's standard deviation
+    over that of its table's noise, they are estimates that agree, and least squares has nothing to add.
     """
 
     family: Family
@@ -60,6 +63,7 @@ class Measurements:
     plans: tuple[Plan, ...]
     unmeasured: frozenset[int] = frozenset()
     fresh: Mapping[int, NoisyTable] = field(default_factory=dict)
+    settled: Mapping[int, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.tables) != len(self.plans):

@@ -136,12 +136,23 @@ def _consistent(
     if len({plans[place].identity for place in family.measurements}) < 2:
         return {}
     own = {place: derived[place] for place in family.measurements if place in derived and joins_in(plans[place])}
-    all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
+    if _are_of_one_purchase(family, own):
+        if all(one.columns is not None for one in own.values()):
+            return {}  # What is shown of them agrees, too.
+        settled = {place: one.shrunk for place, one in own.items() if one.shrunk is not None}
+        all_ = Measurements(family, tuple(tables), tuple(plans), settled=settled)
+    else:
+        all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
     joint = _joint(all_)
     try:
         return {} if joint is None else _together(joint, all_, shown=len(tables))
     except Unsolved:
         return {}  # Each is answered as it was measured.
+
+
+def _are_of_one_purchase(family: Family, derived: Mapping[int, DerivedTable]) -> bool:
+    purchases = {derived[place].purchase if place in derived else None for place in family.measurements}
+    return len(purchases) == 1 and None not in purchases
 
 
 def _consistent_in_periods(
@@ -408,6 +419,12 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
     check_reach(values, variances, estimates)
+    if all_.settled:
+        own = [
+            _padded(all_.settled[place] ** 2, size, 1.0) for place, size in zip(joint.members, joint.sizes, strict=True)
+        ]
+        known = zip(numbers, own, posterior, strict=True)
+        posterior = [np.where(np.isfinite(one.said), one.said * factor, after) for one, factor, after in known]
     nonnegative = parts[0].estimator.minimum is not None
     columns, lifted, moved = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
     # A known distance added to a variance as a square: 95 % of the normal law stay within 1.96 of the root, or more.
