@@ -392,8 +392,9 @@ def check_measured(aggregate: Aggregate) -> None:
 def _distinct(word: str) -> Refused:
     return Refused(
         f"{word}(DISTINCT) is not answered beside other aggregates over people",
-        hint=f"ask it apart: SELECT (SELECT {word}(DISTINCT x) FROM …), (SELECT COUNT(*) FROM …); "
-        f"{word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person",
+        hint=f"ask it apart: SELECT (SELECT {word}(DISTINCT x) FROM …), (SELECT COUNT(*) FROM …), or of groups FROM "
+        f"(SELECT k, {word}(DISTINCT x) AS s … GROUP BY k) AS a JOIN (SELECT k, COUNT(*) AS n … GROUP BY k) AS b "
+        f"USING (k); {word}(v) FROM (SELECT key, MAX(x) AS v … GROUP BY key) reads x once for each key of a person",
     )
 
 

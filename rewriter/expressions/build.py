@@ -76,11 +76,27 @@ class Context:
         """An operand that may be a document or a list, of which only a part is read."""
         while isinstance(node, exp.Paren):
             node = node.this
+        if type(node) is exp.Cast and node.to.this in _DOCUMENTS and (value := self.held(node.this)).type.document:
+            return _same_document(value, node.to.this)
         return self._operand(node)
 
     def finite(self, node: object) -> Value:
         """An operand whose doubles are finite or NULL."""
         return finite(self.compile(node), self.dialect)
+
+
+_DOCUMENTS = (exp.DType.JSON, exp.DType.JSONB)
+
+
+def _same_document(value: Value, to: exp.DType) -> Value:
+    """A document that is cast to json or jsonb: its parts read the same, but for those of a json as a jsonb, which
+    spells numbers and lists anew."""
+    if value.type.kind is Kind.JSON and to is exp.DType.JSONB:
+        raise Refused(
+            "a json is read as it is spelt, and not as a jsonb",
+            hint="leave the cast out: x ->> 'city'; whether a document has a key is x -> 'city' IS NOT NULL",
+        )
+    return value
 
 
 def no_value(of: Type) -> Refused:

@@ -16,6 +16,7 @@ from rewriter.declared import Column, Kind
 from rewriter.dialects import Dialect, is_fact, refuse, text, when
 from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.documents import DOCUMENT_FUNCTIONS
+from rewriter.expressions.logic import NO_ANY
 from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
 from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
 from rewriter.expressions.stored_lists import LIST_FUNCTIONS, listed
@@ -202,7 +203,7 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
         "compare with one value, which leaves NULLs out: x > (SELECT MAX(y) FROM …), x < (SELECT MIN(y) FROM …)",
         NOT_ANSWERED,
     ),
-    exp.Any: ("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)", NOT_ANSWERED),
+    exp.Any: (*NO_ANY, NOT_ANSWERED),
     exp.Collate: ("this COLLATE is not answered", 'texts compare byte by byte, as COLLATE "C" has it', NOT_ANSWERED),
     exp.Overlay: ("OVERLAY needs literal places", "write OVERLAY(x PLACING 'ab' FROM 2 FOR 2)", NOT_ANSWERED),
     exp.Format: ("FORMAT needs a literal format", "write FORMAT('%s of %s', a, b)", NOT_ANSWERED),

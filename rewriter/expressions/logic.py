@@ -79,12 +79,19 @@ def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -
     return boolean(sql, left, right, nullable=False if null_safe else None)
 
 
+NO_ANY = (
+    "ANY is answered of lists and subqueries",
+    "write x = ANY(ARRAY[1, 2]), or x IN (…); NOT (x < ANY (SELECT y …)) is x >= (SELECT MAX(y) …) where no y is NULL",
+)
+"""What is said of an ANY that stands where it is not answered, and what is answered."""
+
+
 def _any(node: exp.Expr, quantified: exp.Expr, context: Context) -> Value:
     array = quantified.this
     while isinstance(array, exp.Paren):
         array = array.this
     if not isinstance(node, exp.EQ) or not isinstance(array, exp.Array):
-        raise refuse("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)")
+        raise refuse(*NO_ANY)
     return membership_of_list(context.finite(node.this), array.expressions, context)
 
 

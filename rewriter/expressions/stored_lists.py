@@ -62,7 +62,7 @@ def compared(kind: type[exp.Expr]) -> Rule:
 def _any(kind: type[exp.Expr], left: object, among: object, context: Context) -> Value:
     value = context.held(among)
     if not value.type.listed:
-        raise refuse("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)")
+        raise refuse(*logic.NO_ANY)
     return _some(kind, _item(left, value.type, context), value, context)
 
 

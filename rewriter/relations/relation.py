@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
-from rewriter.declared import DOUBLE, ContributionBound, Kind, OwnerKey, Type, decimal
+from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column, range_of, variable_behind
+from rewriter.declared import DOUBLE, Column, ContributionBound, Kind, OwnerKey, Table, Type, decimal
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import DOMAIN, ConditionalKey, Value, Values, common_decimals, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -161,8 +161,10 @@ def _combined(
         raise Refused(f"{word} over a column that people randomized is not answered", hint=hint)
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
-        column = BEHIND.on(exp.column(f"c{index}", alias), Computed(range_lacks(a.sql) | range_lacks(b.sql)))
         alike = types[index] == a.type == b.type
+        declared = _in_a_range(alias, name, a, b) if alike else None
+        lacks = range_lacks(a.sql) | range_lacks(b.sql)
+        column = BEHIND.on(exp.column(f"c{index}", alias), Computed(lacks) if declared is None else declared)
         keys = a.keys & b.keys if alike else frozenset[OwnerKey]()
         either = (a.keys | a.ways) & (b.keys | b.ways) if alike else frozenset[OwnerKey]()
         columns.append(
@@ -236,3 +238,22 @@ def _listed(*values: Value) -> Values | None:
             return None
         found.update(dict.fromkeys(domain.values))
     return Values(tuple(found))  # type: ignore[arg-type]
+
+
+def _in_a_range(alias: str, name: str, one: Value, other: Value) -> Variable | None:
+    """A column of both, as one of the union's own; None where the owner declares no range of either.
+
+    Theorem: a row of a union is a row of a side, so the smallest range around both holds all that either declares.
+    """
+    columns = [None if found is None else found.column for found in map(_of_people, (one, other))]
+    ranges = [column.range for column in columns if column is not None and column.range is not None]
+    if len(ranges) < 2:
+        return None
+    low, high = (min(ranges, key=lambda one: range_of(one).low)[0], max(ranges, key=lambda one: range_of(one).high)[1])
+    column = Column(name, one.type, nullable=one.nullable or other.nullable, range=(low, high))
+    return Variable(alias, name, Table(f"\0{alias}", {name: column}), column)
+
+
+def _of_people(value: Value) -> Variable | None:
+    found = variable_behind(value.sql)
+    return None if found is None or found.table.public else found

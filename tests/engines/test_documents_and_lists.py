@@ -50,6 +50,7 @@ _NUMS = ([1], [2, 3], [], [None], [5, 5, 7, 9], None)
 ANSWERED = (
     "SELECT attrs ->> 'city', COUNT(*) FROM member GROUP BY 1 HAVING COUNT(*) > 20",
     "SELECT COUNT(*) FROM member WHERE attrs -> 'in' ->> 'on' = 'true' OR more -> 'in' ->> 'on' = 'false'",
+    "SELECT COUNT(*) FROM member WHERE attrs::json ->> 'seats' = '3' OR (more::json -> 'in')::json ->> 'x' = '1.5'",
     "SELECT COUNT(*) FROM member WHERE attrs #>> '{l,0}' = 'a' OR more #>> '{0}' = 'x' OR more #>> '{0}' = 'zero'",
     "SELECT COUNT(*) FROM member WHERE attrs ->> 'a.b' = 'dot' OR more ->> '$c' = 'sign' OR more ->> '0' = 'zero'",
     "SELECT COUNT(*) FROM member WHERE more ->> 0 = 'x' OR attrs -> 'l' ->> -1 = 'b'",
