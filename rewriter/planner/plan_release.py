@@ -222,7 +222,7 @@ def plan(
         times=query.until if query.until_of is query.rows else (),
     )
     planned = _with_few_for_presence(planned, query)
-    partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
+    partials = None if bounded.partials is None else AtRest.of(replace(bounded.partials, sql=sql))
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     if query.blocks:
         return replace(planned, partials=partials)
