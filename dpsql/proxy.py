@@ -53,9 +53,9 @@ from rewriter.front_door import (
 from rewriter.plan import Plan
 from rewriter.refused import Refused
 
-_CHARACTERS, _SMALL = 500_000, 1_000
-"""Characters of all statements that are remembered, and of one without a plan. A plan holds some 300 bytes for each, so
-that all of them together stay below 200 MB, whatever is sent.
+_CHARACTERS, _SMALL = 1_000_000, 1_000
+"""Characters of all statements that are remembered, with the SQL that is made of them, and of one without a plan. They
+take 20 bytes for each (:attr:`dpsql.prepare.Prepared.characters`): 20 MB, and below 50 MB as far as was measured.
 """
 _PERIODS = 1_000
 """Plans of periods that are remembered, of some 60 kB each: those of a dashboard whose windows move hour by hour."""

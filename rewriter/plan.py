@@ -11,6 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol, Self, cast
 
+from rewriter.at_rest import AtRest
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
 from rewriter.once import remembering
@@ -684,7 +685,7 @@ class Plan:
     clips: bool = False
     top: Top | None = None
     sums: str = field(default="", repr=False)
-    partials: PartialSums | None = field(default=None, repr=False, compare=False)
+    partials: AtRest[PartialSums] | None = field(default=None, repr=False, compare=False)
     inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
     tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     drill_downs: WaysOver = field(default=without_ways, repr=False, compare=False)

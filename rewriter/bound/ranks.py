@@ -27,6 +27,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.at_rest import AtRest
 from rewriter.bound.ball import SHRINK, reach_squared
 from rewriter.bound.bounded_sql import from_rows, grouping_key, of_anybody
 from rewriter.bound.sql_size import check_expanded
@@ -287,14 +288,17 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     if column.extreme is not None:
         present = _one_of_each_person(present, ["u", *keys], column.extreme)
     types = [key.value.type for key in query.keys]
-    fractions = tuple(column.fractions)
+    fractions, distinct = tuple(column.fractions), aggregate.distinct
+    # What is remembered with the choice holds no tree.
+    kept = AtRest.of((present, weights, everybody))
 
     def near(size: int) -> exp.Expr:
-        looked = _Window(fractions, size, weights.row)
+        rows, weighed, whose = kept.in_use
+        looked = _Window(fractions, size, weighed.row)
         ranks = _ranks(
-            *(present.copy(), keys, types, weights, looked, (low, high), dialect),
-            everybody=everybody,
-            distinct=aggregate.distinct,
+            *(rows, keys, types, weighed, looked, (low, high), dialect),
+            everybody=whose,
+            distinct=distinct,
         )
         return dialect.spelt(ranks)
 
@@ -312,7 +316,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         window,
         argument_text(aggregate),
         aggregate.candidates,
-        aggregate.distinct,
+        distinct,
         # Of few values, all may as well be told.
         (lambda size: dialect.sql(near(size))) if high - low >= BUCKETS else None,
     )

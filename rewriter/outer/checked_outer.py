@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.at_rest import at_rest
+from rewriter.at_rest import AtRest
 from rewriter.declared import Type
 from rewriter.dialects import plain_text
 from rewriter.outer.checks import check_outer, outer_sql
@@ -100,12 +100,13 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class OuterSelect:
-    """A checked tree over ``tables``, of which ``released`` are made of people; ``traced`` where it could be followed.
+    """A ``checked`` tree over ``tables``, of which ``released`` are made of people; ``traced`` where it could be
+    followed.
 
     ``shown_sql`` answers its columns and nothing else. ``chooses``: rows are shown or not by what is measured of them.
     """
 
-    tree: exp.Query
+    checked: exp.Query | AtRest[exp.Query]
     tables: Columns
     released: tuple[str, ...]
     traced: Traced | None
@@ -115,14 +116,18 @@ class OuterSelect:
     over_groups: tuple[OverGroups, ...] = ()
 
     @property
+    def tree(self) -> exp.Query:
+        return self.checked.in_use if isinstance(self.checked, AtRest) else self.checked
+
+    @property
     def released_columns(self) -> dict[str, list[tuple[str, Type]]]:
         """The columns of the released tables, which a database without rows describes the SELECT over."""
         return {name: list(columns.items()) for name, columns in self.tables.items() if name.startswith(RESERVED)}
 
     @property
     def kept(self) -> OuterSelect:
-        """The SELECT as it is kept once its columns are described: with its own tree alone (:func:`at_rest`)."""
-        return replace(self, tree=at_rest(self.tree), traced=None)
+        """The SELECT as it is kept once its columns are described (:class:`AtRest`)."""
+        return replace(self, checked=AtRest.of(self.tree), traced=None)
 
     def described(self, kinds: Sequence[Type]) -> Described:
         """The SELECT with columns of these types. Where tracing found others, nothing is known of them."""

@@ -53,8 +53,9 @@ def one_scans(plans: Sequence[Plan], dialect: Dialect) -> tuple[OneScan, ...]:
     """Scans for those of the plans that can share one with others, each plan in one at most. Deterministic."""
     found: dict[str, list[_Level]] = {}
     for plan in plans:
-        if plan.partials is not None and plan.partials.sql == plan.sql:
-            level = _Level.of(plan, plan.partials)
+        partials = None if plan.partials is None else plan.partials.in_use
+        if partials is not None and partials.sql == plan.sql:
+            level = _Level.of(plan, partials)
             found.setdefault(level.people, []).append(level)
     return tuple(_scan(some, dialect) for levels in found.values() for some in _shares(levels))
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from sqlglot import exp
 
 from rewriter.aggregates import AVG
-from rewriter.at_rest import at_rest, in_use
+from rewriter.at_rest import AtRest
 from rewriter.bound import bound, check_expanded, credit_notes, people_and_rows, quantiles, with_prefixes
 from rewriter.columns import BEHIND, Computed, nodes_behind, tables_read, variable_behind
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect, named_table, number
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
+from rewriter.once import once
 from rewriter.plan import (
     Bend,
     Cuts,
@@ -228,44 +230,51 @@ def plan(
         times=query.until if query.until_of is query.rows else (),
     )
     planned = _with_few_for_presence(planned, query)
-    partials = None if bounded.partials is None else replace(bounded.partials, sql=sql)
+    partials = None if bounded.partials is None else AtRest.of(replace(bounded.partials, sql=sql))
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     if query.blocks:
         return replace(planned, partials=partials)
 
-    def named(over: Query) -> Plan:
+    def named(measured: Workload, over: Query) -> Plan:
         """With the families that the statistics have, or would have over other rows and keys."""
-        return with_families(planned, over, work, dialect, one_group=one_group, alike=shortening)
+        return with_families(planned, over, measured, dialect, one_group=one_group, alike=shortening)
 
     if later.steps:
-        return with_steps(named(query), later)
+        return with_steps(named(work, query), later)
 
     def planned_like(other: Query) -> Plan:
         return plan(other, norm, dialect)
 
-    kept = at_rest(query)
+    # What is remembered with the plan holds neither the query nor the workload in use.
+    kept, measured = _kept(query), AtRest.of(work)
 
     def ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
-        asked = in_use(kept)
+        asked = kept.in_use
         if (narrower := without_filter(asked)) is None:
-            return tuple(drill_downs(asked, named, dialect, planned_like, cuts))
+            return tuple(drill_downs(asked, partial(named, measured.in_use), dialect, planned_like, cuts))
         other = plan(narrower, norm, dialect)
         return tuple(renamed(other.drill_downs(cuts), other, planned))
 
     def apart() -> tuple[tuple[Plan, tuple[int, ...]], ...]:
-        found = by_conditions(replace(in_use(kept), presences=(), ranked=None, cumulative=None))
+        found = by_conditions(replace(kept.in_use, presences=(), ranked=None, cumulative=None))
         return tuple((planned_like(other), places) for other, places in found)
 
     whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
-    question = _Question(kept, norm, dialect) if whole and (unique or may_be_joined(query)) else None
+    question = _Question(kept, norm, dialect, unique) if whole and (unique or may_be_joined(query)) else None
     found = replace(
-        named(query),
+        named(work, query),
         drill_downs=ways if may_be_drilled(query) else without_ways,
         by_conditions=apart if whole and has_conditions(query) else without_conditions,
         partials=partials,
         question=question,
     )
     return found if query.only is None else of_total(found, query.only)
+
+
+@once
+def _kept(query: Query) -> AtRest[Query]:
+    """The query as it is kept: once for all norms that it is planned in."""
+    return AtRest.of(query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +284,18 @@ class _Question(MeasuredQuestion):
     (:mod:`rewriter.planner.joint_rows`). Each block has the sensitivity of the whole vector that it is, planned with
     all aggregates in it, and blocks share a price."""
 
-    query: Query
+    kept: AtRest[Query]
     norm: Norm
     dialect: Dialect
+    unique: bool
+
+    @property
+    def query(self) -> Query:
+        return self.kept.in_use
+
+    @property
+    def is_clipped(self) -> bool:
+        return not self.unique
 
     @property
     def rows(self) -> str:
@@ -285,44 +303,41 @@ class _Question(MeasuredQuestion):
         rows, unit = (self.dialect.sql(spelt(tree)) for tree in (query.rows, query.unit))
         return "\n".join((self.dialect.name, rows, unit, str(query.ends), str(query.until), str(query.blocks)))
 
-    @property
-    def is_clipped(self) -> bool:
-        return not self.query.bound.unique
-
     def with_others(self, asked: Sequence[MeasuredQuestion]) -> tuple[Plan, tuple[tuple[int, ...], ...]] | None:
+        own, rows = self.query, self.rows
         known: dict[tuple[object, ...], int] = {}
         asked_by: list[int] = []
         aggregates: list[Aggregate] = []
         places: list[tuple[int, ...]] = []
         for other in asked:
-            if not isinstance(other, _Question) or other.rows != self.rows or other.query.bound != self.query.bound:
+            if not isinstance(other, _Question) or other.rows != rows or (query := other.query).bound != own.bound:
                 return None
-            own = []
-            for one in other.query.aggregates:
+            place_of = []
+            for place, one in enumerate(query.aggregates):
                 # Where each person has one row, people are counted as rows.
                 people = _counts_people(one) and not one.within and not self.is_clipped
                 one = replace(one, argument=None, distinct=False) if people else one
-                if (call := self._call(one)) not in known:
+                if (call := self._call(one, (id(other), place))) not in known:
                     known[call] = len(aggregates)
                     aggregates.append(one)
                     asked_by.append(0)
                 asked_by[known[call]] += 1
-                own.append(known[call])
-            places.append(tuple(own))
-        asked_for = replace(self.query, aggregates=tuple(aggregates), asked_by=tuple(asked_by))
-        whole = joined(replace(in_use(asked_for), presences=(), ranked=None, cumulative=None))
+                place_of.append(known[call])
+            places.append(tuple(place_of))
+        asked_for = replace(own, aggregates=tuple(aggregates), asked_by=tuple(asked_by))
+        whole = joined(replace(asked_for, presences=(), ranked=None, cumulative=None))
         try:
             return plan(whole, self.norm, self.dialect), tuple(places)
         except Refused:
             return None
 
-    def _call(self, one: Aggregate) -> tuple[object, ...]:
-        """All that an aggregate measures, whatever its words."""
+    def _call(self, one: Aggregate, itself: tuple[int, int]) -> tuple[object, ...]:
+        """All that an aggregate measures, whatever its words; of one that is not plain, which one it is."""
         values = (one.argument, one.condition, one.second, *one.row)
         texts = ("" if value is None else self.dialect.sql(self.dialect.spelt(value.sql)) for value in values)
-        inner = None if one.within is None else self._call(one.within)
+        inner = None if one.within is None else self._call(one.within, itself)
         plain = one.regression is None and one.debiasing is None and not one.combines and one.over_blocks is None
-        return (one.kind.word, one.distinct, one.fraction, one.fine, *texts, inner, None if plain else id(one))
+        return (one.kind.word, one.distinct, one.fraction, one.fine, *texts, inner, None if plain else itself)
 
 
 def declared_groups(query: Query, dialect: Dialect) -> KeySet:
