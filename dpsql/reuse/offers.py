@@ -204,14 +204,12 @@ class Reuse:
         together = entry.facts.together
         if together is None or not together.statistics:
             return None
-        purchase = (entry, together, version, turn)
+        purchase, most = (entry, together, version, turn), MOST_WIDER if usual else 1
         for found, asked in self._of_cells(wanted, purchase, overlaps=0 if alone else 1):
-            if (usual and asked) or _is_near(found.wanted, wanted, MOST_WIDER if usual else 1):
+            if (usual and asked) or _is_near(found.wanted, wanted, most):
                 return found
         joined = self._of_conditions(wanted, purchase, alone=alone)
-        if joined is not None and _is_near(joined.wanted, wanted, MOST_WIDER if usual else 1):
-            return joined
-        return None
+        return joined if joined is not None and _is_near(joined.wanted, wanted, most) else None
 
     def _of_cells(self, wanted: Calibration, purchase: _Purchase, *, overlaps: int) -> Iterator[tuple[Tile, bool]]:
         """The release as sums of cells of a purchase, in each way that there is, and whether those were asked for."""

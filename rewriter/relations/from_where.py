@@ -19,6 +19,7 @@ from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import (
     Determined,
     Equality,
+    Join,
     MixedPeople,
     OuterCondition,
     Ownership,
@@ -208,11 +209,11 @@ def _believed_ways(select: exp.Select, state: _Joined) -> Iterator[str]:
 
 def _owned(state: _Joined, unmatched: frozenset[str], catalog: Catalog, dialect: Dialect) -> Ownership:
     """Who owns the rows: one person each; or, where that is not so and few of them are two people's, nobody."""
+    join = Join(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
     try:
-        return own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect, state.determined)
+        return own(replace(join, determined=state.determined))
     except MixedPeople:
-        asked = (state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
-        found = people_beside_groups(*asked) or shared_rows(*asked)
+        found = people_beside_groups(join) or shared_rows(join)
         if found is None:
             raise
     state.sources = list(found.sources)

@@ -170,10 +170,6 @@ class Ties:
     everywhere: _Classes
     outer: Mapping[str, OuterCondition]
 
-    @classmethod
-    def of(cls, equalities: Sequence[Equality], outer: Mapping[str, OuterCondition]) -> Ties:
-        return cls(_Classes(equalities), outer)
-
     def tied(self, source: Source, key: Iterable[str], others: Sequence[Source], *, by: Source | None = None) -> bool:
         """Whether all columns of a key equal columns of the others, wherever the source is matched, or ``by`` is."""
         classes = self._matched(source if by is None else by)
@@ -192,23 +188,35 @@ class Ties:
         return self.everywhere.united(self.outer[source.alias].equalities if source.optional else ())
 
 
-def own(
-    sources: Sequence[Source],
-    equalities: Sequence[Equality],
-    outer: Mapping[str, OuterCondition],
-    unmatched: frozenset[str],
-    catalog: Catalog,
-    dialect: Dialect,
-    determined: Sequence[Determined] = (),
-) -> Ownership:
-    """Decide who owns the rows of a join.
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Sources that are joined, and what is known of their rows.
 
     ``equalities`` and what is ``determined`` hold on every row; ``outer`` maps the alias of each null-supplying source
-    to the equalities of its own join condition, and ``unmatched`` names those of which every row is the NULLs
-    of no match. Raises :class:`Refused` when two private sources may mix people.
+    to its own join condition, and ``unmatched`` names those of which every row is the NULLs of no match.
     """
-    private = [source for source in sources if source.private]
-    classes = _Classes(equalities, determined)
+
+    sources: Sequence[Source]
+    equalities: Sequence[Equality]
+    outer: Mapping[str, OuterCondition]
+    unmatched: frozenset[str]
+    catalog: Catalog
+    dialect: Dialect
+    determined: Sequence[Determined] = ()
+
+    @property
+    def private(self) -> list[Source]:
+        return [source for source in self.sources if source.private]
+
+    @property
+    def ties(self) -> Ties:
+        return Ties(_Classes(self.equalities), self.outer)
+
+
+def own(join: Join) -> Ownership:
+    """Decide who owns the rows of a join. Raises :class:`Refused` when two private sources may mix people."""
+    sources, private, outer, catalog = join.sources, join.private, join.outer, join.catalog
+    classes = _Classes(join.equalities, join.determined)
     preserved = [source for source in private if not source.optional]
     constant = _constant_public(sources, private, classes, outer)
     if not private:
@@ -245,11 +253,11 @@ def own(
         preserved = [*preserved, source]
         _unite(preserved, classes)
     kept = [source for source in preserved if not source.optional]
-    bound = _row_bound(sources, preserved, classes, outer, unmatched)
+    bound = _row_bound(sources, preserved, classes, outer, join.unmatched)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
-    carrying = {one.alias: reached(one, catalog, dialect) for one in (kept[0], *compared)} if compared else {}
+    carrying = {one.alias: reached(one, catalog, join.dialect) for one in (kept[0], *compared)} if compared else {}
     kept = [carrying.get(source.alias, source) for source in kept]
-    unit, joins, semi_join, nullable = reach(kept, catalog, dialect)
+    unit, joins, semi_join, nullable = reach(kept, catalog, join.dialect)
     conditions = {one.alias: _same_owner(kept[0], carrying[one.alias]) for one in compared}
     items = {alias: one.item for alias, one in carrying.items()}
     return Ownership(unit, joins, semi_join, nullable, bound, names, conditions, items)

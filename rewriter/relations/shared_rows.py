@@ -31,7 +31,7 @@ as the named person has, and clipped to that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -40,7 +40,7 @@ from rewriter.columns import Source
 from rewriter.declared import ONE, TEXT, Catalog, ContributionBound, Kind, SharedUnits
 from rewriter.dialects import Dialect, number
 from rewriter.refused import Refused
-from rewriter.relations.ownership import Equality, OuterCondition, Ownership, Ties, own, reach
+from rewriter.relations.ownership import Join, Ownership, Ties, own, reach
 
 _PLACE = "dpsql_place"
 _EXACT = frozenset({Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN})
@@ -58,21 +58,14 @@ class SharedRows:
     owner: Ownership
 
 
-def shared_rows(
-    sources: Sequence[Source],
-    equalities: Sequence[Equality],
-    outer: Mapping[str, OuterCondition],
-    unmatched: frozenset[str],
-    catalog: Catalog,
-    dialect: Dialect,
-) -> SharedRows | None:
+def shared_rows(join: Join) -> SharedRows | None:
     """The join, where each of its rows belongs to a bounded number of people; None where that is not known."""
-    private = [source for source in sources if source.private]
+    private, catalog = join.private, join.catalog
     if catalog.unit is None or not all(is_bounded(source) and _keys(source) for source in private):
         return None
     for host in private:
         unfit = host.optional or _is_people(host, catalog)
-        guests = None if unfit else _guests(host, private, Ties.of(equalities, outer), catalog)
+        guests = None if unfit else _guests(host, private, join.ties, catalog)
         if guests is not None:
             break
     else:
@@ -80,11 +73,10 @@ def shared_rows(
     several = 2 if any(source.optional for source in private) else 1
     counted = (_most_of(host, 1), *(_most_of(guest, several) for guest in guests))
     row = replace(ONE, shared=SharedUnits(counted))
-    limits = {source.alias: limited_rows(source, catalog, dialect) for source in (host, *guests)}
+    limits = {source.alias: limited_rows(source, catalog, join.dialect) for source in (host, *guests)}
     items = {alias: item for alias, item in limits.items() if item is not None}
-    alone = [_alone(source, host, row) for source in sources]
-    owner = own(alone, equalities, outer, unmatched, catalog, dialect)
-    return SharedRows(tuple(map(_unowned, sources)), replace(owner, items=items))
+    owner = own(replace(join, sources=[_alone(source, host, row) for source in join.sources]))
+    return SharedRows(tuple(map(_unowned, join.sources)), replace(owner, items=items))
 
 
 def of_people(bound: ContributionBound, what: str) -> None:
@@ -209,26 +201,17 @@ def _column(alias: str, name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), alias)
 
 
-def people_beside_groups(
-    sources: Sequence[Source],
-    equalities: Sequence[Equality],
-    outer: Mapping[str, OuterCondition],
-    unmatched: frozenset[str],
-    catalog: Catalog,
-    dialect: Dialect,
-) -> SharedRows | None:
+def people_beside_groups(join: Join) -> SharedRows | None:
     """The join, where one source has groups of several people, and all others' rows are of a person whom its group
     names; None where that is not so."""
-    private = [source for source in sources if source.private]
-    groups = [source for source in private if source.bound.shared is not None]
+    groups = [source for source in join.private if source.bound.shared is not None]
     if len(groups) != 1 or groups[0].optional:
         return None
     (group,) = groups
-    ties = Ties.of(equalities, outer)
-    if not all(_is_of_named(source, group, ties) for source in private if source is not group):
+    if not all(_is_of_named(source, group, join.ties) for source in join.private if source is not group):
         return None
-    beside = [_looked_up(source) if source.private and source is not group else source for source in sources]
-    return SharedRows(tuple(beside), own(beside, equalities, outer, unmatched, catalog, dialect))
+    beside = [_looked_up(source) if source.private and source is not group else source for source in join.sources]
+    return SharedRows(tuple(beside), own(replace(join, sources=beside)))
 
 
 def _is_of_named(source: Source, group: Source, ties: Ties) -> bool:

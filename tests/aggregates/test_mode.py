@@ -23,28 +23,16 @@ from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.mechanisms.test_top_k import assert_follows, exponential_law, flip_law
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: {database}
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000, delta: {delta}, accounting: {accounting}}}
-statement: {{epsilon: 5, max_epsilon: 10}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:ledger; privacy_unit: person.id
+budget: {epsilon: 1000, delta: {delta}, accounting: {accounting}}; statement: {epsilon: 5, max_epsilon: 10}
 tables:
-  area: {{public: true}}
-  person:
-    columns:
-      id: {{}}
-      sex: {{values: [F, M]}}
-      smoker: {{}}
-      shoes: {{range: [20, 60]}}
-      home: {{values_from: area.name}}
-      born: {{range: [1900-01-01, 2020-12-31]}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 3
-    columns: {{person_id: {{}}, reason: {{values: [pain, cold, check, null]}}, day: {{range: [2024-01-01, 2024-12-31]}}}}
-"""
+  area: public
+  person: id, sex [F, M], smoker, shoes 20..60, home <- area.name, born 1900-01-01..2020-12-31
+  visit(person_id -> person.id, max_rows: 3): reason [pain, cold, check, null], day 2024-01-01..2024-12-31
+""")
 TABLES = """
 CREATE TABLE area (name TEXT);
 INSERT INTO area VALUES ('north'), ('south');

@@ -27,32 +27,19 @@ from rewriter.plan import Axis, Figure, Moment
 from tests.bench.moments import People, compare
 from tests.default_run import thinned
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, None)
 ONE = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"]
 TWO = ["COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "REGR_COUNT", "REGR_AVGX",
        "REGR_AVGY", "REGR_SXX", "REGR_SYY", "REGR_SXY"]  # fmt: skip
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{how}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000000, delta: {delta}, accounting: {how}}}
-statement: {{epsilon: 1, max_epsilon: 1000}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{how}.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: {delta}, accounting: {how}}; statement: {epsilon: 1, max_epsilon: 1000}
 tables:
-  person:
-    columns:
-      id: {{}}
-      g: {{values: [a, b, none]}}
-      i: {{range: [-20, 30]}}
-      d: {{range: [0, 5000]}}
-      x: {{range: [-3.5, 96.1]}}
-      k: {{range: [0, 4000000000]}}
-      free: {{}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 20
-    columns: {{id: {{}}, person_id: {{}}, cost: {{range: [0, 50]}}, time: {{range: [0, 10]}}}}
-"""
+  person: id, g [a, b, none], i -20..30, d 0..5000, x -3.5..96.1, k 0..4000000000, free
+  visit(person_id -> person.id, max_rows: 20): id, cost 0..50, time 0..10
+""")
 
 
 @pytest.fixture(scope="module")

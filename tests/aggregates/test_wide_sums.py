@@ -11,22 +11,15 @@ import pytest
 
 from dpsql import connect
 from dpsql.proxy import Proxy, Session
+from tests.policies import policy_text
 
 EACH = 9 * 10**18
-POLICY = """
-database: duckdb:x.duckdb
-ledger: sqlite:x.ledger
-privacy_unit: p.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 100, max_epsilon: 100}
+POLICY = policy_text("""
+database: duckdb:x.duckdb; ledger: sqlite:x.ledger; privacy_unit: p.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 100, max_epsilon: 100}
 tables:
-  p:
-    columns:
-      id: {}
-      big: {range: [0, 9200000000000000000]}
-      small: {range: [0, 10]}
-      k: {values: [a, b]}
-"""
+  p: id, big 0..9200000000000000000, small 0..10, k [a, b]
+""")
 
 
 @pytest.fixture(scope="module")

@@ -17,26 +17,17 @@ from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import compared, load_policy, open_here
 from dpsql.proxy import Proxy
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
 START = datetime.datetime(2026, 3, 10, 12, tzinfo=datetime.UTC)
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {{epsilon: {budget}, delta: 1e-6}}
-statement: {{epsilon: 0.1, max_epsilon: 0.5}}
-refresh: {refresh}
-analysts: {{ana: {{}}, ben: {{}}}}
-workloads:
-  overview: {{statements: overview.sql, epsilon: 1{more}}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: {budget}, delta: 1e-6}; statement: {epsilon: 0.1, max_epsilon: 0.5}; refresh: {refresh}
+analysts: {ana: {}, ben: {}}; workloads:
+  overview: {statements: overview.sql, epsilon: 1{more}}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      plan: {{values: [free, pro]}}
-      amount: {{range: [0, 100]}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro], amount 0..100
+""")
 TILES = (
     "SELECT COUNT(*) FROM person",
     "SELECT region, COUNT(*) FROM person GROUP BY region",

@@ -13,21 +13,14 @@ import pytest
 
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{ledger}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 100, delta: 1e-6}}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{ledger}.ledger; privacy_unit: person.id
+budget: {epsilon: 100, delta: 1e-6}; statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      plan: {{values: [free, pro, max]}}
-      vip: {{}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro, max], vip
+""")
 BOUGHT = (
     "SELECT region, plan, vip, COUNT(*) AS n FROM person GROUP BY 1, 2, 3",
     "SELECT region, COUNT(*) AS n FROM person GROUP BY 1",

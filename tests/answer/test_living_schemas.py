@@ -16,30 +16,20 @@ from dpsql.proxy import Proxy, Session
 from tests.default_run import thinned
 from tests.doubles import NoNoise
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
 ROWS = "SELECT i % 50, DATE '2026-03-01' + (i // 100)::INT, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END FROM range(6000) t(i)"
 PEOPLE = ROWS.replace("i % 50", "i")
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:clinic.ledger
-privacy_unit: patient.id
-budget: {epsilon: 100000, delta: 1e-6}
-statement: {epsilon: 10, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:clinic.ledger; privacy_unit: patient.id
+budget: {epsilon: 100000, delta: 1e-6}; statement: {epsilon: 10, max_epsilon: 10}
 tables:
-  patient: {columns: {id: {}, day: {range: [2026-03-01, now - 2 days]}, sex: {values: [F, M]}}}
-  analytics.visit:
-    unit: patient_id -> patient.id
-    time: day
-    max_rows: 5 per day
-    refresh: 1 day at 02:00
-    closed_after: 2 days
-    columns: {patient_id: {}, day: {range: [2026-03-01, now]}, sex: {values: [F, M]}}
-  public.visit:
-    unit: patient_id -> patient.id
-    time: day
-    max_rows: 200 per day
-    columns: {patient_id: {}, day: {range: [2026-03-01, now - 2 days]}, sex: {values: [F, M]}}
-"""
+  patient: id, day {range: [2026-03-01, now - 2 days]}, sex [F, M]
+  analytics.visit(patient_id -> patient.id, time: day, max_rows: 5 per day, refresh: 1 day at 02:00, closed_after: 2 days):
+      day 2026-03-01..now, sex [F, M]
+  public.visit(patient_id -> patient.id, time: day, max_rows: 200 per day): day {range: [2026-03-01, now - 2 days]},
+      sex [F, M]
+""")
 
 
 class Hands:

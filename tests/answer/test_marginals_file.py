@@ -12,16 +12,14 @@ import pytest
 
 from dpsql.interfaces.commands.commands import main
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {epsilon: 100, delta: 1e-6}
-statement: {epsilon: 0.5, max_epsilon: 4}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: 100, delta: 1e-6}; statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person: {columns: {id: {}, region: {values: [N, E, S, W]}, plan: {values: [free, pro, max]}, vip: {}, amount: {range: [0, 9]}}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro, max], vip, amount 0..9
+""")
 TILES = """
 SELECT COUNT(*) FROM person; SELECT region, COUNT(*) FROM person GROUP BY 1; SELECT plan, COUNT(*) FROM person GROUP BY 1;
 SELECT plan AS p, region AS r, COUNT(*) FROM person GROUP BY 1, 2; SELECT plan, COUNT(*) FROM person WHERE vip GROUP BY 1;

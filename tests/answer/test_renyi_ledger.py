@@ -13,18 +13,16 @@ from dpsql.accounting import RDP, ZCDP, PrivacyLoss
 from dpsql.interfaces.commands.commands import main
 from dpsql.mechanisms import AboveThreshold
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{accounting}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 10, delta: 1e-6, accounting: {accounting}, per: month, lifetime: {{epsilon: 20}}}}
-statement: {{epsilon: 0.1, max_epsilon: 1, bounds: 0.2}}
-analysts: {{ana: {{budget: {{epsilon: 4}}}}, bob: {{}}}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{accounting}.ledger; privacy_unit: person.id
+budget: {epsilon: 10, delta: 1e-6, accounting: {accounting}, per: month, lifetime: {epsilon: 20}}
+statement: {epsilon: 0.1, max_epsilon: 1, bounds: 0.2}; analysts: {ana: {budget: {epsilon: 4}}, bob: {}}
 refresh: 1 hour
 tables:
-  person: {{columns: {{id: {{}}, age: {{range: [0, 100]}}, half: {{values: [even, odd]}}, town: {{}}, pay: {{}}}}}}
-"""
+  person: id, age 0..100, half [even, odd], town, pay
+""")
 STATEMENTS = (
     "SELECT half, COUNT(*), AVG(age) FROM person GROUP BY half ORDER BY half",
     "SELECT town, COUNT(*) FROM person GROUP BY town",

@@ -16,6 +16,7 @@ from dpsql.errors import Error
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import Server, shared_server
+from tests.policies import policy_text
 
 TABLES = """
 CREATE TABLE region(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -28,24 +29,14 @@ INSERT INTO person SELECT n FROM generate_series(1, 100) g(n);
 INSERT INTO visit SELECT 1 + n % 100, DATE '2024-01-01' + ((n * 37) % 90)::integer, n % 100, 1 + n % 3
   FROM generate_series(1, 900) g(n);
 """
-POLICY = """
-database: {database}
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 900, delta: 1e-6}}
-statement: {{epsilon: 1}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {epsilon: 900, delta: 1e-6}
+statement: {epsilon: 1}
 tables:
-  region: {{public: true}}
-  person: {{columns: {{id: {{}}}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 20
-    columns:
-      person_id: {{}}
-      day: {{range: [2024-01-01, 2024-03-31]}}
-      cost: {{range: [0, 100]}}
-      region: {{values_from: region.id}}
-"""
+  region: public
+  person: id
+  visit(person_id -> person.id, max_rows: 20): day 2024-01-01..2024-03-31, cost 0..100, region <- region.id
+""")
 COUNTING = [
     "d(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM d WHERE n < 12) SELECT n FROM d",
     "d(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM d WHERE n < 100) SELECT SUM(n) FROM d",

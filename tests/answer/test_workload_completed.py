@@ -14,22 +14,14 @@ import pytest
 from dpsql.proxy import Proxy
 from tests.doubles import opened_policy
 from tests.new_databases import insert
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000, {accounting}}}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id
+budget: {epsilon: 1000, {accounting}}; statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      sex: {{values: [f, m]}}
-      smoker: {{}}
-      amount: {{range: [0, 100]}}
-"""
+  person: id, region [N, E, S, W], sex [f, m], smoker, amount 0..100
+""")
 ZCDP = "delta: 1e-6"
 WORKLOAD = (
     "SELECT region, sex, COUNT(*) AS n FROM person GROUP BY region, sex",

@@ -14,24 +14,15 @@ import pytest
 
 from dpsql.proxy import Proxy
 from tests.doubles import opened_policy
+from tests.policies import policy_text
 
 PEOPLE = 3_000
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {budget}
+statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      plan: {{values: [free, pro, max]}}
-      segment: {{values: [std, vip]}}
-      amount: {{range: [0, 100]}}
-      rest: {{range: [-50, 20]}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro, max], segment [std, vip], amount 0..100, rest -50..20
+""")
 PURE = "{epsilon: 100, accounting: pure}"
 BUDGETS = ("{epsilon: 100, delta: 1e-6}", PURE)
 MEANS = (

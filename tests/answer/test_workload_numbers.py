@@ -15,30 +15,16 @@ from dpsql.proxy import Proxy
 from dpsql.reuse.offers import MOST_WIDER
 from tests.doubles import opened_policy
 from tests.new_databases import insert
+from tests.policies import policy_text
 
 PEOPLE = 300
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {budget}
+statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      sex: {{values: [F, M]}}
-      age: {{range: [0, 110]}}
-      weight: {{range: [0, 200]}}
-      height: {{range: [0, 3]}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 3
-    columns:
-      person_id: {{}}
-      ward: {{values: [a, b]}}
-      cost: {{range: [0, 50]}}
-"""
+  person: id, sex [F, M], age 0..110, weight 0..200, height 0..3
+  visit(person_id -> person.id, max_rows: 3): ward [a, b], cost 0..50
+""")
 BUDGETS = ("{epsilon: 100, delta: 1e-6}", "{epsilon: 100, accounting: pure}")
 CONDITIONS = (
     "age >= 40",

@@ -17,6 +17,7 @@ from dpsql.proxy import Proxy
 from dpsql.reuse.clipped_alike import clipped_alike
 from tests.doubles import open_without_noise, opened_policy
 from tests.new_databases import insert
+from tests.policies import policy_text
 
 PEOPLE = 400
 POLICY = """
@@ -271,20 +272,14 @@ def test_what_is_no_marginal_of_one_table_is_bought_beside(folder: Path, bound: 
         assert not any(one.joined for one in plan.statements)
 
 
-SPANS = """
-database: duckdb:doses.duckdb
-ledger: sqlite:doses.ledger
-privacy_unit: person.id
+SPANS = policy_text("""
+database: duckdb:doses.duckdb; ledger: sqlite:doses.ledger; privacy_unit: person.id
 budget: {epsilon: 100, delta: 1e-6}
 tables:
-  person: {columns: {id: {}}}
-  calendar: {public: true}
-  dose:
-    unit: person_id -> person.id
-    time: day
-    max_rows: 2 per month
-    columns: {person_id: {}, day: {range: [2026-01-01, 2026-12-31]}, kind: {values: [x, y]}}
-"""
+  person: id
+  calendar: public
+  dose(person_id -> person.id, time: day, max_rows: 2 per month): day 2026-01-01..2026-12-31, kind [x, y]
+""")
 
 
 def test_a_condition_on_a_time_is_not_left_out_where_it_bounds_rows(tmp_path: Path) -> None:

@@ -14,30 +14,16 @@ import pytest
 from dpsql.proxy import Proxy
 from tests.doubles import opened_policy
 from tests.new_databases import insert
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {budget}
+statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      town: {{values: [A, B, null]}}
-      born: {{range: [1950-01-01, 1989-12-31]}}
-      children: {{range: [0, 5]}}
-  sale:
-    unit: person_id -> person.id
-    max_rows: 4
-    columns:
-      person_id: {{}}
-      why: {{values: [u, v]}}
-      day: {{range: [2025-01-10, 2025-12-05]}}
-      moment: {{range: [2025-01-01, 2025-12-31]}}
-      cost: {{range: [0, 50]}}
-"""
+  person: id, town [A, B, null], born 1950-01-01..1989-12-31, children 0..5
+  sale(person_id -> person.id, max_rows: 4): why [u, v], day 2025-01-10..2025-12-05, moment 2025-01-01..2025-12-31,
+      cost 0..50
+""")
 BUDGETS = ("{epsilon: 100, delta: 1e-6}", "{epsilon: 100, accounting: pure}")
 SALES = (
     "SELECT COUNT(*) FROM sale",

@@ -19,26 +19,15 @@ from dpsql.errors import BudgetExceeded, Error
 from dpsql.inference.consistency import infer
 from dpsql.proxy import Proxy, Session
 from tests.doubles import opened_policy
+from tests.policies import policy_text
 
 PEOPLE = 600
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{ledger}.ledger
-privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
-data_version: '{version}'
-analysts: {{ana: {{}}, ben: {{}}}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{ledger}.ledger; privacy_unit: person.id; budget: {budget}
+statement: {epsilon: 0.5, max_epsilon: 4}; data_version: '{version}'; analysts: {ana: {}, ben: {}}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      plan: {{values: [free, pro, max]}}
-      segment: {{values: [std, vip]}}
-      town: {{values: [A, B]}}
-      amount: {{range: [0, 100]}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro, max], segment [std, vip], town [A, B], amount 0..100
+""")
 TILES = (
     "SELECT COUNT(*) FROM person",
     "SELECT region, COUNT(*) AS n FROM person GROUP BY region",

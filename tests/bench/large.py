@@ -18,26 +18,15 @@ import duckdb
 from rich.console import Console
 
 from dpsql.proxy import Proxy
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:made.duckdb
-ledger: sqlite:made.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6}
-statement: {epsilon: 0.5, max_epsilon: 100}
+POLICY = policy_text("""
+database: duckdb:made.duckdb; ledger: sqlite:made.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6}; statement: {epsilon: 0.5, max_epsilon: 100}
 tables:
-  person:
-    columns:
-      id: {}
-      ill: {}
-      region: {values: [r0, r1, r2, r3, r4, r5, r6, r7, r8, r9]}
-      age: {range: [18, 90]}
-      income: {range: [0, 200000]}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 12
-    columns: {person_id: {}, day: {range: [2025-01-01, 2025-12-31]}, cost: {range: [0, 400]}}
-"""
+  person: id, ill, region [r0, r1, r2, r3, r4, r5, r6, r7, r8, r9], age 18..90, income 0..200000
+  visit(person_id -> person.id, max_rows: 12): day 2025-01-01..2025-12-31, cost 0..400
+""")
 QUESTIONS: Mapping[str, str] = {
     "how many people are ill (a fifth)": "SELECT COUNT(*) FROM person WHERE ill",
     "mean income": "SELECT AVG(income) FROM person",

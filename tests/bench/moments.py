@@ -26,17 +26,14 @@ from dpsql.inference.numeric.arrays import FloatArray
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.plan import Moment
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 10}
 tables:
-  person:
-    columns: {id: {}, x: {range: [0, 100]}, y: {range: [0, 100]}}
-"""
+  person: id, x 0..100, y 0..100
+""")
 
 
 @dataclass(frozen=True, slots=True)

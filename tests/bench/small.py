@@ -17,6 +17,7 @@ import numpy as np
 
 from dpsql.proxy import Proxy, Session
 from dpsql.server.collector import settled
+from tests.policies import policy_text
 
 from .stages import shares
 
@@ -30,27 +31,13 @@ CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person (id), kind VARC
 INSERT INTO visit SELECT i * 7 % 100, ['check', 'acute', 'chronic'][1 + i % 3], i * 13 % 400, i % 12 FROM range({ROWS}) t(i);
 """
 
-_POLICY = """\
-database: duckdb:small.duckdb
-ledger: sqlite:small.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 1}
+_POLICY = policy_text("""
+database: duckdb:small.duckdb; ledger: sqlite:small.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  person:
-    columns:
-      id: {}
-      sex: {values: [F, M]}
-      age: {range: [18, 100]}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 20
-    columns:
-      person_id: {}
-      kind: {values: [check, acute, chronic]}
-      cost: {range: [0, 400]}
-      ward: {range: [0, 11]}
-"""
+  person: id, sex [F, M], age 18..100
+  visit(person_id -> person.id, max_rows: 20): kind [check, acute, chronic], cost 0..400, ward 0..11
+""")
 
 KINDS = ("cold", "cached", "repeated")
 DASHBOARD = "two keys, four aggregates, HAVING, ORDER BY, LIMIT"

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.proxy import Proxy
+from tests.policies import policy_text
 
 from .measured import by_turns
 from .tpch import data
@@ -20,17 +21,12 @@ TARGET = 2.5
 
 SQL = "SELECT MEDIAN(l_extendedprice) FROM lineitem"
 
-_ROWS = """\
-database: duckdb:{database}
-ledger: sqlite:rows.ledger
-privacy_unit: row
-budget: {{epsilon: 1000000, delta: 1e-6, accounting: zcdp}}
-statement: {{epsilon: 1, max_epsilon: 1}}
+_ROWS = policy_text("""
+database: duckdb:{database}; ledger: sqlite:rows.ledger; privacy_unit: row
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  lineitem:
-    columns:
-      l_extendedprice: {{range: [900, 105000]}}
-"""
+  lineitem: l_extendedprice 900..105000
+""")
 
 
 @dataclass(frozen=True, slots=True)

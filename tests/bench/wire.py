@@ -29,6 +29,7 @@ from rich.table import Table
 from dpsql.postgresql.process import PostgresProcess
 from dpsql.server.start import usual_workers
 from tests.bench.workers import compared
+from tests.policies import policy_text
 
 _PEOPLE = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, region VARCHAR NOT NULL, age INTEGER NOT NULL);
@@ -36,21 +37,14 @@ INSERT INTO person SELECT i, substr('nesw', 1 + i % 4, 1), 18 + i * 37 % 70 FROM
 CREATE TABLE point (id INTEGER PRIMARY KEY, a VARCHAR, b VARCHAR, c INTEGER, d DOUBLE PRECISION);
 INSERT INTO point SELECT i, 'name ' || i % 100, 'kind ' || i % 7, i * 31 % 1000, i / 8.0 FROM {numbers}(0, 99999) t(i);
 """
-_POLICY = """\
-database: duckdb:wire.duckdb
-ledger: sqlite:wire.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-limits: {statements: 64, statements_per_analyst: 64}
+_POLICY = policy_text("""
+database: duckdb:wire.duckdb; ledger: sqlite:wire.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; limits: {statements: 64, statements_per_analyst: 64}
 statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  person:
-    columns:
-      id: {}
-      region: {values: [n, e, s, w]}
-      age: {range: [18, 100]}
-  point: {public: true}
-"""
+  person: id, region [n, e, s, w], age 18..100
+  point: public
+""")
 _NUMBERS = itertools.count()
 
 STATEMENTS: dict[str, tuple[Callable[[], str], int]] = {

@@ -24,33 +24,17 @@ import numpy as np
 from dpsql.proxy import Proxy
 from dpsql.reply import Answer
 from tests.new_databases import insert
+from tests.policies import policy_text
 
 PEOPLE = 2_000
-POLICY = """
-database: duckdb:small.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000, delta: 1e-6}}
-statement: {{epsilon: {usual}, max_epsilon: 10}}
+POLICY = policy_text("""
+database: duckdb:small.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id
+budget: {epsilon: 1000, delta: 1e-6}; statement: {epsilon: {usual}, max_epsilon: 10}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      sex: {{values: [f, m]}}
-      smoker: {{}}
-      town: {{values: [A, B]}}
-      day: {{range: [2025-01-01, 2025-03-31]}}
-      amount: {{range: [0, 100]}}
-      change: {{range: [-50, 50]}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 3
-    columns:
-      person_id: {{}}
-      kind: {{values: [x, y, z]}}
-      cost: {{range: [0, 50]}}
-"""
+  person: id, region [N, E, S, W], sex [f, m], smoker, town [A, B], day 2025-01-01..2025-03-31, amount 0..100,
+      change -50..50
+  visit(person_id -> person.id, max_rows: 3): kind [x, y, z], cost 0..50
+""")
 
 
 def by(keys: str, measure: str = "COUNT(*)", where: str = "", table: str = "person") -> str:

@@ -10,20 +10,15 @@ import pytest
 from dpsql.errors import OperationalError
 from dpsql.opened import open_policy
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:ledger.sqlite
-privacy_unit: person.id
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:ledger.sqlite; privacy_unit: person.id
 budget: {epsilon: 10, delta: 1e-6}
 tables:
-  person:
-    columns:
-      id: {}
-      sex: {values: [F, M]}
-      age: {range: [0, 100]}
-  town: {public: true}
-"""
+  person: id, sex [F, M], age 0..100
+  town: public
+""")
 
 PROGRAM = """
 import warnings

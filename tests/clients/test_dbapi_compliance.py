@@ -21,21 +21,19 @@ import duckdb
 import pytest
 
 import dpsql
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:pub.duckdb
-ledger: sqlite:pub.ledger
-privacy_unit: person.id
-budget: {epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:pub.duckdb; ledger: sqlite:pub.ledger; privacy_unit: person.id; budget: {epsilon: 1}
 statement: {epsilon: 0.1}
 tables:
-  person: {columns: {id: {}}}
-  dbapi20test_booze: {public: true}
-  dbapi20test_full: {public: true}
-  dbapi20test_one: {public: true}
-  dbapi20test_barflys: {public: true}
-  dbapi20test_null: {public: true}
-"""
+  person: id
+  dbapi20test_booze: public
+  dbapi20test_full: public
+  dbapi20test_one: public
+  dbapi20test_barflys: public
+  dbapi20test_null: public
+""")
 NO_ROWS = "SET application_name = 'compliance'"
 DRINK = "thi%s :may ca%(u)se? troub:1e"
 

@@ -22,16 +22,14 @@ from dpsql.interfaces.mcp_server import mcp_server
 from dpsql.ledger import Ledger, Receipt
 from dpsql.proxy import Proxy
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {epsilon: 10, delta: 1e-6, accounting: ACCOUNTING}
-statement: {epsilon: 0.5, max_epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: 10, delta: 1e-6, accounting: ACCOUNTING}; statement: {epsilon: 0.5, max_epsilon: 1}
 tables:
-  person: {columns: {id: {}, half: {values: [even, odd]}, age: {range: [0, 99]}}}
-"""
+  person: id, half [even, odd], age 0..99
+""")
 BY_HALF = "SELECT half, COUNT(*) AS n FROM person GROUP BY half"
 
 

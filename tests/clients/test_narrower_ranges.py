@@ -24,23 +24,15 @@ from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.what_if import tried, with_range
 from tests.engines.postgres_server import copy_tables, shared_server
+from tests.policies import policy_text
 
 PEOPLE = 40_000
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:shop.ledger
-privacy_unit: customer.id
-budget: {epsilon: 10, delta: 1e-6}
-statement: {epsilon: 0.25}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:shop.ledger; privacy_unit: customer.id
+budget: {epsilon: 10, delta: 1e-6}; statement: {epsilon: 0.25}
 tables:
-  customer:
-    key: [id]
-    columns:
-      id: {}
-      shop: {range: [0, 7]}
-      place: {range: [0, 49]}
-      spent: {range: [0, 5000]}
-"""
+  customer(key: [id]): id, shop 0..7, place 0..49, spent 0..5000
+""")
 
 
 def shop(folder: Path, spent: np.ndarray) -> Path:

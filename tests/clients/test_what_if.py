@@ -15,21 +15,15 @@ from dpsql.interfaces.commands.commands import main
 from dpsql.interfaces.commands.data_check import check_data
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:shop.ledger
-privacy_unit: customer.id
-budget: {epsilon: 10, delta: 1e-6}
-statement: {epsilon: 0.25}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:shop.ledger; privacy_unit: customer.id
+budget: {epsilon: 10, delta: 1e-6}; statement: {epsilon: 0.25}
 tables:
-  customer:
-    columns: {id: {}, sex: {values: [F, M]}, age: {range: [18, 80]}}
-  purchase:
-    unit: customer_id -> customer.id
-    max_rows: 4
-    columns: {customer_id: {}, shop: {values: [a, b]}, amount: {range: [0, 10000]}}
-"""
+  customer: id, sex [F, M], age 18..80
+  purchase(customer_id -> customer.id, max_rows: 4): shop [a, b], amount 0..10000
+""")
 QUESTIONS = """
 SELECT shop, COUNT(*) AS n, SUM(amount) AS spent FROM purchase GROUP BY shop;
 SELECT AVG(age) -- a comment

@@ -22,23 +22,16 @@ from dpsql.server.start import database_name
 from tests.clients.served import Served
 from tests.engines.postgres_server import shared_server
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
 BERLIN = ZoneInfo("Europe/Berlin")
-POLICY = """
-database: {database}
-ledger: sqlite:events.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000000, delta: 1e-6}}
-statement: {{epsilon: 50, max_epsilon: 50}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:events.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6}; statement: {epsilon: 50, max_epsilon: 50}
 tables:
-  person: {{columns: {{id: {{}}}}}}
-  event:
-    unit: person_id -> person.id
-    max_rows: 10
-    columns:
-      person_id: {{}}
-      seen: {{range: [2026-01-01, 2026-12-31]}}
-"""
+  person: id
+  event(person_id -> person.id, max_rows: 10): seen 2026-01-01..2026-12-31
+""")
 
 
 SCHEMA = """

@@ -12,29 +12,20 @@ import dpsql
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.policies import policy_text
 
 PEOPLE = 240
 TABLE = (
     "CREATE TABLE member (id INTEGER PRIMARY KEY, plan VARCHAR NOT NULL, attrs {json}, more {jsonb}, tags {texts}, "
     "nums INTEGER[], joined DATE NOT NULL)"
 )
-POLICY = """
-database: {database}
-ledger: sqlite:{ledger}
-privacy_unit: member.id
-budget: {{epsilon: 1e6, delta: 1e-6, accounting: zcdp}}
-statement: {{epsilon: 100, max_epsilon: 1000}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{ledger}; privacy_unit: member.id
+budget: {epsilon: 1e6, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 100, max_epsilon: 1000}
 tables:
-  member:
-    columns:
-      id: {{}}
-      plan: {{values: [free, pro]}}
-      attrs: {{max_items: 3}}
-      more: {{max_items: 3}}
-      tags: {{max_items: 3}}
-      nums: {{max_items: 4}}
-      joined: {{range: [2024-01-01, 2024-12-31]}}
-"""
+  member: id, plan [free, pro], attrs {max_items: 3}, more {max_items: 3}, tags {max_items: 3}, nums {max_items: 4},
+      joined 2024-01-01..2024-12-31
+""")
 _ATTRS = (
     '{"city": "Rome", "seats": 3, "in": {"on": true}, "l": ["a", "b"]}',
     '{"city": null, "seats": 12, "l": []}',

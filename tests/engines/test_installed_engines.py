@@ -13,6 +13,7 @@ import pytest
 from dpsql.engines import ENGINES
 from dpsql.engines.registry import FIRST, GROUP, Engines
 from dpsql.errors import OperationalError
+from tests.policies import policy_text
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = """
@@ -35,17 +36,12 @@ def opened(path, resources, files):
 
 TOY_FILE = EngineKind(Address("toy", PATH, also=("plaything",)), TOY, opened)
 """
-POLICY = """
-database: {place}
-ledger: sqlite:ledger.sqlite
-privacy_unit: person.id
-budget: {{epsilon: 10}}
-analysts: {{ana: {{}}}}
+POLICY = policy_text("""
+database: {place}; ledger: sqlite:ledger.sqlite; privacy_unit: person.id; budget: {epsilon: 10}
+analysts: {ana: {}}
 tables:
-  person:
-    columns:
-      name: {{values: [ana, ben]}}
-"""
+  person: name [ana, ben]
+""")
 
 
 def point(name: str, value: str) -> EntryPoint:

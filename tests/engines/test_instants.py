@@ -14,25 +14,16 @@ import dpsql
 from dpsql.errors import DataError, NotSupportedError
 from rewriter.declared.types import Kind
 from tests.engines.postgres_server import copy_tables, shared_server
+from tests.policies import policy_text
 
-POLICY = """
-database: {database}
-ledger: sqlite:{folder}/ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000000, delta: 1e-6}}
-statement: {{epsilon: 100, max_epsilon: 100}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{folder}/ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6}; statement: {epsilon: 100, max_epsilon: 100}
 tables:
-  person: {{columns: {{id: {{}}}}}}
-  event:
-    unit: person_id -> person.id
-    max_rows: 24
-    columns:
-      person_id: {{}}
-      seen: {{range: [2026-03-01, 2026-11-30]}}
-      wall: {{range: [2026-03-01, 2026-11-30]}}
-      x: {{range: [0, 23]}}
-  holiday: {{public: true}}
-"""
+  person: id
+  event(person_id -> person.id, max_rows: 24): seen 2026-03-01..2026-11-30, wall 2026-03-01..2026-11-30, x 0..23
+  holiday: public
+""")
 TABLES = ("person", "event", "holiday")
 
 

@@ -13,6 +13,7 @@ import pytest
 from dpsql.engines.known_groups import can_be_known
 from dpsql.proxy import Proxy
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
 DATA = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, sex VARCHAR, age SMALLINT);
@@ -27,28 +28,15 @@ CREATE TABLE place (name VARCHAR NOT NULL); INSERT INTO place VALUES ('A'), ('B'
 CREATE VIEW moving AS SELECT CASE WHEN random() < 2 THEN name END AS name FROM place;
 """
 
-POLICY = """\
-database: duckdb:d.duckdb
-ledger: sqlite:d.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:d.duckdb; ledger: sqlite:d.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  person:
-    columns: {id: {}, sex: {values: [F, M]}, age: {range: [18, 40]}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 20
-    columns:
-      person_id: {}
-      ward: {values_from: SOURCE.name}
-      fine: {}
-      day: {range: [2025-01-01, 2025-04-30]}
-      seen: {range: [2025-01-01, 2025-01-31]}
-      price: {values: [0, 0.25, 0.5]}
-      weight: {values: [0, 1.5]}
-  SOURCE: {public: true}
-"""
+  person: id, sex [F, M], age 18..40
+  visit(person_id -> person.id, max_rows: 20): ward <- SOURCE.name, fine, day 2025-01-01..2025-04-30,
+      seen 2025-01-01..2025-01-31, price [0, 0.25, 0.5], weight [0, 1.5]
+  SOURCE: public
+""")
 
 KEYS = {
     "sex": True,

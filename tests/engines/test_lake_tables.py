@@ -27,6 +27,7 @@ from dpsql.mechanisms.sampling import ExactSampler
 from dpsql.opened import open_policy
 from dpsql.proxy import Proxy
 from dpsql.testing import measure
+from tests.policies import policy_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
 
@@ -113,19 +114,12 @@ def test_a_column_of_a_name_that_another_had_is_another(tmp_path: Path) -> None:
     assert [row[0] for row in rows_of(place, ("cost", "patient_id"))] == [None] * 5
 
 
-POLICY = """
-database: files
-ledger: sqlite:clinic.ledger
-privacy_unit: patient.id
-budget: {epsilon: 10, delta: 1e-6}
+POLICY = policy_text("""
+database: files; ledger: sqlite:clinic.ledger; privacy_unit: patient.id; budget: {epsilon: 10, delta: 1e-6}
 tables:
-  patient: {files: patient, columns: {id: {}}}
-  visit:
-    files: visit
-    unit: patient_id -> patient.id
-    max_rows: 5
-    columns: {patient_id: {}, cost: {range: [0, 200]}}
-"""
+  patient(files: patient): id
+  visit(patient_id -> patient.id, files: visit, max_rows: 5): cost 0..200
+""")
 
 
 def served(folder: Path) -> Path:

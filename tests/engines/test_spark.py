@@ -27,17 +27,15 @@ from dpsql.testing import measure
 from rewriter.declared.types import INTEGER
 from tests.engines.spark_server import SparkServer, copy_to_spark, shared_spark
 from tests.engines.test_files import plan
+from tests.policies import policy_text
 
 CANARY = "alice@example.org"
-POLICY = """
-database: {url}
-ledger: sqlite:clinic.ledger
-privacy_unit: patient.id
-budget: {{epsilon: 10, delta: 1e-6}}
+POLICY = policy_text("""
+database: {url}; ledger: sqlite:clinic.ledger; privacy_unit: patient.id; budget: {epsilon: 10, delta: 1e-6}
 tables:
-  patient: {{columns: {{id: {{}}, sex: {{values: [F, M]}}}}}}
-  visit: {{unit: patient_id -> patient.id, max_rows: 5, columns: {{patient_id: {{}}, cost: {{range: [0, 200]}}}}}}
-"""
+  patient: id, sex [F, M]
+  visit(patient_id -> patient.id, max_rows: 5): cost 0..200
+""")
 SLOW = "SELECT COUNT(*) AS s0 FROM range(1, 1000000000000) AS a(x) WHERE (x * 5) % 7 = 3"
 
 

@@ -13,6 +13,7 @@ from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.commands import main
 from dpsql.opened import open_policy
 from tests.engines.postgres_server import shared_server
+from tests.policies import policy_text
 
 FILES, CHANGED = "it reads files", "it does not work any more"
 VIEWS = {
@@ -26,15 +27,12 @@ VIEWS = {
     "elsewhere": None,
 }
 
-POLICY = """
-database: {database}
-ledger: sqlite:{name}.ledger
-privacy_unit: {name}.id
-budget: {{epsilon: 2, delta: 1e-6}}
-statement: {{epsilon: 0.1, max_epsilon: 1}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{name}.ledger; privacy_unit: {name}.id; budget: {epsilon: 2, delta: 1e-6}
+statement: {epsilon: 0.1, max_epsilon: 1}
 tables:
-  {name}: {{max_rows: 3, columns: {{id: {{}}, amount: {{range: [0, 100]}}}}}}
-"""
+  {name}(max_rows: 3): id, amount 0..100
+""")
 
 
 @pytest.fixture(scope="module")

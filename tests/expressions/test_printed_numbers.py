@@ -12,16 +12,14 @@ import pytest
 from dpsql.errors import Error
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:shop.ledger
-privacy_unit: buyer.id
-budget: {epsilon: 10000, delta: 1e-6}
-statement: {epsilon: 10, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:shop.ledger; privacy_unit: buyer.id
+budget: {epsilon: 10000, delta: 1e-6}; statement: {epsilon: 10, max_epsilon: 10}
 tables:
-  buyer: {columns: {id: {}, paid: {range: [-99, 99]}, items: {range: [0, 9]}}}
-"""
+  buyer: id, paid -99..99, items 0..9
+""")
 PRINTED = [
     ("paid", 2),
     ("-paid", 2),

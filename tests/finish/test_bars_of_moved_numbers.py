@@ -13,21 +13,14 @@ from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.proxy import Proxy
 from tests.doubles import NoNoise
 from tests.finish.test_intervals_coverage import Repeated
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:few.duckdb
-ledger: sqlite:few.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:few.duckdb; ledger: sqlite:few.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1000}
 tables:
-  person:
-    columns:
-      id: {}
-      day: {range: [2025-01-01, 2025-06-30]}
-      ward: {values: [a, b, c, d, e]}
-      rich: {}
-"""
+  person: id, day 2025-01-01..2025-06-30, ward [a, b, c, d, e], rich
+""")
 
 
 @pytest.fixture(scope="module")

@@ -14,21 +14,15 @@ from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.proxy import Proxy
 from dpsql.reply import Answer
 from tests.finish.test_intervals_coverage import Repeated
+from tests.policies import policy_text
 
 GROUPS, EACH = 40, 2
-POLICY = """
-database: duckdb:small.duckdb
-ledger: sqlite:small.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:small.duckdb; ledger: sqlite:small.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1000}
 tables:
-  person:
-    columns:
-      id: {}
-      place: {range: [1, 40]}
-      paid: {range: [0, 10]}
-"""
+  person: id, place 1..40, paid 0..10
+""")
 TOLD = re.compile(r"no sum below 0 is shown: the (\d+) numbers of (\w+) are on average ([\d.]+) too (high|low)")
 
 

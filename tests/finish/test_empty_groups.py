@@ -13,21 +13,14 @@ from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.proxy import Proxy
 from dpsql.reply import Answer
 from tests.finish.test_intervals_coverage import Repeated
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:wards.duckdb
-ledger: sqlite:wards.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:wards.duckdb; ledger: sqlite:wards.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1.0e-06, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 1000}
 tables:
-  person:
-    columns:
-      id: {}
-      ward: {values: [a, b, c, d, e, f, g, h, i, j]}
-      sex: {values: [f, m]}
-      age: {range: [0, 100]}
-"""
+  person: id, ward [a, b, c, d, e, f, g, h, i, j], sex [f, m], age 0..100
+""")
 FULL, EACH = 6, 50
 TOLD = re.compile(r"(all )?(\d+)(?: of (\d+))? groups of ([\w, ]+) may have no rows")
 

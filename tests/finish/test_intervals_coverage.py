@@ -30,23 +30,14 @@ from rewriter.outer.provenance import Affine
 from tests.doubles import NoNoise
 from tests.finish.finished import finished
 from tests.mechanisms.laws import masses
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:{how}.ledger
-privacy_unit: patient.id
-budget: {{epsilon: 1000000, delta: {delta}, accounting: {how}}}
-statement: {{epsilon: 0.1, max_epsilon: 10}}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:{how}.ledger; privacy_unit: patient.id
+budget: {epsilon: 1000000, delta: {delta}, accounting: {how}}; statement: {epsilon: 0.1, max_epsilon: 10}
 tables:
-  patient:
-    columns:
-      id: {{}}
-      sex: {{values: [F, M]}}
-      region: {{values: [n, e, s, w, x]}}
-      smoker: {{}}
-      rare: {{}}
-      weight: {{range: [0, 200]}}
-"""
+  patient: id, sex [F, M], region [n, e, s, w, x], smoker, rare, weight 0..200
+""")
 
 COUNT = "SELECT COUNT(*) FROM patient"
 SMALL = "SELECT COUNT(*) FROM patient WHERE rare"

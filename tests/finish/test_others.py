@@ -37,22 +37,16 @@ from rewriter.split.other_groups import LABEL
 from tests.doubles import open_without_noise
 from tests.finish.finished import finished
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:{database}
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {{epsilon: 100000, delta: {delta}, accounting: {accounting}}}
-statement: {{epsilon: 1, max_epsilon: 10, delta: 1e-9}}
+POLICY = policy_text("""
+database: duckdb:{database}; ledger: sqlite:ledger; privacy_unit: person.id
+budget: {epsilon: 100000, delta: {delta}, accounting: {accounting}}
+statement: {epsilon: 1, max_epsilon: 10, delta: 1e-9}
 tables:
-  person:
-    columns:
-      {{id: {{}}, town: {{}}, born: {{}}, floor: {{}}, sex: {{values: [f, m]}}, weight: {{range: [0, 100]}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 6
-    columns: {{person_id: {{}}, shop: {{}}, day: {{}}, cost: {{range: [0, 50]}}}}
-"""
+  person: id, town, born, floor, sex [f, m], weight 0..100
+  visit(person_id -> person.id, max_rows: 6): shop, day, cost 0..50
+""")
 SELECTED = {"zcdp": "1e-5", "approx": "1e-5"}
 BY_TOWN = "SELECT town, COUNT(*) AS n FROM person GROUP BY town"
 Row = tuple[Any, ...]

@@ -10,22 +10,15 @@ import duckdb
 import pytest
 
 from dpsql.proxy import Proxy, Session
+from tests.policies import policy_text
 
 Row = tuple[Any, ...]
-POLICY = """
-database: duckdb:visits.duckdb
-ledger: sqlite:{accounting}.ledger
-privacy_unit: visit.id
-budget: {{epsilon: 1000000, {delta}accounting: {accounting}}}
-statement: {{epsilon: 0.25, max_epsilon: 10000}}
+POLICY = policy_text("""
+database: duckdb:visits.duckdb; ledger: sqlite:{accounting}.ledger; privacy_unit: visit.id
+budget: {epsilon: 1000000, {delta}accounting: {accounting}}; statement: {epsilon: 0.25, max_epsilon: 10000}
 tables:
-  visit:
-    columns:
-      id: {{}}
-      day: {{range: [2020-01-01, 2027-12-31]}}
-      age: {{range: [0, 100]}}
-      sex: {{values: [F, M, X]}}
-"""
+  visit: id, day 2020-01-01..2027-12-31, age 0..100, sex [F, M, X]
+""")
 PER_MONTH = "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n, SUM(age) AS a, COUNT(DISTINCT id) AS c FROM visit"
 ASKED = [
     f"SELECT AVG(n), COUNT(*) FROM ({PER_MONTH} GROUP BY 1) AS t",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from dpsql.proxy import Proxy, Session
 from rewriter.plan import Linear
 from tests.doubles import open_without_noise
 from tests.new_databases import insert
+from tests.policies import policy_text
 
 SCHEMA = """
 CREATE TABLE item (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);
@@ -28,22 +30,14 @@ INSERT INTO item SELECT i, 'k' || (i % 4) FROM range(40) AS t(i);
 CREATE TABLE person (id INTEGER PRIMARY KEY, sex TEXT, born INTEGER NOT NULL, zip TEXT, joined DATE NOT NULL);
 CREATE TABLE sale (person_id INTEGER NOT NULL REFERENCES person (id), item INTEGER, price INTEGER NOT NULL);
 """
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:shop.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 1, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:shop.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 1, max_epsilon: 10}
 tables:
-  item: {public: true}
-  person:
-    columns: {id: {}, sex: {values: [F, M, X]}, born: {range: [1930, 2015]}, zip: {values: [a, b, c, d, e, f, g]},
-              joined: {range: [1990-01-01, 2020-12-31]}}
-  sale:
-    unit: person_id -> person.id
-    max_rows: 4
-    columns: {person_id: {}, item: {values_from: item.id}, price: {range: [0, 9]}}
-"""
+  item: public
+  person: id, sex [F, M, X], born 1930..2015, zip [a, b, c, d, e, f, g], joined 1990-01-01..2020-12-31
+  sale(person_id -> person.id, max_rows: 4): item <- item.id, price 0..9
+""")
 
 
 def build(folder: Path, seed: int) -> Path:
@@ -72,13 +66,17 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("shop"), 1)
 
 
+@pytest.fixture(scope="module")
+def silent(policy: Path) -> Iterator[Proxy]:
+    with closing(open_without_noise(policy)) as proxy:
+        yield proxy
+
+
 @pytest.fixture
-def plain(policy: Path) -> Iterator[Session]:
-    proxy = open_without_noise(policy)
-    session = proxy.session()
+def plain(silent: Proxy) -> Session:
+    session = silent.session()
     session.execute("SET dpsql.reuse = off")
-    yield session
-    proxy.close()
+    return session
 
 
 def truth(policy: Path, sql: str) -> list[tuple[object, ...]]:

@@ -12,24 +12,16 @@ import numpy as np
 import pytest
 
 from dpsql.proxy import Proxy, Session
+from tests.policies import policy_text
 
 DAYS, EACH = 365, 20
-POLICY = """
-database: duckdb:visits.duckdb
-ledger: sqlite:{accounting}.ledger
-privacy_unit: visit.id
-budget: {{epsilon: 1000000, {delta}accounting: {accounting}}}
-statement: {{epsilon: 0.1, max_epsilon: 10}}
-limits: {{rows: 400}}
+POLICY = policy_text("""
+database: duckdb:visits.duckdb; ledger: sqlite:{accounting}.ledger; privacy_unit: visit.id
+budget: {epsilon: 1000000, {delta}accounting: {accounting}}; statement: {epsilon: 0.1, max_epsilon: 10}
+limits: {rows: 400}
 tables:
-  visit:
-    columns:
-      id: {{}}
-      day: {{range: [2024-01-01, 2024-12-30]}}
-      late: {{range: [2020-01-01, 2027-12-31]}}
-      zip: {{values: [{zips}]}}
-      sex: {{values: [F, M]}}
-"""
+  visit: id, day 2024-01-01..2024-12-30, late 2020-01-01..2027-12-31, zip [{zips}], sex [F, M]
+""")
 PER_DAY = "SELECT day, COUNT(*) AS n FROM visit GROUP BY day"
 PER_LATE = "SELECT late, COUNT(*) AS n FROM visit GROUP BY late"
 

@@ -13,21 +13,14 @@ from dpsql.proxy import Proxy
 from tests.doubles import NoNoise
 from tests.finish.test_intervals_coverage import Repeated
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:{how}.ledger
-privacy_unit: patient.id
-budget: {{epsilon: 1000000, delta: {delta}, accounting: {how}}}
-statement: {{epsilon: 0.1, max_epsilon: 10}}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:{how}.ledger; privacy_unit: patient.id
+budget: {epsilon: 1000000, delta: {delta}, accounting: {how}}; statement: {epsilon: 0.1, max_epsilon: 10}
 tables:
-  patient:
-    columns:
-      id: {{}}
-      sex: {{values: [F, M]}}
-      ward: {{values: [a, b, c, d, e, f, g, h, i, j, k, l]}}
-      smoker: {{}}
-"""
+  patient: id, sex [F, M], ward [a, b, c, d, e, f, g, h, i, j, k, l], smoker
+""")
 PEOPLE, TIMES = 4000, 80
 WARDS = "SELECT ward, COUNT(*) AS n FROM patient GROUP BY ward"
 BOTH = "SELECT ward, sex, COUNT(*) AS n, COUNT(*) FILTER (WHERE smoker) AS m FROM patient GROUP BY ward, sex"

@@ -13,20 +13,14 @@ from dpsql.proxy import Proxy, Session
 from rewriter.front_door import Affine, Other, Quotient
 from tests.finish.test_intervals_coverage import Repeated
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:clinic.ledger
-privacy_unit: patient.id
-budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
-statement: {epsilon: 0.1, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:clinic.ledger; privacy_unit: patient.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}; statement: {epsilon: 0.1, max_epsilon: 10}
 tables:
-  patient:
-    columns:
-      id: {}
-      day: {range: [2026-01-01, 2026-01-24]}
-      weight: {range: [0, 200]}
-"""
+  patient: id, day 2026-01-01..2026-01-24, weight 0..200
+""")
 FIRST, DAYS, EACH, WEIGHT = datetime.date(2026, 1, 1), 24, 20, 70.0
 COUNTS = [EACH if 8 <= day < 16 else 0 for day in range(DAYS)]
 BY_DAY = "FROM patient GROUP BY day ORDER BY day"

@@ -20,6 +20,7 @@ from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"
 
@@ -190,16 +191,13 @@ FROM range(5000) AS r(i);
 CREATE TABLE kind (name TEXT PRIMARY KEY);
 INSERT INTO kind VALUES ('k0'), ('k1');
 """
-DIRTY_POLICY = """
-database: duckdb:dirty.duckdb
-ledger: sqlite:dirty.ledger
-privacy_unit: person.id
-budget: {epsilon: 100000, delta: 1e-6, accounting: ACCOUNTING}
-statement: {epsilon: 1, max_epsilon: 1}
+DIRTY_POLICY = policy_text("""
+database: duckdb:dirty.duckdb; ledger: sqlite:dirty.ledger; privacy_unit: person.id
+budget: {epsilon: 100000, delta: 1e-6, accounting: ACCOUNTING}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  kind: {public: true}
-  person: {columns: {id: {}, code: {values: [a]}, grade: {range: [0, 4]}, kind: {values_from: kind.name}}}
-"""
+  kind: public
+  person: id, code [a], grade 0..4, kind <- kind.name
+""")
 
 
 @pytest.mark.spread

@@ -11,6 +11,7 @@ import pytest
 from dpsql.proxy import Proxy, Session
 from rewriter.plan import UNDECLARED, Plan
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 TABLES = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, region TEXT, sex TEXT NOT NULL, kind TEXT NOT NULL, age INTEGER NOT NULL,
@@ -22,19 +23,14 @@ INSERT INTO visit SELECT i, i % 900, 'v' || (i % 4) FROM range(1800) AS r(i);
 CREATE TABLE stay (id INTEGER PRIMARY KEY, person_id INTEGER NOT NULL REFERENCES person (id), ward TEXT NOT NULL);
 INSERT INTO stay SELECT i, i % 900, 'w' || (i % 4) FROM range(1800) AS r(i);
 """
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {epsilon: 100000, delta: DELTA, accounting: ACCOUNTING}
-statement: {epsilon: 1, max_epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: 100000, delta: DELTA, accounting: ACCOUNTING}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  person:
-    columns: {id: {}, region: {values: [r0, r1, r2]}, sex: {values: [f, m]}, kind: {values: [k0, k1, k2, k3]},
-              age: {range: [0, 50]}, sure: {values: [a, b]}, smoker: {}}
-  visit: {max_rows: 2, columns: {id: {}, person_id: {}, reason: {values: [v0, v1]}}}
-  stay: {max_rows_per_group: 1, columns: {id: {}, person_id: {}, ward: {values: [w0, w1]}}}
-"""
+  person: id, region [r0, r1, r2], sex [f, m], kind [k0, k1, k2, k3], age 0..50, sure [a, b], smoker
+  visit(max_rows: 2): id, person_id, reason [v0, v1]
+  stay(max_rows_per_group: 1): id, person_id, ward [w0, w1]
+""")
 DECLARED = {
     "region": ("r0", "r1", "r2", None),
     "sex": ("f", "m"),

@@ -11,25 +11,16 @@ import duckdb
 import pytest
 
 from dpsql.testing import Measurement, measure
+from tests.policies import policy_text
 
 LOW, HIGH = date(2019, 11, 17), date(2022, 2, 28)
-POLICY = """
-database: duckdb:days.duckdb
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {epsilon: 10, delta: 1e-6}
+POLICY = policy_text("""
+database: duckdb:days.duckdb; ledger: sqlite:ledger; privacy_unit: person.id; budget: {epsilon: 10, delta: 1e-6}
 tables:
-  person: {columns: {id: {}}}
-  stay:
-    unit: person_id -> person.id
-    max_rows: 5
-    columns:
-      person_id: {}
-      came: {range: [2019-11-17, 2022-02-28]}
-      went: {range: [2019-11-17, 2022-02-28]}
-      seen: {range: ["2019-11-17 00:00:00", "2022-02-28 00:00:00"]}
-      ward: {values: [a, b]}
-"""
+  person: id
+  stay(person_id -> person.id, max_rows: 5): came 2019-11-17..2022-02-28, went 2019-11-17..2022-02-28,
+      seen {range: ['2019-11-17 00:00:00', '2022-02-28 00:00:00']}, ward [a, b]
+""")
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from dpsql.proxy import Session
 from dpsql.reply import Answer
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.policies import policy_text
 
 TABLES = """
 CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT NOT NULL, part TEXT);
@@ -29,28 +30,16 @@ CREATE TABLE product (id INTEGER PRIMARY KEY, kind TEXT);
 INSERT INTO product VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, NULL);
 CREATE TABLE visit ({key}, land TEXT, sex TEXT, age INTEGER, w DOUBLE PRECISION, seen TIMESTAMP, day DATE, item INTEGER, ok BOOLEAN, big BIGINT);
 """
-POLICY = """
-database: {database}
-ledger: sqlite:ledger
-privacy_unit: visit.id
-budget: {{epsilon: 100000, delta: 1e-6}}
-statement: {{epsilon: 1, max_epsilon: 1}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:ledger; privacy_unit: visit.id; budget: {epsilon: 100000, delta: 1e-6}
+statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  country: {{public: true}}
-  product: {{public: true}}
-  visit:
-    columns:
-      id: {{}}
-      land: {{values_from: country.code}}
-      sex: {{values: [f, m]}}
-      age: {{range: [0, 9]}}
-      w: {{range: [0, 40]}}
-      seen: {{range: ["2024-01-30 12:00:00", "2024-03-02 18:00:00"]}}
-      day: {{range: [2024-01-30, 2024-03-02]}}
-      item: {{values_from: product.id}}
-      ok: {{}}
-      big: {{range: [0, 1000000]}}
-"""
+  country: public
+  product: public
+  visit: id, land <- country.code, sex [f, m], age 0..9, w 0..40,
+      seen {range: ['2024-01-30 12:00:00', '2024-03-02 18:00:00']}, day 2024-01-30..2024-03-02, item <- product.id,
+      ok, big 0..1000000
+""")
 LANDS, SEXES, ITEMS = ["DE", "FR", "JP", "US", "XX", None], ["f", "m", "?", None], [1, 2, 3, 4, 9, None]
 AGES, WEIGHTS = [-1, 0, 3, 4, 5, 9, 10, None], [-0.5, 0.0, 9.9, 10.0, 10.5, 25.0, 30.0, 40.0, 41.0, None]
 TIMES = [

@@ -10,6 +10,7 @@ import pytest
 
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 POLICY = """
 database: duckdb:events.duckdb
@@ -51,16 +52,12 @@ def test_no_row_is_lost_between_two_steps(ana: Session, one: str, other: str) ->
     assert sum(int(str(row[2])) for row in rows) == ROWS
 
 
-COMPUTED = """
-database: duckdb:people.duckdb
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {epsilon: 100000, delta: 1e-6}
-statement: {epsilon: 10, max_epsilon: 10}
+COMPUTED = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:ledger; privacy_unit: person.id
+budget: {epsilon: 100000, delta: 1e-6}; statement: {epsilon: 10, max_epsilon: 10}
 tables:
-  person:
-    columns: {id: {}, a: {range: [0, 9]}, b: {range: [-3, 4]}, t: {range: [2024-01-01 00:00:00, 2024-01-04 00:00:00]}}
-"""
+  person: id, a 0..9, b -3..4, t {range: [!!timestamp '2024-01-01 00:00:00', !!timestamp '2024-01-04 00:00:00']}
+""")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from dpsql.errors import Error
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import Server, shared_server
+from tests.policies import policy_text
 
 TABLES = """
 CREATE TABLE region(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -30,27 +31,15 @@ INSERT INTO visit SELECT 1 + n % 100, DATE '2024-01-01' + ((n * 37) % 90)::integ
   FROM (SELECT n, TIMESTAMP '2024-01-01' + ((n * 37) % 90) * INTERVAL '1 day'
     + ((n * n) % 86400) * INTERVAL '1 second' AS start FROM generate_series(1, 900) g(n)) s;
 """
-POLICY = """
-database: {database}
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 900, delta: 1e-6}}
-statement: {{epsilon: 1}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {epsilon: 900, delta: 1e-6}
+statement: {epsilon: 1}
 tables:
-  region: {{public: true}}
-  person: {{columns: {{id: {{}}}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 20
-    columns:
-      person_id: {{}}
-      day: {{range: [2024-01-01, 2024-03-31]}}
-      ts: {{range: [2024-01-01, 2024-03-31]}}
-      done: {{range: [2024-01-01, 2024-04-30]}}
-      inst: {{range: [2024-01-01, 2024-03-31]}}
-      cost: {{range: [0, 100]}}
-      region: {{values_from: region.id}}
-"""
+  region: public
+  person: id
+  visit(person_id -> person.id, max_rows: 20): day 2024-01-01..2024-03-31, ts 2024-01-01..2024-03-31,
+      done 2024-01-01..2024-04-30, inst 2024-01-01..2024-03-31, cost 0..100, region <- region.id
+""")
 DAY = "ts >= '2024-01-05' AND ts < '2024-01-06'"
 KEYS = [
     ("DATE_BIN('15 minutes', ts, TIMESTAMP '2001-01-01')", DAY),

@@ -11,25 +11,15 @@ import pytest
 from dpsql.errors import Error
 from dpsql.proxy import Proxy
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {epsilon: 100000, delta: 1e-6}
-statement: {epsilon: 1, max_epsilon: 10}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id
+budget: {epsilon: 100000, delta: 1e-6}; statement: {epsilon: 1, max_epsilon: 10}
 tables:
-  person:
-    columns:
-      id: {}
-      zero: {range: [0, 0]}
-      five: {range: [5, 5]}
-      price: {range: [2.5, 2.5]}
-      real: {range: [-3, -3]}
-      day: {range: [2020-01-01, 2020-01-01]}
-      wide: {range: [-1e300, 1e300]}
-      whole: {range: [-1e15, 1e15]}
-"""
+  person: id, zero 0..0, five 5..5, price 2.5..2.5, real -3..-3, day 2020-01-01..2020-01-01, wide -1e300..1e300,
+      whole -1e15..1e15
+""")
 VALUE = {"zero": 0.0, "five": 5.0, "price": 2.5, "real": -3.0}
 
 

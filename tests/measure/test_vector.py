@@ -18,23 +18,17 @@ from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
+from tests.policies import policy_text
 
 Row = tuple[int, str, float, float | None]
 COLUMNS = "(person_id INTEGER NOT NULL REFERENCES person (id), k TEXT NOT NULL, x DOUBLE PRECISION NOT NULL, y DOUBLE PRECISION)"  # fmt: skip
-POLICY = """
-database: {database}
-ledger: sqlite:{how}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000000, delta: {delta}, accounting: {how}}}
-statement: {{epsilon: 1, max_epsilon: 1000}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{how}.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: {delta}, accounting: {how}}; statement: {epsilon: 1, max_epsilon: 1000}
 tables:
-  person:
-    columns: {{id: {{}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 3
-    columns: {{person_id: {{}}, k: {{values: [a, b, c]}}, x: {{range: [0, 400]}}, y: {{range: [-10, 30]}}}}
-"""
+  person: id
+  visit(person_id -> person.id, max_rows: 3): k [a, b, c], x 0..400, y -10..30
+""")
 WHOLE = "CASE WHEN k = 'a' THEN 1 WHEN k = 'b' THEN 7 ELSE 4 END"
 MANY = f"AVG({WHOLE}), AVG({WHOLE} * {WHOLE}), AVG(20 - {WHOLE}), COUNT(*)"
 """Means of whole numbers, none of which is missing."""

@@ -721,7 +721,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "what blocks of intervals hardly tell is given for nothing, since others were bought by the same keys",
-        "dpsql.reuse.offers:Reuse._tile",
+        "dpsql.reuse.offers:Reuse._of_cells",
         "if together.sums:",
         "if not together.asked:",
         "tests/answer/test_workload_numbers.py::test_what_blocks_hardly_tell_is_not_given_for_nothing",

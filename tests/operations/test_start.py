@@ -16,6 +16,7 @@ import pytest
 from dpsql.interfaces.commands.commands import main
 from dpsql.proxy import Proxy
 from rewriter.plan import Plan
+from tests.policies import policy_text
 
 MOST_AT_START = 290
 """MiB resident once a policy is open, all of Python and of DuckDB included: 190 to 225, by how much of its libraries a
@@ -23,15 +24,12 @@ machine keeps in memory, and 40 more for pandas where that is installed, which A
 makes: that is tried before anything is charged."""
 NEEDED_LATER = ("scipy.sparse", "scipy.linalg", "scipy.optimize", "scipy.signal", "rich", "psycopg", "pygments")
 
-_POLICY = """\
-database: duckdb:start.duckdb
-ledger: sqlite:start.ledger
-privacy_unit: person.id
-budget: {epsilon: 10}
+_POLICY = policy_text("""
+database: duckdb:start.duckdb; ledger: sqlite:start.ledger; privacy_unit: person.id; budget: {epsilon: 10}
 statement: {epsilon: 1}
 tables:
-  person: {columns: {id: {}}}
-"""
+  person: id
+""")
 
 _PROGRAM = """
 import json, sys

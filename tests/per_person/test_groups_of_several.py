@@ -17,6 +17,7 @@ from rewriter.statement.parser import Select, parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.new_databases import new_database
+from tests.policies import policy_text
 from tests.properties.neighbours import check
 from tests.relations.shop import Shop, beside_named, grouped_statement
 from tests.relations.test_shared_rows import sound
@@ -71,20 +72,13 @@ INSERT INTO person SELECT i, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END FROM gene
 INSERT INTO sample SELECT CASE WHEN i % 50 < 48 THEN i % 50 END, CASE WHEN i % 4 > 0 THEN 'b' || (i % 4)::text END,
     (i * 7) % 100, i % 3, (i * 13) % 40 / 2.0, DATE '2024-01-01' + (i % 90)::int FROM generate_series(0, 399) AS t(i);
 """
-POLICY = """
-database: duckdb:lab.duckdb
-ledger: sqlite:lab.ledger
-privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-3, accounting: zcdp}
-statement: {epsilon: 100, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:lab.duckdb; ledger: sqlite:lab.ledger; privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-3, accounting: zcdp}; statement: {epsilon: 100, max_epsilon: 1000}
 tables:
-  person: {columns: {id: {}, sex: {values: [F, M]}}}
-  sample:
-    unit: person_id -> person.id
-    max_rows: 4
-    columns: {tube: {}, batch: {}, person_id: {}, item: {range: [0, 2]}, result: {range: [0, 20]},
-      day: {range: [2024-01-01, 2024-03-31]}}
-"""
+  person: id, sex [F, M]
+  sample(person_id -> person.id, max_rows: 4): tube, batch, item 0..2, result 0..20, day 2024-01-01..2024-03-31
+""")
 TUBES = (
     "SELECT tube, MAX(person_id) AS p, MAX(day) AS day, MAX(CASE WHEN item = 1 THEN result END) AS r, AVG(result) AS a"
 )

@@ -19,23 +19,14 @@ from rewriter.statement.parser import parse
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: {database}
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 10, delta: 1e-6}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:{name}.ledger; privacy_unit: person.id; budget: {epsilon: 10, delta: 1e-6}
 tables:
-  person: {{columns: {{id: {{}}}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 12
-    columns:
-      person_id: {{}}
-      day: {{range: [2024-01-01, 2024-01-31]}}
-      cost: {{range: [0, 9]}}
-      reason: {{values: [a, b, c]}}
-"""
+  person: id
+  visit(person_id -> person.id, max_rows: 12): day 2024-01-01..2024-01-31, cost 0..9, reason [a, b, c]
+""")
 DAYS = ("2024-01-05", "2024-01-06", None)
 
 

@@ -18,26 +18,16 @@ import pytest
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.policies import policy_text
 
-POLICY = """
-database: {database}
-ledger: sqlite:ledger
-privacy_unit: customer.id
-budget: {{epsilon: 100000, accounting: pure}}
-statement: {{epsilon: 1, max_epsilon: 1}}
+POLICY = policy_text("""
+database: {database}; ledger: sqlite:ledger; privacy_unit: customer.id
+budget: {epsilon: 100000, accounting: pure}; statement: {epsilon: 1, max_epsilon: 1}
 tables:
-  customer: {{columns: {{id: {{}}}}}}
-  orders:
-    unit: customer_id -> customer.id
-    max_rows: 20
-    columns:
-      customer_id: {{}}
-      placed: {{range: [2024-01-01, 2024-12-31]}}
-      seen: {{range: ["2024-01-01", "2024-12-31"]}}
-      item: {{values: [x, y, z]}}
-      n: {{range: [0, 9]}}
-      paid: {{}}
-"""
+  customer: id
+  orders(customer_id -> customer.id, max_rows: 20): placed 2024-01-01..2024-12-31, seen '2024-01-01'..'2024-12-31',
+      item [x, y, z], n 0..9, paid
+""")
 TABLES = """
 CREATE TABLE customer (id INTEGER PRIMARY KEY);
 CREATE TABLE orders (customer_id INTEGER NOT NULL, placed DATE NOT NULL, seen TIMESTAMP, item TEXT, n INTEGER, paid BOOLEAN);

@@ -13,23 +13,17 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import ReleaseExplanation
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 PEOPLE, ITEMS = 300, 120
 LARGEST = "SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY n DESC LIMIT 5"
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000, delta: {delta}, accounting: {accounting}}}
-statement: {{epsilon: 1, max_epsilon: 10}}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:ledger; privacy_unit: person.id
+budget: {epsilon: 1000, delta: {delta}, accounting: {accounting}}; statement: {epsilon: 1, max_epsilon: 10}
 tables:
-  person: {{columns: {{id: {{}}, town: {{range: [0, 119]}}}}}}
-  bought:
-    unit: person_id -> person.id
-    max_rows: 120
-    max_rows_per_group: 1
-    columns: {{person_id: {{}}, item: {{range: [0, 119]}}, price: {{range: [0, 10]}}, gain: {{range: [-10, 10]}}}}
-"""
+  person: id, town 0..119
+  bought(person_id -> person.id, max_rows: 120, max_rows_per_group: 1): item 0..119, price 0..10, gain -10..10
+""")
 
 
 @pytest.fixture(scope="module")

@@ -168,13 +168,13 @@ def test_a_closed_day_stays_as_it_was_shown(clinic: Clinic, sql: str) -> None:
     """Whichever days are asked for with it, and whatever is computed of them."""
     seen: dict[object, object] = {}
     for step in range(4):
-        answer = clinic.ask(sql.format(window("02-08", f"03-{10 + step}")))
+        answer = clinic.ask(sql.format(window("02-22", f"03-{10 + step}")))
         assert measured_by(answer)
         for day, other, number, *_ in answer.rows:
             if str(day) < "2026-03-09":
                 assert seen.setdefault((day, other), number) == number
         clinic.later(1)
-    assert len(seen) >= 29
+    assert len(seen) >= 15
 
 
 def test_nothing_is_bought_twice_where_all_days_are_closed(clinic: Clinic) -> None:

@@ -22,6 +22,7 @@ from dpsql.settings import Settings
 from dpsql.workload import WorkloadPlan
 from tests.doubles import opened_policy
 from tests.new_databases import insert
+from tests.policies import policy_text
 
 PEOPLE = 60
 HEAVY = 7
@@ -31,35 +32,15 @@ BEYOND = PEOPLE
 """A person with three rows more than count, all of one group and at the end of each range."""
 SOME = (*range(0, PEOPLE, 3), HEAVY, BEYOND)
 """A third of all people, with those who are at an end."""
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 1000, {accounting}}}
-statement: {{epsilon: 0.5, max_epsilon: 4}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id
+budget: {epsilon: 1000, {accounting}}; statement: {epsilon: 0.5, max_epsilon: 4}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, E, S, W]}}
-      plan: {{values: [free, pro, max]}}
-      segment: {{values: [std, vip]}}
-      day: {{range: [2025-01-01, 2025-01-20]}}
-      amount: {{range: [0, 100]}}
-      height: {{range: [-20, 80]}}
-      town: {{values: [A, B]}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: {most}
-    columns:
-      person_id: {{}}
-      ward: {{values: [a, b, c]}}
-      kind: {{values: [x, y]}}
-      cost: {{range: [0, 50]}}
-      change: {{range: [-50, 20]}}
-      why: {{values: [u, v]}}
-      seen: {{range: [2025-01-10, 2025-05-20]}}
-"""
+  person: id, region [N, E, S, W], plan [free, pro, max], segment [std, vip], day 2025-01-01..2025-01-20,
+      amount 0..100, height -20..80, town [A, B]
+  visit(person_id -> person.id, max_rows: {most}): ward [a, b, c], kind [x, y], cost 0..50, change -50..20,
+      why [u, v], seen 2025-01-10..2025-05-20
+""")
 ACCOUNTINGS = ("delta: 1e-6, accounting: zcdp", "delta: 0, accounting: pure")
 KEYS = {
     "person": ("region", "plan", "segment", "region", "plan", "town", "DATE_TRUNC('week', day)"),
@@ -180,7 +161,8 @@ def copied(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def exact(folder: Path, plan: WorkloadPlan, drop: int | None) -> list[Table]:
     """The engine's own integers of every release, of all people or of all but one."""
-    return [read(folder, release, drop) for release in plan.priced.releases]
+    connection = people_but(folder, drop)
+    return [rows_of(connection, release) for release in plan.priced.releases]
 
 
 def people_but(folder: Path, drop: int | None) -> duckdb.DuckDBPyConnection:
@@ -559,7 +541,10 @@ def test_no_components_are_measured_of_several_rows_or_without_concentration(
 
 def read(folder: Path, release: Calibration, drop: int | None) -> Table:
     """The engine's own integers of a release, of all people or of all but one."""
-    connection = people_but(folder, drop)
+    return rows_of(people_but(folder, drop), release)
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, release: Calibration) -> Table:
     found = connection.execute(release.plan.sql)
     names, keys = [one[0] for one in found.description or ()], [key.name for key in release.plan.keys]
     rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]

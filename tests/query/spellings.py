@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tests.policies import policy_text
+
 TOP = "SELECT region FROM visit GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2"
 
 SETUP = """
@@ -15,19 +17,14 @@ INSERT INTO patient SELECT i, 'r' || CASE WHEN i % 10 < 4 THEN 1 WHEN i % 10 < 7
 INSERT INTO visit SELECT i, i % 600, DATE '2024-01-01' + CAST((i * 7 + CASE WHEN i < 600 THEN 0 WHEN i < 1200 THEN 40 ELSE 80 END) % 300 AS INTEGER),
     'r' || CASE WHEN i % 11 < 5 THEN 1 WHEN i % 11 < 8 THEN 2 ELSE i % 11 - 5 END, i * 13 % 50 FROM generate_series(0, 1499) AS t (i);
 """
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:spellings.ledger
-privacy_unit: patient.id
-budget: {epsilon: 1e6, delta: 1e-3}
-statement: {epsilon: 100, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:spellings.ledger; privacy_unit: patient.id
+budget: {epsilon: 1e6, delta: 1e-3}; statement: {epsilon: 100, max_epsilon: 1000}
 tables:
-  patient: {columns: {id: {}, region: {values: [r1, r2, r3, r4, r5]}, birth: {range: [1940, 2000]}}}
-  visit:
-    unit: patient_id -> patient.id
-    max_rows: 3
-    columns: {id: {}, patient_id: {}, day: {range: [2024-01-01, 2024-12-31]}, region: {values: [r1, r2, r3, r4, r5]}, cost: {range: [0, 50]}}
-"""
+  patient: id, region [r1, r2, r3, r4, r5], birth 1940..2000
+  visit(patient_id -> patient.id, max_rows: 3): id, day 2024-01-01..2024-12-31, region [r1, r2, r3, r4, r5],
+      cost 0..50
+""")
 
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "the mean in the two largest groups": (

@@ -10,23 +10,17 @@ import pytest
 from dpsql.errors import Error
 from dpsql.proxy import Session
 from tests.doubles import beside_duckdb
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:gym.duckdb
-ledger: sqlite:gym.ledger
-privacy_unit: member.id
-budget: {epsilon: 10000, delta: 1e-6}
-statement: {epsilon: 10, max_epsilon: 10}
-minmax: declared
+POLICY = policy_text("""
+database: duckdb:gym.duckdb; ledger: sqlite:gym.ledger; privacy_unit: member.id
+budget: {epsilon: 10000, delta: 1e-6}; statement: {epsilon: 10, max_epsilon: 10}; minmax: declared
 tables:
-  club: {public: true}
-  member: {columns: {id: {}, plan: {values: [free, plus, pro]}, sex: {values: [F, M]}}}
-  visit:
-    unit: member_id -> member.id
-    max_rows: 5
-    columns: {id: {}, member_id: {}, club_id: {values_from: club.id}, day: {range: [2025-01-01, 2025-03-31]},
-      until: {range: [2025-02-01, 2025-06-30]}, minutes: {range: [5, 94]}, props: {}}
-"""
+  club: public
+  member: id, plan [free, plus, pro], sex [F, M]
+  visit(member_id -> member.id, max_rows: 5): id, club_id <- club.id, day 2025-01-01..2025-03-31, until 2025-02-01..2025-06-30,
+    minutes 5..94, props
+""")
 SETUP = (
     "CREATE TABLE club (id INTEGER PRIMARY KEY, city VARCHAR, opened DATE)",
     "INSERT INTO club VALUES (1, 'Wien', '2010-05-01'), (2, 'Graz', NULL), (3, 'Wien', '2012-02-29'), (4, 'Linz', NULL)",

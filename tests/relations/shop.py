@@ -14,6 +14,7 @@ from dpsql.engines.schema import Profile
 from dpsql.policy.declared_catalog import catalog
 from dpsql.policy.policy import Policy
 from rewriter.declared.catalog import Catalog
+from tests.policies import policy_text
 from tests.properties.neighbours import Databases
 from tests.properties.world import Owner
 
@@ -34,34 +35,19 @@ CREATE TABLE parcel (ticket INTEGER PRIMARY KEY, driver INTEGER);
 CREATE TABLE gift (item INTEGER, day DATE, giver INTEGER, worth DOUBLE);
 """
 
-POLICY = """
-database: duckdb:shop.duckdb
-ledger: sqlite:shop.ledger
-privacy_unit: customer.id
-budget: {epsilon: 1000000, delta: 1e-3, accounting: zcdp}
-statement: {epsilon: 100, max_epsilon: 1000}
+POLICY = policy_text("""
+database: duckdb:shop.duckdb; ledger: sqlite:shop.ledger; privacy_unit: customer.id
+budget: {epsilon: 1000000, delta: 1e-3, accounting: zcdp}; statement: {epsilon: 100, max_epsilon: 1000}
 tables:
-  customer: {columns: {id: {}, region: {values: [n, s]}}}
-  item: {public: true}
-  stock: {public: true}
-  sale:
-    unit: buyer -> customer.id
-    max_rows: 4
-    columns: {item: {}, ticket: {}, buyer: {}, price: {range: [0, 100]}, qty: {range: [0, 3]}}
-  refund:
-    unit: who -> customer.id
-    max_rows: 2
-    columns: {item: {}, ticket: {}, who: {}, cash: {range: [0, 50]}, reason: {values: [x, y]}}
-  review:
-    unit: author -> customer.id
-    max_rows: 3
-    columns: {item: {}, ticket: {}, author: {}, stars: {range: [1, 5]}}
-  parcel: {unit: driver -> customer.id, max_rows: 3, columns: {ticket: {}, driver: {}}}
-  gift:
-    unit: giver -> customer.id
-    max_rows: 3
-    columns: {item: {}, day: {range: [2024-01-01, 2024-01-04]}, giver: {}, worth: {range: [0, 9]}}
-"""
+  customer: id, region [n, s]
+  item: public
+  stock: public
+  sale(buyer -> customer.id, max_rows: 4): item, ticket, price 0..100, qty 0..3
+  refund(who -> customer.id, max_rows: 2): item, ticket, cash 0..50, reason [x, y]
+  review(author -> customer.id, max_rows: 3): item, ticket, stars 1..5
+  parcel(driver -> customer.id, max_rows: 3): ticket
+  gift(giver -> customer.id, max_rows: 3): item, day 2024-01-01..2024-01-04, worth 0..9
+""")
 
 OWNERS = {"customer": 0, "sale": 2, "refund": 2, "review": 2, "parcel": 1, "gift": 2}
 """The place of the column that says whose a row is."""

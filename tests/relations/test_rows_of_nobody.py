@@ -8,17 +8,15 @@ import duckdb
 import pytest
 
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:clinic.ledger
-privacy_unit: patient.id
-budget: {epsilon: 100, delta: 1e-6}
-statement: {epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:clinic.ledger; privacy_unit: patient.id
+budget: {epsilon: 100, delta: 1e-6}; statement: {epsilon: 1}
 tables:
-  patient: {columns: {id: {}}}
-  visit: {unit: pid -> patient.id, max_rows: 5, columns: {pid: {}, ward: {values: [A, B]}}}
-"""
+  patient: id
+  visit(pid -> patient.id, max_rows: 5): ward [A, B]
+""")
 NULL = "rows of visit whose pid is NULL belong to nobody and are not counted"
 EITHER = "rows of visit whose pid is NULL or refers to no row of patient belong to nobody and are not counted"
 DANGLING = "rows of visit whose pid refers to no row of patient belong to nobody and are not counted"

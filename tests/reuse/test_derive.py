@@ -35,33 +35,19 @@ from rewriter.planner.plan_release import plan
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.foreseen_notices import foreseen
+from tests.policies import policy_text
 
 PEOPLE = 400
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:{ledger}.ledger
-privacy_unit: patient.id
-budget: {budget}
-statement: {{epsilon: 0.1, max_epsilon: 30}}
-data_version: '{version}'
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:{ledger}.ledger; privacy_unit: patient.id; budget: {budget}
+statement: {epsilon: 0.1, max_epsilon: 30}; data_version: '{version}'
 tables:
-  patient:
-    columns:
-      id: {{}}
-      sex: {{values: {sexes}}}
-      smoker: {{values: [true, false]}}
-      region: {{values_from: region.name}}
-      ward: {{values: [A, B]}}
-      age: {{range: [0, 99]}}
-      weight: {{range: [20, {heaviest}]}}
-  visit:
-    unit: patient_id -> patient.id
-    max_rows: 3
-    columns: {{patient_id: {{}}, reason: {{values: [acute, chronic]}}, day: {{range: [2025-01-01, 2025-12-31]}},
-               cost: {{range: [0, 50]}}}}
-  region: {{public: true}}
-"""
+  patient: id, sex {values: {sexes}}, smoker [true, false], region <- region.name, ward [A, B], age 0..99,
+      weight 20..{heaviest}
+  visit(patient_id -> patient.id, max_rows: 3): reason [acute, chronic], day 2025-01-01..2025-12-31, cost 0..50
+  region: public
+""")
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
         "ledger": "clinic",

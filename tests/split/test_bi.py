@@ -24,6 +24,7 @@ from rewriter.planner.plan_release import plan
 from rewriter.split import top_groups_as_having
 from rewriter.split.splitter import split
 from tests.doubles import open_without_noise
+from tests.policies import policy_text
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 
@@ -395,18 +396,13 @@ def test_people_without_a_match_count_once(ana: Session, data: duckdb.DuckDBPyCo
     assert answer == truth if most == 1 else 0.99 * truth < answer <= truth
 
 
-VISITS = """
-database: duckdb:{name}.duckdb
-ledger: sqlite:{name}.ledger
-privacy_unit: person.id
-budget: {{epsilon: 10, delta: 1e-6}}
+VISITS = policy_text("""
+database: duckdb:{name}.duckdb; ledger: sqlite:{name}.ledger; privacy_unit: person.id
+budget: {epsilon: 10, delta: 1e-6}
 tables:
-  person: {{columns: {{id: {{}}, sex: {{values: [f, m]}}}}}}
-  visit:
-    unit: person_id -> person.id
-    max_rows: 6
-    columns: {{person_id: {{}}, day: {{}}, cost: {{}}, price: {{range: [0, 9]}}, why: {{}}}}
-"""
+  person: id, sex [f, m]
+  visit(person_id -> person.id, max_rows: 6): day, cost, price 0..9, why
+""")
 
 
 @pytest.fixture(scope="module")

@@ -10,26 +10,16 @@ import pytest
 from dpsql.errors import Error
 from dpsql.proxy import Proxy
 from tests.doubles import beside_duckdb
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:ward.duckdb
-ledger: sqlite:ward.ledger
-privacy_unit: patient.id
-budget: {epsilon: 100, delta: 1e-6}
-statement: {epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:ward.duckdb; ledger: sqlite:ward.ledger; privacy_unit: patient.id
+budget: {epsilon: 100, delta: 1e-6}; statement: {epsilon: 1}
 tables:
-  phase: {public: true}
-  patient: {columns: {id: {}}}
-  stay:
-    unit: pid -> patient.id
-    max_rows: 3
-    columns:
-      id: {}
-      pid: {}
-      begun: {range: [2025-01-01, 2025-12-31]}
-      ended: {range: [2025-01-01, 2026-12-31]}
-      cost: {range: [0, 100]}
-"""
+  phase: public
+  patient: id
+  stay(pid -> patient.id, max_rows: 3): id, begun 2025-01-01..2025-12-31, ended 2025-01-01..2026-12-31, cost 0..100
+""")
 SETUP = (
     "CREATE TABLE phase (name VARCHAR, low DATE, high DATE)",
     "INSERT INTO phase VALUES ('a', '2025-01-01', '2025-04-01'), ('a', '2025-01-01', '2025-04-01'),"

@@ -11,16 +11,14 @@ import pytest
 
 from dpsql.proxy import Proxy
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:clinic.ledger
-privacy_unit: person.id
-budget: {epsilon: 100000, accounting: pure}
-statement: {epsilon: 0.3, max_epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:clinic.ledger; privacy_unit: person.id
+budget: {epsilon: 100000, accounting: pure}; statement: {epsilon: 0.3, max_epsilon: 1}
 tables:
-  person: {columns: {id: {}, day: {range: [2025-01-01, 2025-05-30]}}}
-"""
+  person: id, day 2025-01-01..2025-05-30
+""")
 FIRST, BUSY, PEOPLE, WIDTH, TIMES = datetime.date(2025, 1, 1), (20, 120), 300, 7, 40
 FRAME = f"OVER (ORDER BY day ROWS BETWEEN {WIDTH - 1} PRECEDING AND CURRENT ROW)"
 GROUPS = "SELECT day, COUNT(*) AS n FROM person GROUP BY day"

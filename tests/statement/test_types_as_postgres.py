@@ -13,6 +13,7 @@ from dpsql.errors import Error
 from dpsql.proxy import Session
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
+from tests.policies import policy_text
 
 SETUP = """
 CREATE TABLE place (name TEXT PRIMARY KEY, opened DATE, beds INTEGER, share DOUBLE PRECISION, closed BOOLEAN,
@@ -22,26 +23,14 @@ CREATE TABLE person (id INTEGER PRIMARY KEY, sex TEXT NOT NULL, age INTEGER NOT 
 INSERT INTO place VALUES ('n', '2020-01-01', 10, 0.5, false, '2020-01-01 10:00');
 INSERT INTO person VALUES (1, 'F', 30, 60.5, 10.25, true, '1980-01-01', '2024-01-01 10:00', 'x');
 """
-POLICY = """
-database: duckdb:clinic.duckdb
-ledger: sqlite:ledger
-privacy_unit: person.id
-budget: {epsilon: 10, delta: 1e-6}
-statement: {epsilon: 1}
+POLICY = policy_text("""
+database: duckdb:clinic.duckdb; ledger: sqlite:ledger; privacy_unit: person.id
+budget: {epsilon: 10, delta: 1e-6}; statement: {epsilon: 1}
 tables:
-  person:
-    columns:
-      id: {}
-      sex: {values: [F, M]}
-      age: {range: [0, 100]}
-      weight: {range: [0, 200]}
-      cost: {range: [0, 500]}
-      smoker: {values: [true, false]}
-      born: {range: [1900-01-01, 2025-12-31]}
-      seen: {range: [2020-01-01, 2025-12-31]}
-      name: {}
-  place: {public: true}
-"""
+  person: id, sex [F, M], age 0..100, weight 0..200, cost 0..500, smoker [true, false], born 1900-01-01..2025-12-31,
+      seen 2020-01-01..2025-12-31, name
+  place: public
+""")
 OVER_PEOPLE = """
 name = 1; name > age; age = '1'; age IN (1, name); name IN (1, 2); name BETWEEN 1 AND 2; age BETWEEN name AND 5
 age LIKE '1%'; born LIKE '2020%'; smoker = 1; smoker > 0; smoker IN (0, 1); age = TRUE; NOT 1; NOT age; name; age

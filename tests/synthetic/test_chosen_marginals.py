@@ -28,24 +28,16 @@ from dpsql.synthetic import Marginals, ReleasedCounts, best
 from tests.doubles import open_without_noise
 from tests.mechanisms.laws import agreement
 from tests.new_databases import new_database
+from tests.policies import policy_text
 
 PEOPLE = 300
-POLICY = """
-database: duckdb:people.duckdb
-ledger: sqlite:people.ledger
-privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.5, max_epsilon: 8}}
+POLICY = policy_text("""
+database: duckdb:people.duckdb; ledger: sqlite:people.ledger; privacy_unit: person.id; budget: {budget}
+statement: {epsilon: 0.5, max_epsilon: 8}
 tables:
-  person:
-    columns:
-      id: {{}}
-      region: {{values: [N, S]}}
-      plan: {{values: [free, pro]}}
-      age: {{range: [18, 90]}}
-      vip: {{}}
-  visit: {{max_rows: 3, columns: {{person_id: {{}}, kind: {{values: [a, b]}}, cost: {{range: [0, 50]}}}}}}
-"""
+  person: id, region [N, S], plan [free, pro], age 18..90, vip
+  visit(max_rows: 3): person_id, kind [a, b], cost 0..50
+""")
 
 
 @pytest.fixture

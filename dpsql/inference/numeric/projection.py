@@ -13,11 +13,9 @@ import numpy as np
 import scipy
 
 from dpsql.inference.numeric.arrays import (
-    BoolArray,
     FloatArray,
     IntArray,
     checked_parents,
-    checked_slack,
     measurements,
     total,
 )
@@ -58,27 +56,22 @@ def top_down(
     parents: Sequence[IntArray],
     values: Sequence[FloatArray],
     variances: Sequence[FloatArray | float],
-    slack: Sequence[BoolArray] | None = None,
 ) -> list[FloatArray]:
     """A tree without negative numbers, in which the children of every node still add up to it.
 
     From the roots down, each moved to 0 if it is below: the children of a node become the nearest non-negative numbers
-    whose sum it is. Where ``slack`` says that a node has more than its children, they add up to no more than it.
-    Levels are those of :func:`dpsql.inference.numeric.least_squares.tree`, and so are values and variances.
+    whose sum it is. Levels are those of :func:`dpsql.inference.numeric.least_squares.tree`, and so are values and
+    variances.
 
     >>> [level.tolist() for level in top_down([[], [0, 0]], [[3.0], [5.0, -2.0]], [[1.0], [1.0, 1.0]])]
     [[3.0], [3.0, 0.0]]
     """
     numbers = [np.asarray(level, dtype=np.float64) for level in values]
     _, spreads = measurements([np.zeros_like(level) for level in numbers], variances)
-    sizes = [level.size for level in numbers]
-    places, hidden = checked_parents(parents, sizes), checked_slack(slack, sizes)
+    places = checked_parents(parents, [level.size for level in numbers])
     possible = [np.maximum(numbers[0], 0.0)]
-    for place, number, spread, more in zip(places[1:], numbers[1:], spreads[1:], hidden, strict=False):
-        wholes = possible[-1]
-        if more.any():
-            wholes = np.where(more, np.minimum(wholes, total(place, np.maximum(number, 0.0), wholes.size)), wholes)
-        possible.append(simplices(place, number, spread, wholes))
+    for place, number, spread in zip(places[1:], numbers[1:], spreads[1:], strict=True):
+        possible.append(simplices(place, number, spread, possible[-1]))
     return possible
 
 

@@ -12,16 +12,14 @@ from sqlalchemy import create_engine, schema, testing
 from sqlalchemy.testing import config
 
 from dpsql.interfaces.sqlalchemy import DPSQLDialect
+from tests.policies import policy_text
 
-HEAD = """
-database: duckdb:suite.duckdb
-ledger: sqlite:suite.ledger
-privacy_unit: person.id
-budget: {epsilon: 1}
+HEAD = policy_text("""
+database: duckdb:suite.duckdb; ledger: sqlite:suite.ledger; privacy_unit: person.id; budget: {epsilon: 1}
 statement: {epsilon: 0.1}
 tables:
-  person: {columns: {id: {}}}
-"""
+  person: id
+""")
 
 
 def policy(folder: Path, metadata: Any = None, fill: Any = None) -> str:
