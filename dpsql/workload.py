@@ -14,7 +14,7 @@ beside them. With a total T of a part of the workload at the whole price, the su
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -29,7 +29,7 @@ from dpsql.answer import Answering, Asked
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.errors import DataError
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, expected_errors, shows_groups_alone
+from dpsql.price import Priced, agreeing, expected_errors, shows_groups_alone
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
 from dpsql.reuse import (
     AskedOfDivided,
@@ -37,10 +37,12 @@ from dpsql.reuse import (
     Lattice,
     MergedKey,
     Reading,
+    Tile,
     divided_shares,
     listing_once,
     measures_of,
     noise_of,
+    of_each_condition,
     only_sums,
     readings_of,
     squares,
@@ -117,10 +119,23 @@ class WorkloadPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Release:
-    """A release of a statement, as a marginal: its plan, or the plan of all cells of a ``way`` over more rows."""
+class _Unit:
+    """A measurement of a statement, of which every unit is joined with others or none; or, of its ``outputs``, those
+    that share a FILTER. ``part`` is the mean variance of its numbers measured alone at the whole price, over that of
+    the statement measured alone, divided by the number of its units."""
 
     statement: int
+    measurement: int
+    plan: Plan
+    part: float
+    outputs: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """A release of a unit, as a marginal: its plan, or the plan of all cells of a ``way`` over more rows."""
+
+    unit: _Unit
     wanted: Plan
     measured: Plan
     way: DrillDown | None
@@ -131,7 +146,11 @@ class _Release:
     weight: float = 1.0
     """The variance of a cell at the same price, over the one that it has alone."""
     urgent: float = 1.0
-    """How many times its variance counts."""
+    """How many times the variance of its statement counts."""
+
+    @property
+    def counts(self) -> float:
+        return self.unit.part * self.urgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +164,8 @@ class _Joint:
     """The keys that are blocks of intervals, and those by these intervals."""
 
     @property
-    def statements(self) -> set[int]:
-        return {one.statement for one in self.releases}
+    def units(self) -> set[_Unit]:
+        return {one.unit for one in self.releases}
 
     @property
     def readings(self) -> Mapping[str, Reading]:
@@ -174,25 +193,32 @@ class Workloads:
 
     def _planned(self, statements: Sequence[Prepared], epsilon: Fraction) -> WorkloadPlan:
         urgent: dict[int, float] = {}
-        for _ in range(_ROUNDS):
-            plan = self._plan(statements, epsilon, urgent, frozenset())
-            worse = plan.worse
-            if not worse:
-                return plan
-            urgent |= {place: urgent.get(place, 1.0) * _MARGIN * far**2 for place, far in worse.items()}
+        for even in (False, True):
+            for _ in range(_ROUNDS):
+                plan = self._plan(statements, epsilon, urgent, frozenset(), even=even)
+                worse = plan.worse
+                if not worse:
+                    return plan
+                urgent |= {place: urgent.get(place, 1.0) * _MARGIN * far**2 for place, far in worse.items()}
         # A statement by itself has a share of at least 1/n: joined statements have a total below that of as many apart.
         apart = frozenset[int]()
         while worse:
-            apart |= frozenset(worse)
-            plan = self._plan(statements, epsilon, urgent, apart)
+            apart |= {max(worse, key=lambda place: worse[place])}
+            plan = self._plan(statements, epsilon, urgent, apart, even=True)
             worse = plan.worse
         return plan
 
     def _plan(
-        self, statements: Sequence[Prepared], epsilon: Fraction, urgent: Mapping[int, float], apart: frozenset[int]
+        self,
+        statements: Sequence[Prepared],
+        epsilon: Fraction,
+        urgent: Mapping[int, float],
+        apart: frozenset[int],
+        *,
+        even: bool,
     ) -> WorkloadPlan:
         """The plan in which the variances of ``urgent`` statements count by these factors, and the statements ``apart``
-        are joined with no others."""
+        are joined with no others. ``even``: what is joined has the shares that its statements would have alone."""
         pricing, accountant = self._answering.pricing, self._opened.accountant
         private = [place for place, one in enumerate(statements) if one.program.private_tables]
         selecting = [place for place in private if statements[place].program.selects]
@@ -201,9 +227,20 @@ class Workloads:
         if accountant.accounting.delta(price.delta, selects=False):
             selecting = private  # noise takes δ, whether groups are selected or not
         joints = self._joints([(place, statements[place]) for place in private if place not in apart], urgent)
-        joined = {release.statement for joint in joints for release in joint.releases}
-        beside = [place for place in private if place not in joined]
-        parts = _parts([*(joint.total for joint in joints), *(1.0 for _ in beside)], self._norm)
+        joined = {release.unit.statement for joint in joints for release in joint.releases}
+        # Of several that measure the same, one is bought.
+        same: dict[tuple[str, ...], int] = {}
+        first = {
+            place: same.setdefault(tuple(plan.identity for plan in statements[place].program.plans), place)
+            for place in private
+            if place not in joined
+        }
+        beside = list(same.values())
+        if even:
+            counts = [*(len({unit.statement for unit in joint.units}) for joint in joints), *(1 for _ in beside)]
+            parts = [Fraction(_PARTS * count // sum(counts), _PARTS) for count in counts]
+        else:
+            parts = _parts([*(joint.total for joint in joints), *(1.0 for _ in beside)], self._norm)
         calibrations: list[Calibration] = []
         lattices: list[tuple[_Joint, Lattice, list[Calibration]]] = []
         for joint, part in zip(joints, parts, strict=False):
@@ -217,14 +254,8 @@ class Workloads:
             together[place] = list(pricing.calibrations(statements[place], share, kept=False))
             calibrations += together[place]
             shares[place] = share
-        for joint, lattice, _ in lattices:
-            for release in joint.releases:
-                wanted = calibrate(release.wanted, accountant.accounting, price.of_noise)
-                alone = shows_groups_alone(statements[release.statement])
-                made = self._answering.reuse.made_of(wanted, lattice, release.way, overlaps=0 if alone else 1)
-                if made is None:
-                    raise AssertionError("what is joined follows from what is measured")
-                together[release.statement] = [made.wanted]
+        together |= {place: together[other] for place, other in first.items()}
+        together |= self._together(statements, lattices, price)
         explained = tuple(
             self._explained(one, place, together.get(place), place in joined, price, many, selecting)
             for place, one in enumerate(statements)
@@ -315,22 +346,96 @@ class Workloads:
         return Norm.L2 if self._opened.accountant.accounting.concentrated else Norm.L1
 
     def _joints(self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float]) -> list[_Joint]:
-        """The best of what is joined: numbers between all cuts of the statements, each statement's numbers between its
-        own, or by no intervals."""
-        cuts = self._cuts(statements)
-        ways: list[Cuts | None] = [None, _NO_OTHERS, cuts] if cuts else [None, _NO_OTHERS]
-        found = [self._joints_by(statements, urgent, one) for one in ways]
+        """The best of what is joined: measurements as they are, or each FILTER apart; with numbers between all cuts of
+        the statements, each statement's numbers between its own, or by no intervals."""
+        units = tuple(unit for place, one in statements for unit in self._units(place, one, by_conditions=False))
+        apart = tuple(unit for place, one in statements for unit in self._units(place, one, by_conditions=True))
+        found: list[tuple[float, list[_Joint]]] = []
+        for some in dict.fromkeys((units, apart)):
+            cuts = self._cuts(some)
+            ways: list[Cuts | None] = [None, _NO_OTHERS, cuts] if cuts else [None, _NO_OTHERS]
+            # Where no number is divided, the ways are the same.
+            of_ways = {tuple(id(one) for unit in some for one in self._releases(unit, cuts)): cuts for cuts in ways}
+            for joints in [self._whole_statements(some, urgent, one) for one in of_ways.values()]:
+                joined = {unit.statement for joint in joints for unit in joint.units}
+                rest = [1.0 for place, _ in statements if place not in joined]
+                found.append((self._total([*(joint.total for joint in joints), *rest]), joints))
+        return min(found, key=lambda one: one[0])[1]
 
-        def total(joints: Sequence[_Joint]) -> float:
-            joined = {place for one in joints for place in one.statements}
-            beside = [1.0 for place, _ in statements if place not in joined]
-            return self._total([*(one.total for one in joints), *beside])
+    def _units(self, place: int, statement: Prepared, *, by_conditions: bool) -> tuple[_Unit, ...]:
+        """The units of a statement; none where one is no marginal."""
+        asked = statement.program.asked
+        for one in asked:
+            if one.picks or (one.series is not None and not one.series.adds_up):
+                return ()
+        found: list[tuple[int, Plan, tuple[int, ...] | None]] = []
+        for number, one in enumerate(asked):
+            split = self._answering.reuse.by_conditions(one.first) if by_conditions else ()
+            found += [(number, plan, outputs) for plan, outputs in split] or [(number, one.first, None)]
+        if len(found) == 1:
+            return (_Unit(place, 0, asked[0].first, 1.0),)
+        if not all(only_sums(plan) for _, plan, _ in found):
+            return ()
+        whole = [_squares([one]) for one in self._alone(statement)]
+        if not all(map(all, whole)):
+            return ()  # What is 0 by its text alone is no noisier for it.
+        parts = []
+        for number, plan, outputs in found:
+            own = _squares([self._silent(plan)])
+            places = range(len(own)) if outputs is None else outputs
+            ratios = [square / whole[number][at] for square, at in zip(own, places, strict=True)]
+            parts.append(sum(ratios) / len(ratios) / len(found))
+        return tuple(_Unit(place, *one[:2], part, one[2]) for one, part in zip(found, parts, strict=True))
 
-        return min(found, key=total)
+    def _alone(self, statement: Prepared) -> Sequence[Calibration]:
+        """The measurements of a statement that is measured by itself, with some noise."""
+        price = self._opened.accountant.price(Fraction(1), Fraction(0))
+        own = self._answering.pricing.calibrations(statement, price, kept=False)
+        return agreeing(own, statement.program.families)[: len(statement.program.asked)]
 
-    def _cuts(self, statements: Sequence[tuple[int, Prepared]]) -> Cuts:
+    def _whole_statements(self, units: Sequence[_Unit], urgent: Mapping[int, float], cuts: Cuts | None) -> list[_Joint]:
+        """The joints of units, without statements of which some units are in none."""
+        while True:
+            joints = self._joints_by(units, urgent, cuts)
+            joined = {unit for joint in joints for unit in joint.units}
+            torn = {unit.statement for unit in units if unit not in joined}
+            if not any(unit.statement in torn for unit in joined):
+                return joints
+            units = [unit for unit in units if unit.statement not in torn]
+
+    def _together(
+        self,
+        statements: Sequence[Prepared],
+        lattices: Sequence[tuple[_Joint, Lattice, list[Calibration]]],
+        price: PrivacyLoss,
+    ) -> dict[int, list[Calibration]]:
+        """The measurements of each joined statement, as they are estimated."""
+        accounting, reuse = self._opened.accountant.accounting, self._answering.reuse
+        every = [(release, lattice) for joint, lattice, _ in lattices for release in joint.releases]
+        tiles: dict[tuple[int, int], list[tuple[Tile, Sequence[int]]]] = {}
+        for release, lattice in sorted(every, key=lambda one: (one[0].unit.statement, one[0].unit.measurement)):
+            unit = release.unit
+            overlaps = sum(
+                one.unit.measurement == unit.measurement for one, _ in every if one.unit.statement == unit.statement
+            )
+            wanted = calibrate(release.wanted, accounting, price.of_noise)
+            alone = shows_groups_alone(statements[unit.statement])
+            made = reuse.made_of(wanted, lattice, release.way, overlaps=0 if alone else overlaps)
+            if made is None:
+                raise AssertionError("what is joined follows from what is measured")
+            tiles.setdefault((unit.statement, unit.measurement), []).append((made, unit.outputs or ()))
+        found: dict[int, list[Calibration]] = {}
+        for (place, number), some in tiles.items():
+            whole = calibrate(statements[place].program.asked[number].first, accounting, price.of_noise)
+            made = some[0][0] if not some[0][1] else of_each_condition(whole, some)
+            if made is None:
+                raise AssertionError("the plans of all conditions have the outputs of the whole")
+            found.setdefault(place, []).append(made.wanted)
+        return found
+
+    def _cuts(self, units: Sequence[_Unit]) -> Cuts:
         """All cuts that conditions of statements name, but for columns that a statement groups by as they are."""
-        releases = [release for place, one in statements for release in self._releases(place, one, _NO_OTHERS)]
+        releases = [release for one in units for release in self._releases(one, _NO_OTHERS)]
         whole = {key for one in releases if one.way is None for key in one.keys}
         cuts: dict[str, set[NumberCut]] = {}
         for one in releases:
@@ -338,40 +443,31 @@ class Workloads:
                 cuts.setdefault(name, set()).update(some)
         return {name: tuple(sorted(some)) for name, some in cuts.items() if name not in whole}
 
-    def _joints_by(
-        self, statements: Sequence[tuple[int, Prepared]], urgent: Mapping[int, float], cuts: Cuts | None
-    ) -> list[_Joint]:
-        releases = (release for place, one in statements for release in self._releases(place, one, cuts))
-        every = [release for one in releases for release in self._ways(one, urgent.get(one.statement, 1.0))]
+    def _joints_by(self, units: Sequence[_Unit], urgent: Mapping[int, float], cuts: Cuts | None) -> list[_Joint]:
+        releases = (release for one in units for release in self._releases(one, cuts))
+        every = [release for one in releases for release in self._ways(one, urgent.get(one.unit.statement, 1.0))]
         joints = self._of_same_statistics(every)
         for joint in (joint for some in _by_rows(every) for joint in self._of_several_measures(some)):
-            replaced = [one for one in joints if one.statements & joint.statements]
-            taken = {place for one in replaced for place in one.statements}
-            others = [*(one.total for one in replaced), *(1.0 for _ in joint.statements - taken)]
-            if taken <= joint.statements and joint.total < _WORTH * self._total(others):
+            replaced = [one for one in joints if one.units & joint.units]
+            taken = {unit for one in replaced for unit in one.units}
+            if taken <= joint.units and joint.total < _WORTH * self._total(_totals(joint.units, replaced)):
                 joints = [*(one for one in joints if one not in replaced), joint]
         return joints
 
-    def _releases(self, place: int, statement: Prepared, cuts: Cuts | None) -> Iterator[_Release]:
-        """The ways in which a statement's release is a marginal: of its own rows, or of all rows with keys more. With
-        ``cuts``, numbers are keys by intervals."""
-        program = statement.program
-        if len(program.asked) != 1 or program.asked[0].picks:
-            return
-        series = program.asked[0].series
-        if series is not None and not series.adds_up:
-            return
-        plan = program.asked[0].first
+    def _releases(self, unit: _Unit, cuts: Cuts | None) -> Iterator[_Release]:
+        """The ways in which a unit is a marginal: of its own rows, or of all rows with keys more. With ``cuts``,
+        numbers are keys by intervals."""
+        plan = unit.plan
         measures = tuple(measures_of(plan))
         if measures and plan.exhaustive:
-            yield _release(place, plan, plan, None)
+            yield _release(unit, plan, plan, None)
         alike = self._answering.reuse.clipped_alike(plan)
         for one in (plan,) if alike is None else (plan, alike):
             for way in _drill_downs(one, cuts):
                 whole = _whole(way)
                 measured = () if whole is None or not whole.exhaustive else tuple(measures_of(whole))
                 if whole is not None and measured and measured == tuple(measures_of(one, way)):
-                    yield _release(place, plan, whole, way)
+                    yield _release(unit, plan, whole, way)
 
     @once
     def _ways(self, release: _Release, urgent: float) -> tuple[_Release, ...]:
@@ -403,11 +499,11 @@ class Workloads:
             both = [*groups[first], *groups[second]]
             joint = self._joint(*self._of_all_measures(*both))
             before = [(groups[place], joints[place]) for place in (first, second)]
-            joined = {place for _, one in before if one is not None for place in one.statements}
-            if joint is None or not joined <= joint.statements:
+            joined = {unit for _, one in before if one is not None for unit in one.units}
+            if joint is None or not joined <= joint.units:
                 return 1.0, None
-            totals = [total for some, one in before for total in _totals(some, one)]
-            return self._total(_totals(both, joint)) / self._total(totals), joint
+            totals = [total for some, one in before for total in _totals(_units_of(some), [] if one is None else [one])]
+            return self._total(_totals(_units_of(both), [joint])) / self._total(totals), joint
 
         while len(apart) > 1:
             first, second = min(combinations(apart, 2), key=lambda pair: (together(*pair)[0], pair))
@@ -476,14 +572,14 @@ class Workloads:
         for release in every:
             found.setdefault(release.statistics, []).append(release)
         joints: list[_Joint] = []
-        taken: set[int] = set()
-        # A statement may be joined with others over its own rows, or over more: first where most are.
-        for releases in sorted(found.values(), key=lambda some: -len({one.statement for one in some})):
-            some = _widest([one for one in releases if one.statement not in taken])
+        taken: set[_Unit] = set()
+        # A unit may be joined with others over its own rows, or over more: first where most are.
+        for releases in sorted(found.values(), key=lambda some: -len(_units_of(some))):
+            some = _widest([one for one in releases if one.unit not in taken])
             joint = self._joint(*some)
             if joint is not None:
                 joints.append(joint)
-                taken |= joint.statements
+                taken |= joint.units
         return joints
 
     @once
@@ -501,10 +597,14 @@ class Workloads:
         if len(fit) < len(releases):
             return self._joint(*fit)
         # The factors of urgent statements leave the total of all apart, and so what other parts of the workload get.
-        known = {one.wanted.identity: one.urgent for one in releases}
-        even = len(known) ** self._power / self._total(tuple(known.values()))
-        asked = [self._asked(one, lattice, even) for one in releases]
-        own = [AskedMarginal((place,), factor * even) for place, factor in enumerate(known.values())]
+        known: dict[str, list[_Release]] = {}
+        for one in releases:
+            known.setdefault(one.wanted.identity, []).append(one)
+        counts = [sum(one.counts for one in same) for same in known.values()]
+        even = self._total([sum(one.unit.part for one in same) for same in known.values()]) / self._total(counts)
+        pairs = list(zip((same[0] for same in known.values()), counts, strict=True))
+        asked = [self._asked(one, lattice, count * even) for one, count in pairs]
+        own = [AskedMarginal((place,), count * even) for place, (_, count) in enumerate(pairs)]
         candidates = [tuple(sorted(lattice.places(tuple(keys)))) for keys in plans]
         found = best(lattice.sizes, asked, norm, candidates)
         if found.total > _WORTH * apart(own, norm):
@@ -535,7 +635,7 @@ class Workloads:
             sums = self._answering.reuse.sums(one.wanted, lattice, one.way)
             places = tuple(sorted(lattice.places(one.keys)))
             cells = None if sums is None else _some(sums.cells, _MOST_DIVIDED_SUMS, lattice.sizes[at])
-            asked.append(AskedOfDivided(places, one.weight * one.urgent * even, cells))
+            asked.append(AskedOfDivided(places, one.weight * one.counts * even, cells))
         shares = divided_shares(lattice.sizes, at, order, asked, start, self._norm, tuple(plans))
         if shares.total > _WORTH * joint.total or not any(division for _, division in shares.parts):
             return None
@@ -556,10 +656,10 @@ class Workloads:
             found.append((plan, part))
         return replace(joint, plans=tuple(found), total=shares.total, merged=merged)
 
-    def _asked(self, release: _Release, lattice: Lattice, even: float) -> AskedMarginal:
+    def _asked(self, release: _Release, lattice: Lattice, counts: float) -> AskedMarginal:
         """What a release asks for, with the weight of the variance of its numbers."""
         places = tuple(sorted(lattice.places(release.keys)))
-        weight = release.weight * release.urgent * even
+        weight = release.weight * counts
         sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
         if sums is None or all(len(cells) == 1 for cells in sums.cells):
             return AskedMarginal(places, weight)
@@ -648,10 +748,12 @@ class Workloads:
         pricing = self._answering.pricing
         share = self._share(price, Fraction(1, many), place in selecting, len(selecting))
         known = pricing.known(one)
+        together = together if joined else agreeing(together, one.program.families)
         own = pricing.calibrations(one, share, kept=False)
+        own = agreeing(own, one.program.families)
         alone, both = expected_errors(one, own, known), expected_errors(one, together, known)
         # Bars of whole numbers are whole, so that bars of small noise say little of it.
-        pairs = zip(_squares(together), _squares(own), strict=True) if joined else ()
+        pairs = zip(_squares(together), _squares(own[: len(together)]), strict=True) if joined else ()
         far = max((sqrt(after / before) for after, before in pairs), default=1.0)
         return WorkloadStatement(one.sql, names, alone, both, joined, far)
 
@@ -672,10 +774,10 @@ def unfit(statement: Prepared) -> str:
 
 
 @once
-def _release(place: int, wanted: Plan, measured: Plan, way: DrillDown | None) -> _Release:
+def _release(unit: _Unit, wanted: Plan, measured: Plan, way: DrillDown | None) -> _Release:
     """The same object for each of the ways to cut numbers that has it: what it is tried with is tried once."""
     keys = tuple(one.family for one in wanted.keys) if way is None else way.keys
-    return _Release(place, wanted, measured, way, tuple(measures_of(measured)), keys)
+    return _Release(unit, wanted, measured, way, tuple(measures_of(measured)), keys)
 
 
 @once
@@ -717,7 +819,7 @@ def _some(sums: tuple[tuple[int, ...], ...], most: int, values: int) -> tuple[tu
 
 def _squares(calibrations: Sequence[Calibration]) -> list[float]:
     """The variances of what all outputs are made of."""
-    return [square for one in calibrations for square in squares(one.plan, one.noise)]
+    return [square * float(one.agreement) ** 2 for one in calibrations for square in squares(one.plan, one.noise)]
 
 
 def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
@@ -727,16 +829,16 @@ def _parts(totals: Sequence[float], norm: Norm) -> list[Fraction]:
 
 
 def _widest(releases: Sequence[_Release]) -> list[_Release]:
-    """One release of each statement, that leaves most conditions out."""
-    found: dict[int, _Release] = {}
+    """One release of each unit, that leaves most conditions out."""
+    found: dict[_Unit, _Release] = {}
     for one in releases:
-        if one.statement not in found or len(one.keys) > len(found[one.statement].keys):
-            found[one.statement] = one
+        if one.unit not in found or len(one.keys) > len(found[one.unit].keys):
+            found[one.unit] = one
     return list(found.values())
 
 
 def _by_rows(releases: Sequence[_Release]) -> list[list[_Release]]:
-    """The releases over the same rows, one of each statement; first where most statements are."""
+    """The releases over the same rows, one of each unit; first where most units are."""
     found: dict[str, list[_Release]] = {}
     for one in releases:
         if one.measured.question is not None:
@@ -744,10 +846,14 @@ def _by_rows(releases: Sequence[_Release]) -> list[list[_Release]]:
     return sorted(map(_widest, found.values()), key=len, reverse=True)
 
 
-def _totals(releases: Sequence[_Release], joint: _Joint | None) -> list[float]:
-    """The totals of a joint, and of each statement that is not in it."""
-    rest = {one.statement for one in releases} - (set() if joint is None else joint.statements)
-    return [*(() if joint is None else (joint.total,)), *(1.0 for _ in rest)]
+def _units_of(releases: Sequence[_Release]) -> set[_Unit]:
+    return {one.unit for one in releases}
+
+
+def _totals(units: Collection[_Unit], joints: Sequence[_Joint]) -> list[float]:
+    """The totals of joints, and of each unit that is in none."""
+    joined = {unit for one in joints for unit in one.units}
+    return [*(one.total for one in joints), *(unit.part for unit in units if unit not in joined)]
 
 
 def _is_mixed(releases: Sequence[_Release]) -> bool:

@@ -1,6 +1,7 @@
 """The price of a statement, and the error to expect."""
 
 from dpsql.price.advice import beside_now, coarser, suggestions, trials
+from dpsql.price.agreement import agreeing
 from dpsql.price.expected_error import ReleasedBefore, error_notes, expected_errors, expected_of_items
 from dpsql.price.learn_bounds import Bounds, Settled
 from dpsql.price.pricing import Priced, Pricing, notices, shows_groups_alone
@@ -15,6 +16,7 @@ __all__ = [
     "ReleasedBefore",
     "Settled",
     "WantedProfile",
+    "agreeing",
     "beside_now",
     "coarser",
     "error_notes",

@@ -1,6 +1,7 @@
 """Answers made of earlier releases."""
 
 from dpsql.reuse.completed import Completion
+from dpsql.reuse.conditional_tiles import of_each_condition
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
 from dpsql.reuse.offers import Reuse, listing_once
@@ -22,6 +23,7 @@ __all__ = [
     "listing_once",
     "measures_of",
     "noise_of",
+    "of_each_condition",
     "only_sums",
     "readings_of",
     "refined",

@@ -22,7 +22,7 @@ from dpsql.reuse.tiles import Tile
 from rewriter.plan import Part, Plan
 
 
-def beside(wanted: Calibration, tiles: Sequence[tuple[Tile, Sequence[int]]]) -> Tile | None:
+def of_each_condition(wanted: Calibration, tiles: Sequence[tuple[Tile, Sequence[int]]]) -> Tile | None:
     """One release of tiles of the same groups, each with the places of its outputs among those that are wanted; None
     where an output is no sum, mean or moment of the same values."""
     plans: list[tuple[Plan, Sequence[int]]] = []

@@ -22,7 +22,7 @@ from dpsql.opened import Opened
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.clipped_alike import clipped_alike
 from dpsql.reuse.completed import Base, Completion, completion, widest
-from dpsql.reuse.conditional_tiles import beside
+from dpsql.reuse.conditional_tiles import of_each_condition
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.readings import Reading
@@ -208,8 +208,10 @@ class Reuse:
         for found, asked in self._of_cells(wanted, purchase, overlaps=0 if alone else 1):
             if (usual and asked) or _is_near(found.wanted, wanted, most):
                 return found
-        joined = self._of_conditions(wanted, purchase, alone=alone)
-        return joined if joined is not None and _is_near(joined.wanted, wanted, most) else None
+        for found, asked in self._of_conditions(wanted, purchase, alone=alone):
+            if (usual and asked) or _is_near(found.wanted, wanted, most):
+                return found
+        return None
 
     def _of_cells(self, wanted: Calibration, purchase: _Purchase, *, overlaps: int) -> Iterator[tuple[Tile, bool]]:
         """The release as sums of cells of a purchase, in each way that there is, and whether those were asked for."""
@@ -236,20 +238,29 @@ class Reuse:
                 asked = plan.identity in together.sums
             yield found, asked
 
-    def _of_conditions(self, wanted: Calibration, purchase: _Purchase, *, alone: bool) -> Tile | None:
-        """The release, of several FILTERs, as sums of cells for each of them."""
-        plans = self._apart.get(wanted.plan, wanted.plan.by_conditions)
+    def _of_conditions(self, wanted: Calibration, purchase: _Purchase, *, alone: bool) -> Iterator[tuple[Tile, bool]]:
+        """The release, of several FILTERs, as sums of cells for each of them; and whether all those were asked for."""
+        plans = self.by_conditions(wanted.plan)
         groups = self.groups(wanted.plan, purchase[-1]) if plans else ()
         tiles: list[tuple[Tile, Sequence[int]]] = []
+        all_asked = True
         for plan, places in plans:
             if not only_sums(plan):
-                return None
+                return
             own = calibrate(plan, self._opened.accountant.accounting, wanted.loss)
-            found = next((one for one, _ in self._of_cells(own, purchase, overlaps=0 if alone else len(plans))), None)
-            if found is None or tuple(found.groups) != tuple(groups):
-                return None
-            tiles.append((found, places))
-        return beside(wanted, tiles) if tiles else None
+            ways = list(self._of_cells(own, purchase, overlaps=0 if alone else len(plans)))
+            tile, asked = next((one for one in ways if one[1]), ways[0]) if ways else (None, False)
+            if tile is None or tuple(tile.groups) != tuple(groups):
+                return
+            tiles.append((tile, places))
+            all_asked = all_asked and asked
+        found = of_each_condition(wanted, tiles) if tiles else None
+        if found is not None:
+            yield found, all_asked
+
+    def by_conditions(self, plan: Plan) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+        """The plans of the outputs of a plan that share a FILTER, remembered."""
+        return self._apart.get(plan, plan.by_conditions)
 
     def made_of(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from sqlglot import exp
 
@@ -297,7 +297,7 @@ class _Question(MeasuredQuestion):
     def is_clipped(self) -> bool:
         return not self.unique
 
-    @property
+    @cached_property
     def rows(self) -> str:
         query, spelt = self.query, self.dialect.spelt
         rows, unit = (self.dialect.sql(spelt(tree)) for tree in (query.rows, query.unit))

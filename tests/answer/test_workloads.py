@@ -223,6 +223,28 @@ def test_the_bars_of_pivot_tables_hold(folder: Path) -> None:
     assert 0.92 * len(held) <= sum(held)
 
 
+@pytest.mark.parametrize("budget", ["{epsilon: 100, delta: 1e-6}", "{epsilon: 100, accounting: pure}"])
+def test_subtotals_and_pivot_tables_are_bought_as_one(folder: Path, budget: str) -> None:
+    asked = (*TILES[1:4], *ROLLUPS[:2], PIVOTS[0], PIVOTS[4])
+    with opened(folder, budget=budget) as proxy:
+        session = proxy.session("ana")
+        plan, _ = session.buy(asked, Fraction(1, 8))
+        assert all(one.joined and one.far <= 0.8 for one in plan.statements)
+        for sql in asked:
+            assert not session.execute(sql).price, sql
+
+
+def test_pivot_tables_that_were_bought_as_one_are_right(folder: Path) -> None:
+    true = pivoted(folder)
+    with opened(folder, silent=True) as proxy:
+        session = proxy.session("ana")
+        plan, _ = session.buy(PIVOTS[:3], Fraction(1))
+        assert all(one.joined for one in plan.statements)
+        for sql in PIVOTS[:3]:
+            found = {str(row[0]) if "GROUP" in sql else "": row for row in session.execute(sql).rows}
+            assert all(found[key] == own for key, own in true[sql].items()), sql
+
+
 def test_what_is_free_in_part_says_so(folder: Path) -> None:
     counts = "SELECT region, COUNT(*) FROM person GROUP BY region"
     both = f"{counts} UNION ALL SELECT plan, SUM(amount) FROM person GROUP BY plan"
@@ -379,7 +401,7 @@ def test_who_wants_more_than_the_usual_accuracy_buys_it(folder: Path) -> None:
 
 @pytest.mark.spread
 @pytest.mark.parametrize("person", [0, 17, 251])
-@pytest.mark.parametrize("beside", [(), BESIDE[:2]])
+@pytest.mark.parametrize("beside", [(), BESIDE[:2], (*ROLLUPS[:2], *PIVOTS[:2])])
 def test_one_person_moves_the_joint_vector_by_what_was_charged(
     folder: Path, person: int, beside: tuple[str, ...]
 ) -> None:
