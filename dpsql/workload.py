@@ -6,9 +6,9 @@ charges nothing. A purchase is one charge, durable before any row is read, on th
 
 Counts of the same rows by subsets of keys are measured as marginals, at the shares of the price that make all of them
 most accurate together; a condition on a column of which all values are listed is a key, and so is the interval of a
-number between the cuts that conditions name. Every other release is bought
-beside them. With a total T of a part of the workload at the whole price, the sum of all is least where shares go with
-√T under concentrated accounting, and with the cube root of T else.
+number between the cuts that conditions name. All measurements of a statement are joined, or none. Every other release
+is bought beside them. With a total T of a part of the workload at the whole price, the sum of all is least where shares
+go with √T under concentrated accounting, and with the cube root of T else.
 """
 
 from __future__ import annotations
