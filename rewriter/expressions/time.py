@@ -236,13 +236,10 @@ def _shift_months(moment: Value, by: Value, sign: int, context: Context) -> Valu
     inside = exp.Between(this=place, low=number(12 + 1), high=number(12 * 9999 + 12))
     interval = None
     if moment.interval is not None and months.interval is not None:
-        least, most = (
-            _through(Interval(end, end), lambda moved, by=count: _moved(moved, (int(by), 0, 0)))
-            for end, count in zip(
-                (moment.interval.low, moment.interval.high), (months.interval.low, months.interval.high), strict=True
-            )
-        )
-        interval = Interval(least.low, most.high) if least is not None and most is not None else None
+        ends = [moment_of(end) for end in (moment.interval.low, moment.interval.high)]
+        counts = [int(count) for count in (months.interval.low, months.interval.high)]
+        reached = [end and _moved(end, (count, 0, 0)) for end, count in zip(ends, counts, strict=True)]
+        interval = Interval(*reached) if None not in reached else None  # type: ignore[arg-type]
     sql = when(inside, dialect.add_months(wrap(base.sql), count))
     found = derive(sql, TIMESTAMP, moment, by, interval=interval, nullable=True)
     return to_instant(found, dialect.zone, dialect) if zoned else found
