@@ -249,6 +249,7 @@ def _program(
             *_joint_notes(related, options),
             *_undeclared_notes(parted.releases, options),
             *_chosen_notes(options, parted.outer),
+            *outer.notes,
             *_null_notes(related, of_all_spans, catalog),
         ),
         answers=parted.answers,

@@ -323,6 +323,10 @@ class Dialect(NestedValues, ABC):
         """A timestamp plus months, days and microseconds; it may leave the calendar."""
 
     @abstractmethod
+    def add_months(self, moment: exp.Expr, months: exp.Expr) -> exp.Expr:
+        """A timestamp plus an INTEGER of months, of which is known that it stays in the calendar."""
+
+    @abstractmethod
     def in_zone(self, sql: exp.Expr, place: str) -> exp.Expr:
         """AT TIME ZONE: for a timestamp the instant at which clocks there show it, for an instant the time that they
         show."""

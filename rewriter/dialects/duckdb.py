@@ -127,7 +127,7 @@ class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
         frozenset(
             """array_to_string chr date_part date_trunc epoch epoch_us generate_series len list_extract list_transform
         log2 make_timestamp md5 pow printf quantile_cont quantile_disc regexp_extract regexp_extract_all regexp_matches
-        round_even rpad sha256 strftime string_split strlen substring try_cast upper xor""".split()
+        round_even rpad sha256 strftime string_split strlen substring to_months try_cast upper xor""".split()
         )
         | WORDS_OF_NESTED
     )
@@ -206,6 +206,9 @@ class DuckDB(DuckDBNested, IeeeDoubles, PostgresFamily):
 
     def add_days(self, date: exp.Expr, days: exp.Expr) -> exp.Expr:
         return exp.Add(this=date, expression=days)
+
+    def add_months(self, moment: exp.Expr, months: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=exp.Add(this=moment, expression=call("to_months", months)))
 
     # -- text ----------------------------------------------------------------------------------------------------
 

@@ -68,8 +68,8 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
     longest_text = 50_000_000
     own_words = (
         frozenset(
-            """chr convert_to date_part date_trunc div encode generate_series initcap octet_length percentile_cont
-        percentile_disc regexp_count sha256 split_part to_char trim_scale upper""".split()
+            """chr convert_to date_part date_trunc div encode generate_series initcap make_interval octet_length
+        percentile_cont percentile_disc regexp_count sha256 split_part to_char trim_scale upper""".split()
         )
         | WORDS_OF_NESTED
     )
@@ -241,6 +241,9 @@ class Postgres(PostgresNested, GuardedDoubles, PostgresFamily):
         place = exp.Paren(this=exp.Add(this=since, expression=wrap(duplicate(days))))
         inside = exp.Between(this=place, low=number(0), high=number(3_652_058))
         return when(inside, exp.Add(this=date, expression=wrap(days)))
+
+    def add_months(self, moment: exp.Expr, months: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=exp.Add(this=moment, expression=call("make_interval", number(0), months)))
 
     def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
         """NULL where it could leave PostgreSQL's calendar, which begins in 4713 BC. A span is below 10,000 years."""

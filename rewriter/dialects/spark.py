@@ -317,6 +317,9 @@ class Spark(IeeeDoubles):
         zero = number(0)
         return call("make_interval", zero, number(months), zero.copy(), number(days), zero.copy(), zero.copy(), seconds)
 
+    def add_months(self, moment: exp.Expr, months: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=exp.Add(this=moment, expression=call("make_interval", number(0), months)))
+
     def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
         return exp.Add(this=moment, expression=self.interval(*span))
 

@@ -104,7 +104,7 @@ def _local(node: exp.Expr, context: Context) -> Value:
 def _months(later: Value, earlier: Value, context: Context) -> Value:
     """Months from one time to another, toward zero."""
     a, b = (wrap(value.sql) for value in (later, earlier))
-    counted = exp.Paren(this=exp.Sub(this=_number(a, context), expression=_number(b, context)))
+    counted = exp.Paren(this=exp.Sub(this=number_of_month(a, context), expression=number_of_month(b, context)))
     within_a, within_b = (_within(value, context) for value in (later, earlier))
     ahead = exp.GTE(this=duplicate(a), expression=duplicate(b))
     short = exp.and_(ahead, exp.LT(this=within_a, expression=within_b), copy=False)
@@ -123,8 +123,8 @@ def _months(later: Value, earlier: Value, context: Context) -> Value:
     return derive(cast, INTEGER, later, earlier, interval=interval, limits=(-_MOST, _MOST), domain=domain)
 
 
-def _number(moment: exp.Expr, context: Context) -> exp.Expr:
-    """Months since year 0."""
+def number_of_month(moment: exp.Expr, context: Context) -> exp.Expr:
+    """Months since year 0, where January is 1: an INTEGER."""
 
     def field(unit: str) -> exp.Expr:
         return context.dialect.cast(field_of(unit, duplicate(moment)), INTEGER)

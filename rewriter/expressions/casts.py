@@ -172,7 +172,7 @@ def lengths(values: Sequence[Value], context: Context) -> tuple[Sequence[Value],
     if not any(value.type.kind is Kind.INTERVAL for value in values):
         return values, None, False
     known = [interval_value(str(scalar_of(one)), context.dialect) if is_unknown(one) else one for one in values]
-    if any(value.times == "age" or (value.span is not None and value.span[0]) for value in known):
+    if any(value.times in ("age", "months") or (value.span is not None and value.span[0]) for value in known):
         raise refuse("months have no fixed length", "choose among differences of times, days and hours")
     laid = [_layouts(one) for one in known if not is_null(one)]
     alike = [layout for layout in _LAYOUTS if all(layout in one for one in laid)]

@@ -48,7 +48,9 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect, *, nested
         raise Refused(
             "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
         ) from None
-    if value.type.kind is Kind.INTERVAL and not (nested and value.span is None and value.times != "age"):
+    if value.type.kind is Kind.INTERVAL and not (
+        nested and value.span is None and value.times not in ("age", "months")
+    ):
         raise IsInterval(node)
     without_shown_times(value.sql)
     return value

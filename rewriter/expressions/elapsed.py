@@ -16,7 +16,7 @@ from rewriter.dialects import duplicate, number, refuse, when, wrap
 from rewriter.expressions import arithmetic
 from rewriter.expressions.build import Context, derive, integer_domain, is_literal, limits_of, literal, scalar_of
 from rewriter.expressions.casts import convert_to, widen
-from rewriter.expressions.interval_length import DAY, microseconds
+from rewriter.expressions.interval_length import DAY, MONTH, microseconds
 from rewriter.expressions.local_time import to_instant, to_local
 from rewriter.expressions.value import LINEAR, LinearTime, Value
 
@@ -90,7 +90,7 @@ def scaled(length: Value, by: Value, context: Context, *, divides: bool = False)
     """An interval times a number, or over one."""
     _no_ages(length)
     if length.span is not None and length.span[0]:
-        raise refuse("months are multiplied by constants alone", "write days, or 3 * INTERVAL '1 month'")
+        return _months(length, by, context, divides=divides)
     combine = arithmetic.divide if divides else arithmetic.multiply
     amount = microseconds(length, context.dialect)
     if divides:
@@ -99,6 +99,22 @@ def scaled(length: Value, by: Value, context: Context, *, divides: bool = False)
     days_alone = length.span is not None and not length.span[2]
     clock_alone = length.span is not None and not length.span[1]
     return replace(found, times="days" if days_alone else "clock" if clock_alone else None)
+
+
+def _months(length: Value, by: Value, context: Context, *, divides: bool) -> Value:
+    """So many months or years as rows say, and nothing else beside."""
+    months, days, micros = length.span or (0, 0, 0)
+    if divides or days or micros or by.type.kind is not Kind.INTEGER:
+        raise refuse("months are multiplied by whole numbers alone", "write n * INTERVAL '1 month', or days")
+    many = arithmetic.multiply(by, literal(months * MONTH, BIGINT, context.dialect), context)
+    return replace(as_interval(many, context), times="months")
+
+
+def months_of(value: Value, context: Context) -> Value:
+    """How many months an interval has that is made of months alone."""
+    return arithmetic.integer_quotient(
+        microseconds(value, context.dialect), literal(MONTH, BIGINT, context.dialect), context
+    )
 
 
 def shifted(moment: Value, by: Value, sign: int, context: Context) -> Value:
@@ -124,6 +140,8 @@ def shifted(moment: Value, by: Value, sign: int, context: Context) -> Value:
 def _no_ages(*values: Value) -> None:
     if any(value.times == "age" for value in values):
         raise refuse("AGE(a, b) is compared, and no interval to compute with", "write a - b")
+    if any(value.times == "months" for value in values):
+        raise refuse("months have no fixed length", "add them to a date first, or write days")
 
 
 _FOREVER = 1 << 62
@@ -134,6 +152,7 @@ _LENGTHS = {"day": (1, DAY), "hour": (24, 3_600_000_000), "minute": (60, 60_000_
 
 def part(unit: str, value: Value, context: Context) -> Value:
     """EXTRACT(unit FROM interval), of one without months."""
+    _no_ages(value)
     amount = microseconds(value, context.dialect)
     if unit == "epoch":
         return arithmetic.divide(

@@ -13,6 +13,9 @@ from rewriter.expressions.value import Span, Value
 DAY = 86_400_000_000
 """Microseconds."""
 
+MONTH = 30 * DAY
+"""That of an interval, in microseconds."""
+
 
 def whole(span: Span) -> int:
     """The microseconds of a constant interval.

@@ -50,7 +50,7 @@ from rewriter.dialects import (
     wrap,
 )
 from rewriter.expressions import arithmetic, elapsed, number_texts, time_of_day
-from rewriter.expressions.ages import age_part
+from rewriter.expressions.ages import age_part, number_of_month
 from rewriter.expressions.build import (
     Context,
     derive,
@@ -160,6 +160,8 @@ def _shift(moment: Value, by: Value, sign: int, context: Context) -> Value:
         by = widen(by, INTEGER, context.dialect)
     if moment.type == DATE and by.type.kind is Kind.INTEGER:
         return _shift_days(moment, by, sign, context)
+    if moment.type.temporal and by.times == "months":
+        return _shift_months(moment, by, sign, context)
     if moment.type.temporal and by.type.kind is Kind.INTERVAL and by.span is None:
         return elapsed.shifted(moment, by, sign, context)
     if moment.type.temporal and by.type.kind is Kind.INTERVAL:
@@ -219,6 +221,28 @@ def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
     if is_literal(later):
         return literal(scalar_of(later), TIMESTAMPTZ, dialect)
     return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
+
+
+def _shift_months(moment: Value, by: Value, sign: int, context: Context) -> Value:
+    """So many months as a row says, by the calendar of the session's zone; NULL outside of the calendar."""
+    dialect, zoned = context.dialect, moment.type.kind is Kind.TIMESTAMPTZ
+    there = to_local(moment, dialect.zone, dialect, guarded=False) if zoned else moment
+    base = widen(there, TIMESTAMP, dialect)
+    months = elapsed.months_of(by, context)
+    if sign < 0:
+        months = arithmetic.subtract(literal(0, INTEGER, dialect), months, context)
+    count = wrap(dialect.cast(months.sql, INTEGER))
+    place = exp.Paren(this=exp.Add(this=number_of_month(base.sql, context), expression=duplicate(count)))
+    inside = exp.Between(this=place, low=number(12 + 1), high=number(12 * 9999 + 12))
+    interval = None
+    if moment.interval is not None and months.interval is not None:
+        ends = [moment_of(end) for end in (moment.interval.low, moment.interval.high)]
+        counts = [int(count) for count in (months.interval.low, months.interval.high)]
+        reached = [end and _moved(end, (count, 0, 0)) for end, count in zip(ends, counts, strict=True)]
+        interval = Interval(*reached) if None not in reached else None  # type: ignore[arg-type]
+    sql = when(inside, dialect.add_months(wrap(base.sql), count))
+    found = derive(sql, TIMESTAMP, moment, by, interval=interval, nullable=True)
+    return to_instant(found, dialect.zone, dialect) if zoned else found
 
 
 def _shifted(moment: Value, span: Span, context: Context) -> Value:

@@ -136,11 +136,11 @@ class Value:
     are printed of each value, where these are not its type's; :data:`VARYING` where values differ. ``grain`` is that of
     a column, of the literals compared with it.
 
-    The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for;
-    ``times`` (INTERVAL): it is a multiple of "days", or of what a "clock" shows; "apart": its whole days are apart from
-    less than a day, as those of a difference of times are; an "age" has months. ``limits`` (INTEGER) and
-    ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
-    a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
+    The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for; ``times`` (INTERVAL): it
+    is a multiple of "days", or of what a "clock" shows; "apart": its whole days are apart from less than a day, as
+    those of a difference of times are; an "age" has months, and "months" nothing else. ``limits`` (INTEGER) and
+    ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that
+    of a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
 
     ``named``: it is the key of somebody who has rows in the group of several people that is the unit.
     ``randomized``: it is a column of reports, which no expression reads as if it were what people have.

@@ -24,6 +24,11 @@ from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
 from rewriter.release import RESERVED, OverGroups, RunningSums, added_name
 
+NUMERIC_PRINTED = (
+    "means and quotients are printed with the digits of a double: where PostgreSQL has a NUMERIC, its text has others,"
+    " which ROUND(x, 2)::text has not"
+)
+
 
 def chooses(tree: exp.Query, measured: frozenset[str]) -> bool:
     """Whether a statement over releases shows some rows and not others by what is ``measured`` of them.
@@ -114,6 +119,7 @@ class OuterSelect:
     chooses: bool
     zone: str
     over_groups: tuple[OverGroups, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def tree(self) -> exp.Query:
@@ -173,7 +179,7 @@ def outer_select(
     Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
     """
     check_outer(tree, tables)
-    check_types(tree, tables)
+    notes = (NUMERIC_PRINTED,) if check_types(tree, tables) else ()
     spelt = spelled(tree, tables)
     traced = trace(tree, running, outputs, tables)
     if traced is not None:
@@ -181,4 +187,6 @@ def outer_select(
     names = [output.name for some in outputs.values() for output in some]
     measured = frozenset((*names, *map(added_name, names)))
     chosen = chooses(spelt, measured)
-    return OuterSelect(tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone, over_groups)
+    return OuterSelect(
+        tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone, over_groups, notes
+    )

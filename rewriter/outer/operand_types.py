@@ -35,7 +35,7 @@ from rewriter.outer.construct import Columns, Trait
 from rewriter.outer.numbers import HOLDS_DOUBLES
 from rewriter.refused import BAD_CAST, NO_FUNCTION, TYPE_MISMATCH, Refused
 from rewriter.release import RESERVED
-from rewriter.statement import folded, from_items, nodes_of
+from rewriter.statement import folded, from_items, nodes_of, unaliased, unparenthesised
 
 ANY = ANY_KIND
 """Nothing is known of the type."""
@@ -146,14 +146,19 @@ _CASTS = frozenset(
 )
 
 
-def check_types(tree: exp.Query, tables: Columns) -> None:
+def check_types(tree: exp.Query, tables: Columns) -> bool:
     """Refuse operands whose types PostgreSQL has no operator or function for (42883), types that cannot be matched or
-    are no condition (42804), and casts that there are not (42846)."""
+    are no condition (42804), and casts that there are not (42846).
+
+    Whether a mean or a quotient is printed that may be a NUMERIC in PostgreSQL, which has other digits than a double.
+    """
     known = {
         name.lower(): tuple((column.lower(), _of_column(name, type_.kind)) for column, type_ in columns.items())
         for name, columns in tables.items()
     }
-    _Reader(known).query(tree, {}, None)
+    reader = _Reader(known)
+    reader.query(tree, {}, None)
+    return reader.prints_numeric
 
 
 def _of_column(table: str, kind: Kind) -> Kinds:
@@ -195,6 +200,7 @@ class _Reader:
 
     def __init__(self, tables: Mapping[str, _Row]) -> None:
         self._tables = tables
+        self.prints_numeric = False
 
     def query(self, node: exp.Expr, ctes: _Ctes, outside: _Scope | None) -> _Row | None:
         while isinstance(node, exp.Subquery):
@@ -257,7 +263,7 @@ class _Reader:
         return _named(found, item.args.get("alias"))
 
     def _expression(self, root: exp.Expr, scope: _Scope, ctes: _Ctes) -> Kinds:
-        """The kinds of an expression, its operands first."""
+        """The kinds of an expression, its operands first. A quotient is of the kinds that a released mean may have."""
         kinds: dict[int, Kinds] = {}
         nodes, stack = [], [root]
         while stack:
@@ -275,10 +281,27 @@ class _Reader:
                     HOLDS_DOUBLES.on(node, True)
             else:
                 kinds[id(node)] = _kinds_of(node, kinds)
-        return kinds[id(root)]
+                self.prints_numeric |= any(_is_numeric(part, kinds) for part in _printed(node))
+        is_quotient = _is_numeric(unaliased(root), kinds)
+        return NUMERIC_OR_DOUBLE if is_quotient else kinds[id(root)]
 
 
 # One node
+
+
+def _printed(node: exp.Expr) -> Iterable[exp.Expr]:
+    """The operands of a node that become texts."""
+    if isinstance(node, exp.Cast):
+        return [node.this] if _CAST_TO.get(node.to.this) is Kind.TEXT else []
+    return node.iter_expressions() if CONSTRUCTS.has(node, Trait.JOINS_TEXTS) else []
+
+
+def _is_numeric(node: exp.Expr, kinds: Mapping[int, Kinds]) -> bool:
+    """Whether a number may be a NUMERIC whose digits are those of a division: a mean, or a quotient."""
+    found, bare = kinds.get(id(node), ANY), unparenthesised(node)
+    if Kind.DECIMAL not in found or not found <= NUMBERS or CONSTRUCTS.of(bare).decimals(bare) is not None:
+        return False
+    return any(kinds.get(id(part)) == NUMERIC_OR_DOUBLE or CONSTRUCTS.has(part, Trait.DIVIDED) for part in node.walk())
 
 
 def _kinds_of(node: exp.Expr, kinds: Mapping[int, Kinds]) -> Kinds:

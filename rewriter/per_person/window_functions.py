@@ -90,6 +90,15 @@ class _Call:
             raise Refused(f"{self.word} needs an argument", hint=f"write {self.word}(x)", sqlstate="42883")
         return compile_expression(self.node.this, self.scope, self.dialect)
 
+    def picked(self) -> Value:
+        """The argument of a function that picks one of its values, which may be a list."""
+        argument = self.node.this
+        if isinstance(argument, exp.Column):
+            held = compile_expression(argument, self.scope, self.dialect, nested=True)
+            if held.type.listed:
+                return held
+        return self.argument()
+
     def offset(self, least: int) -> int:
         """The constant that says which row; 1 where none is written and that is allowed."""
         offset = self.node.args.get("offset")
@@ -173,8 +182,9 @@ def _share(at: _Call) -> Value:
 def _neighbour(at: _Call) -> Value:
     """LAG and LEAD."""
     only(at.node, frozenset({"this", "offset", "default"}), at.word)
-    name, argument, offset = at.word.lower(), at.argument(), at.offset(0)
     default = at.node.args.get("default")
+    name, offset = at.word.lower(), at.offset(0)
+    argument = at.picked() if default is None else at.argument()
     if default is None:
         function = at.dialect.call(name, argument.sql.copy(), number(offset))
         return _picked(argument, at.over.sql(function, at.over.settled(), None), nullable=True)
@@ -201,7 +211,7 @@ def _both_listed(argument: Value, default: Value, nullable: bool) -> Values | No
 
 def _first(at: _Call) -> Value:
     only(at.node, frozenset({"this"}), at.word)
-    argument, over = at.argument(), at.over
+    argument, over = at.picked(), at.over
     if not over.frame.rows:
         over = replace(over, frame=WHOLE) if over.frame.from_first or not over.order else over.of_peers()
     sql = over.sql(at.dialect.call("first_value", argument.sql.copy()), over.settled(), over.frame)
@@ -213,7 +223,7 @@ def _first(at: _Call) -> Value:
 
 def _last(at: _Call) -> Value:
     only(at.node, frozenset({"this"}), at.word)
-    argument, over = at.argument(), at.over
+    argument, over = at.picked(), at.over
     if not over.frame.rows:
         over = replace(over, frame=WHOLE) if over.frame.to_last or not over.order else over.of_peers()
     sql = over.sql(at.dialect.call("last_value", argument.sql.copy()), over.settled(), over.frame)
@@ -224,7 +234,7 @@ def _last(at: _Call) -> Value:
 def _nth(at: _Call) -> Value:
     """The n-th row of the frame; NULL where the frame has fewer."""
     only(at.node, frozenset({"this", "offset"}), at.word)
-    argument, place, over = at.argument(), at.offset(1), at.over
+    argument, place, over = at.picked(), at.offset(1), at.over
     reached: exp.Expr | None = None
     if not over.frame.rows:
         if over.order and not over.frame.from_first and over.frame.to_last:

@@ -82,7 +82,7 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or ask_first(select, labels, catalog)
         or without_lateral(select, labels)
         or without_one_row(select)
-        or as_membership(select, persons)
+        or as_membership(select, catalog)
         or exists_beside_public_rows(select, catalog)
         or join_groups(select, labels, persons)
         or semijoin(select)

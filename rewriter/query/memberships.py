@@ -1,12 +1,13 @@
-"""Whether a row has a match: EXISTS, ``= ANY`` and joins of distinct keys, as IN.
+"""Whether a row has a match: EXISTS, ``= ANY``, ``> ALL`` and joins of distinct keys, as IN.
 
-Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as false: ``EXISTS (SELECT … FROM v WHERE v.k =
-p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``(SELECT COUNT(*) …) > 0`` is
+Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as false: ``EXISTS (SELECT … FROM v WHERE v.k
+= p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``(SELECT COUNT(*) …) > 0`` is
 EXISTS, and ``(SELECT MAX(v.c) FROM v WHERE q) > 40`` is ``EXISTS (… WHERE q AND v.c > 40)``: the largest is larger if
-one is. ``x > ANY (SELECT v.c …)`` is ``x > (SELECT MIN(v.c) …)`` for the same reason. ``IN (SELECT x.k FROM (body) x)``
-is ``IN (body)``, and a value is in a list however often it is listed. An inner join of rows whose key is unique, of
-which nothing but this key is read, keeps or drops each row: it is an IN, and the key is the column that it equals. A
-body with HAVING is not moved: its groups come first.
+one is. ``x > ANY (SELECT v.c …)`` is ``x > (SELECT MIN(v.c) …)`` for the same reason. ``x > ALL (SELECT v.c …)`` is
+``NOT EXISTS (… WHERE NOT COALESCE(x > v.c, FALSE))``, whatever the operator, NULLs and no rows included. ``IN (SELECT
+x.k FROM (body) x)`` is ``IN (body)``, and a value is in a list however often it is listed. An inner join of rows
+whose key is unique, of which nothing but this key is read, keeps or drops each row: it is an IN, and the key is the
+column that it equals. A body with HAVING is not moved: its groups come first.
 
 Beside rows of public tables an EXISTS over people may stand anywhere, in NOT and in the select list: there it is
 ``COALESCE(r.k IN (SELECT v.k FROM v WHERE v.k IS NOT NULL AND q), FALSE)``, which is never NULL either.
@@ -38,8 +39,9 @@ from rewriter.statement import (
 )
 
 
-def as_membership(select: exp.Select, persons: Set[str]) -> bool:
+def as_membership(select: exp.Select, catalog: Catalog) -> bool:
     """Rewrite one condition of a SELECT, in place; whether there was one."""
+    persons = catalog.keys_of_people
     for test in _asked(select):
         if isinstance(test, exp.Exists) and (found := _of_exists(test)) is not None:
             test.replace(found)
@@ -49,7 +51,7 @@ def as_membership(select: exp.Select, persons: Set[str]) -> bool:
             if isinstance(query, exp.Subquery):
                 test.replace(exp.In(this=test.this, query=query))
                 return True
-        if (replaced := _of_any(test) or _of_aggregate(test, persons)) is not None:
+        if (replaced := _of_any(test) or _of_all(test, catalog) or _of_aggregate(test, persons)) is not None:
             test.replace(replaced)
             return True
         if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
@@ -68,9 +70,29 @@ _ENDS: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.Min, exp.GTE: exp.Min
 
 def _of_any(test: exp.Expr) -> exp.Expr | None:
     """``x > ANY (SELECT y …)`` as ``x > (SELECT MIN(y) …)``: x is above some value if it is above the least."""
-    end = _ENDS.get(type(test))
+    end, one = _ENDS.get(type(test)), _rows_among(test, exp.Any)
+    if end is None or one is None:
+        return None
+    one.set("expressions", [end(this=unaliased(one.expressions[0]))])
+    return type(test)(this=test.this, expression=exp.Subquery(this=one))
+
+
+def _of_all(test: exp.Expr, catalog: Catalog) -> exp.Expr | None:
+    """``x > ALL (SELECT y …)`` as ``NOT EXISTS``: no row is there of which the comparison is not TRUE."""
+    rows = _rows_among(test, exp.All)
+    if rows is None or has_aggregate(test.this):
+        return None
+    if not reads_outside(rows, rows) and not all(_is_public(table, catalog) for table in rows.find_all(exp.Table)):
+        return None  # Those of all people have no row that is compared with each.
+    met = type(test)(this=test.this.copy(), expression=unaliased(rows.expressions[0]).copy())
+    rows.where(exp.Not(this=exp.Coalesce(this=exp.Paren(this=met), expressions=[exp.false()])), copy=False)
+    return exp.Not(this=exp.Exists(this=rows))
+
+
+def _rows_among(test: exp.Expr, word: type[exp.Expr]) -> exp.Select | None:
+    """A copy of the plain rows of one value that ANY or ALL compares with; None of other rows."""
     among = test.args.get("expression")
-    if end is None or not isinstance(among, exp.Any):
+    if type(among) is not word:
         return None
     rows = unparenthesised(among.this)
     body = rows.this if isinstance(rows, exp.Subquery) else rows
@@ -78,9 +100,7 @@ def _of_any(test: exp.Expr) -> exp.Expr | None:
         return None
     if len(body.expressions) != 1 or body.expressions[0].is_star or has_aggregate(body.expressions[0]):
         return None
-    one = body.copy()
-    one.set("expressions", [end(this=unaliased(one.expressions[0]).copy())])
-    return type(test)(this=test.this, expression=exp.Subquery(this=one))
+    return body.copy()
 
 
 def exists_beside_public_rows(select: exp.Select, catalog: Catalog) -> bool:

@@ -10,8 +10,8 @@ list is joined with the answer: what nobody matches has a count of 0, and NULL f
 Conditions of another kind, ``s.begun <= m.month AND s.ended > m.month``, join people with the different values of the
 list that they read; people are then grouped by these values.
 
-A sum over a group of the list adds up the sums of its rows; any other aggregate is answered where the groups are those
-that people are joined on.
+A sum over a group of the list adds up the sums of its rows, and a mean is that of their means, each as often as it has
+values; any other aggregate is answered where the groups are those that people are joined on.
 
 People in the steps of a list of times: ``v.ts >= g.d AND v.ts < g.d + INTERVAL '1 month'``, as one equality.
 
@@ -290,12 +290,22 @@ class _Spine:
             raise _refused("count a column of people, COUNT(v.id)")
         adds_up = isinstance(inner, exp.Sum | exp.Count) and inner.find(exp.Distinct) is None
         if not adds_up and not each:
+            if isinstance(inner, exp.Avg) and inner.find(exp.Distinct) is None:
+                return self._mean(asked)
             raise _refused("GROUP BY what people are joined on")
         column = _of_people(f"a{self._place(asked)}")
         found: exp.Expr = exp.Sum(this=column) if adds_up else exp.Max(this=column)
         if nothing:
             found = exp.Coalesce(this=found, expressions=[exp.Literal.number("0")])
         return exp.cast(found, "bigint") if isinstance(inner, exp.Count) else found
+
+    def _mean(self, asked: exp.Expr) -> exp.Expr:
+        """The mean over several rows of the list: that of their means, each as often as it has values."""
+        counted = asked.transform(lambda node: exp.Count(this=node.this) if isinstance(node, exp.Avg) else node)
+        mean, often = (_of_people(f"a{self._place(one)}") for one in (asked, counted))
+        added = exp.Sum(this=exp.Mul(this=mean, expression=often))
+        values = exp.Nullif(this=exp.Sum(this=often.copy()), expression=exp.Literal.number(0))
+        return exp.Paren(this=exp.Div(this=added, expression=values))
 
     def _place(self, asked: exp.Expr) -> int:
         if asked not in self.aggregates:

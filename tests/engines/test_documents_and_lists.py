@@ -64,6 +64,12 @@ ANSWERED = (
     "SELECT ARRAY_TO_STRING(tags, '+'), COUNT(*) FROM member GROUP BY 1 HAVING COUNT(*) > 20",
     "SELECT tags[1], COUNT(*) FROM member GROUP BY 1 HAVING COUNT(*) > 20",
     "SELECT t, COUNT(*) FROM member, UNNEST(tags) AS t GROUP BY t HAVING COUNT(*) > 20",
+    "SELECT COUNT(*) FROM (SELECT LAG(tags) OVER (PARTITION BY id ORDER BY n) AS b FROM member, UNNEST(nums) AS n) AS x"
+    " WHERE 'a' = ANY(b)",
+    "SELECT t, COUNT(*) FROM (SELECT FIRST_VALUE(tags) OVER (PARTITION BY id ORDER BY joined) AS b FROM member) AS x,"
+    " UNNEST(b) AS t GROUP BY t HAVING COUNT(*) > 20",
+    "SELECT COUNT(*) FROM (SELECT LEAD(nums, 2) OVER (PARTITION BY id ORDER BY n) AS b FROM member, UNNEST(nums) AS n)"
+    " AS x WHERE CARDINALITY(b) > 3",
     "SELECT m.plan, SUM(LEAST(GREATEST(u.n, 0), 9)) FROM member AS m CROSS JOIN LATERAL UNNEST(m.nums) AS u(n) GROUP BY 1",
     "SELECT COUNT(*), COUNT(DISTINCT id) FROM (SELECT id, UNNEST(tags[1:2]) AS t FROM member) AS x WHERE t <> 'b'",
     "SELECT x, COUNT(*) FROM member, JSONB_ARRAY_ELEMENTS_TEXT(CASE WHEN TRUE THEN more -> 'l' END) AS x GROUP BY x",

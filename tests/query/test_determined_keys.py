@@ -54,6 +54,28 @@ SAME = [
     "SELECT COUNT(*) FROM visit WHERE minutes >= ANY (SELECT v.minutes FROM visit AS v WHERE v.minutes BETWEEN 5 AND 94)",
     "SELECT COUNT(*) FROM visit WHERE club_id > ANY (SELECT c.id FROM club AS c WHERE c.city = 'Wien')",
     "SELECT COUNT(*) FROM visit WHERE club_id < ANY (SELECT c.id FROM club AS c WHERE c.city = 'Wien')",
+    # all of many values: with NULLs among them, and of none
+    *(
+        f"SELECT COUNT(*) FROM visit AS v WHERE v.minutes {sign} ALL (SELECT {rows})"
+        for sign in (">=", "<", "<>", "=")
+        for rows in (
+            "c.id + 20 FROM club AS c WHERE c.city <> 'Linz'",
+            "CASE WHEN c.id < 4 THEN c.id + 20 END FROM club AS c",
+            "c.id FROM club AS c WHERE c.id > 9",
+            "o.minutes FROM visit AS o WHERE o.member_id = v.member_id",
+            "o.minutes FROM visit AS o WHERE o.member_id = v.member_id AND o.minutes IS NOT NULL",
+            "o.minutes FROM visit AS o WHERE o.member_id = v.member_id AND o.id <> v.id AND o.club_id = 1",
+        )
+    ),
+    "SELECT m.plan, COUNT(*) FROM member AS m WHERE 20 < ALL (SELECT v.minutes FROM visit AS v WHERE v.member_id = m.id)"
+    " GROUP BY m.plan ORDER BY m.plan",
+    # months by a number of each row, to the ends of shorter months
+    "SELECT COUNT(*) FROM visit WHERE day + club_id * INTERVAL '1 month' <= until",
+    "SELECT COUNT(*) FROM visit WHERE DATE '2025-03-31' - (club_id - 2) * INTERVAL '1 month' = TIMESTAMP '2025-02-28'",
+    "SELECT COUNT(*) FROM visit WHERE day::timestamptz + club_id * INTERVAL '1 year' < TIMESTAMPTZ '2027-01-05'",
+    "SELECT DATE_TRUNC('month', day + minutes * INTERVAL '1 month')::date AS m, COUNT(*) FROM visit"
+    " WHERE minutes < 30 GROUP BY m ORDER BY m",
+    "SELECT COUNT(*) FROM visit WHERE minutes * INTERVAL '1 month' > INTERVAL '1000 days'",
 ]
 
 
@@ -172,3 +194,20 @@ def test_columns_of_a_union_have_the_groups_that_either_side_declares(
         (str(day)[:10], n) for day, n in own.execute(sql).fetchall()
     ]
     assert any(listed in notice for notice in answer.notices)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "NOT minutes >= ALL (SELECT c.id FROM club AS c)",
+        "minutes >= ALL (SELECT o.minutes FROM visit AS o)",
+        "day + (minutes * INTERVAL '1 month' + INTERVAL '1 day') > DATE '2025-01-01'",
+        "day + minutes / 2.0 * INTERVAL '1 month' > DATE '2025-01-01'",
+        "EXTRACT(MONTH FROM minutes * INTERVAL '1 month') > 1",
+        "day + COALESCE(minutes * INTERVAL '1 month', INTERVAL '3 days') > DATE '2025-01-01'",
+    ],
+)
+def test_what_has_another_meaning_is_refused(gym: tuple[Session, duckdb.DuckDBPyConnection], condition: str) -> None:
+    """ALL in NOT is not FALSE where it is not TRUE, and months have no length of their own."""
+    with pytest.raises(Error):
+        gym[0].execute(f"SELECT COUNT(*) FROM visit WHERE {condition}")

@@ -69,6 +69,9 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, duck
         " LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = x.m GROUP BY x.m ORDER BY 1",
         f"SELECT x.m, COUNT(s.id) FROM (SELECT DISTINCT m.d + INTERVAL '3 days' AS m {MONTHS}) AS x"
         " LEFT JOIN stay AS s ON s.begun >= x.m AND s.begun < x.m + INTERVAL '1 month' GROUP BY x.m ORDER BY 1",
+        # means over several rows of the list, of which one may have nobody
+        f"SELECT p.name, AVG(s.cost), COUNT(s.id), AVG(s.ended - s.begun) FROM phase AS p LEFT JOIN stay AS s ON {LATER}"
+        " GROUP BY 1 ORDER BY 1",
         # a number of all people beside each row
         f"SELECT m.d, COUNT(s.id), (SELECT COUNT(*) FROM stay AS t WHERE t.cost > 10) AS n {MONTHS} LEFT JOIN stay AS s"
         " ON DATE_TRUNC('month', s.begun) = m.d GROUP BY m.d ORDER BY 1",
