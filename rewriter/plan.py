@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Protocol, Self, cast
+from typing import Protocol, Self
 
 from rewriter.at_rest import AtRest
 from rewriter.canonical_form import identity_of
@@ -707,9 +707,11 @@ class Plan:
     def identity(self) -> str:
         """A name that two plans share only when they measure the same integers in the same way: releases are stored by
         it, so what it is made of is listed (:mod:`rewriter.canonical_form`). Found when it is first asked for."""
-        if self._identity is None:
-            object.__setattr__(self, "_identity", identity_of(self))
-        return cast("str", self._identity)
+        known = self._identity
+        if known is None:
+            known = identity_of(self)
+            object.__setattr__(self, "_identity", known)
+        return known
 
     @property
     def shown_cells(self) -> int | None:

@@ -87,7 +87,7 @@ class PrivacyLoss:
         return min(found)
 
     def __bool__(self) -> bool:
-        return any(self.parts)
+        return bool(self.epsilon or self.rho or self.delta or any(self.curve))
 
     def fits_within(self, share: PrivacyLoss) -> bool:
         """Whether every part is at most that of a share. Of two losses, each may fit within the other or neither.

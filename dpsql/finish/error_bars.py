@@ -316,7 +316,7 @@ def known_ends(
         for side, up in zip(sides, (False, True), strict=True):
             if drawn and isinstance(ends, Intervals):
                 values = (np.maximum if up else np.minimum)(ends.high if up else ends.low, column.floats)
-                side.append(ValueColumn(DOUBLE, arrow=pa.array(values, mask=~(column.known & np.isfinite(values)))))
+                side.append(ValueColumn.of_floats(values, column.known & np.isfinite(values)))
             else:
                 side.append(nothing)
     return ColumnarRows(sides[0], len(rows)), ColumnarRows(sides[1], len(rows))
@@ -326,7 +326,7 @@ def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:
     value = column.floats
     with np.errstate(invalid="ignore"):
         found = np.maximum(np.maximum(ends.high - value, value - ends.low), 0.0)
-    return ValueColumn(DOUBLE, arrow=pa.array(np.where(np.isnan(found), np.inf, found), mask=~column.known))
+    return ValueColumn.of_floats(np.where(np.isnan(found), np.inf, found), column.known)
 
 
 def _outwards(ends: FloatArray, kind: Type, *, up: bool) -> ValueColumn:

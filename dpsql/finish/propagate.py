@@ -191,6 +191,7 @@ class Sources:
     size: int
     totals: Sequence[AddedUp | None] = ()
     _groups: dict[tuple[int, tuple[str, ...]], IntArray] = field(default_factory=dict)
+    _by_piece: dict[int, Sequence[tuple[Piece, IntArray, IntArray]]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -245,14 +246,16 @@ class Sources:
             found &= self.slots[slot] >= 0
         return found
 
-    def by_piece(self, slot: int) -> Iterator[tuple[Piece, IntArray, IntArray]]:
-        """For each piece, the places where the slot has one of its rows, and these."""
-        numbers = self.slots[slot]
-        owners = numbers >> _ROW_BITS
-        for owner in _values_of(owners):
-            places = np.flatnonzero(owners == owner)
-            if owner >= 0:
-                yield self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1
+    def by_piece(self, slot: int) -> Sequence[tuple[Piece, IntArray, IntArray]]:
+        """For each piece, the places where the slot has one of its rows, and these. Found once for all columns."""
+        known = self._by_piece.get(slot)
+        if known is None:
+            numbers = self.slots[slot]
+            owners = numbers >> _ROW_BITS
+            at = [(owner, np.flatnonzero(owners == owner)) for owner in _values_of(owners) if owner >= 0]
+            known = [(self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1) for owner, places in at]
+            self._by_piece[slot] = known
+        return known
 
     def behind(self) -> Iterator[tuple[Piece, IntArray]]:
         """The rows of each piece that the answer was made from, but for those that were added up; each once."""

@@ -99,7 +99,8 @@ class Gaussian(Mechanism):
     @property
     def spread(self) -> float:
         """The continuous law's, which is never smaller."""
-        return float(self.scale) * float(self.scale)
+        scale = float(self.scale)
+        return scale * scale
 
     @classmethod
     def beyond(cls, chance: float) -> float:

@@ -19,6 +19,7 @@ from dpsql.prepare.prepared import Earlier, Prepared, prepare
 from dpsql.prepare.released_range import released_range
 from dpsql.releases import ColumnarRows
 from dpsql.sandbox import Sandbox
+from rewriter.at_rest import AtRest
 from rewriter.declared import AnsweredColumn, Catalog, EarlierAnswer, Scalar
 from rewriter.front_door import Program
 from rewriter.refused import NeedsAnswer, Refused
@@ -41,8 +42,9 @@ class Parsed:
 
     @classmethod
     def kept(cls, tree: exp.Query) -> Parsed:
-        """A small query, which is kept instead of being parsed again."""
-        return cls(tree, lambda: tree)
+        """A query that is kept instead of being parsed again."""
+        kept = AtRest.of(tree)
+        return cls(tree, lambda: kept.in_use)
 
 
 def prepare_in_stages(rewritten: Rewritten, parsed: Parsed, catalog: Catalog, sql: str, sandbox: Sandbox) -> Prepared:
@@ -56,25 +58,26 @@ def _prepared(
     try:
         return prepare(rewritten(parsed.tree, catalog, inner), sql, sandbox, parsed.read_again)
     except NeedsAnswer as found:
-        needed = found
+        # Not the error itself, which holds all that was under way when it was raised.
+        text, query = found.text, found.query
     if len(catalog.answers) >= MAX_STAGES - 1:
         raise Refused(
             f"the query compares people with more than {MAX_STAGES - 1} aggregates over people",
             hint="ask for some of them first, and write their numbers into the query",
         )
-    first = _prepared(rewritten, Parsed.kept(needed.query), catalog, f"a subquery, for: {sql}", sandbox, inner=True)
-    if first.program.selects and needed.query.find(exp.AggFunc) is None:
+    first = _prepared(rewritten, Parsed.kept(query), catalog, f"a subquery, for: {sql}", sandbox, inner=True)
+    if first.program.selects and query.find(exp.AggFunc) is None:
         raise Refused(
             "rows of people are joined with a list of people's values, of which only frequent ones are released",
             hint="declare these values in the policy, or ask for the frequent ones: GROUP BY … HAVING COUNT(*) > 20",
         )
     known: Memory[EarlierAnswer, Prepared] = Memory("plans with released constants", _REMEMBERED)
 
-    def with_answer(answer: EarlierAnswer, query: Parsed) -> Prepared:
-        return _prepared(rewritten, query, catalog.with_answer(needed.text, answer), sql, sandbox, inner=inner)
+    def with_answer(answer: EarlierAnswer, whole: Parsed) -> Prepared:
+        return _prepared(rewritten, whole, catalog.with_answer(text, answer), sql, sandbox, inner=inner)
 
     draft = with_answer(EarlierAnswer(answered_columns(first), (), _groups(first)).unknown, parsed)
-    if not any(needed.text in stage.program.answers for stage in draft.stages):
+    if not any(text in stage.program.answers for stage in draft.stages):
         # It was only looked at on the way to another plan.
         return draft
     read_again = parsed.read_again
@@ -82,7 +85,7 @@ def _prepared(
     def then(answer: EarlierAnswer) -> Prepared:
         return known.get(answer, lambda: with_answer(answer, Parsed(read_again(), read_again)))
 
-    earlier = Earlier(needed.text, first, draft, then)
+    earlier = Earlier(text, first, draft, then)
     return replace(draft, earlier=earlier)
 
 

@@ -47,8 +47,9 @@ class Prepared:
     @property
     def characters(self) -> int:
         """Those of the text and of the engine's SQL, by which memories weigh a statement: it takes 10 to 20 bytes for
-        each, and less than 50."""
-        options = (option for one in self.stages for option in one.program.options)
+        each, and less than 50. With an earlier answer, it is planned again, and both plans are kept."""
+        again = () if self.earlier is None else self.earlier.draft.stages
+        options = (option for one in (*self.stages, *again) for option in one.program.options)
         plans = [plan for option in options for plan in (*option.by_norm, *option.picks)]
         written = sum(len(plan.sql) + sum(len(one.sql) for one in plan.choices) for plan in plans)
         return max(len(self.sql) + written, _SHORTEST)

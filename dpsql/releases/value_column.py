@@ -48,8 +48,9 @@ class ValueColumn(Sequence[Any]):
         return cls(type_, [None] * count)
 
     @classmethod
-    def of_floats(cls, numbers: NDArray[np.float64]) -> ValueColumn:
-        return cls(DOUBLE, arrow=pa.array(numbers))
+    def of_floats(cls, numbers: NDArray[np.float64], known: NDArray[np.bool_] | None = None) -> ValueColumn:
+        """Doubles, and NULL where they are not ``known``."""
+        return cls(DOUBLE, arrow=pa.array(numbers, mask=None if known is None or known.all() else ~known))
 
     @classmethod
     def of_integers(cls, numbers: IntegerColumn, type_: Type = BIGINT) -> ValueColumn:

@@ -176,7 +176,7 @@ def _column(node: object, table: str) -> str | None:
 
 def _lower(name: str) -> str:
     """A name as DuckDB looks it up: of the letters, those of ASCII in lower case."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+    return name.lower() if name.isascii() else "".join(one.lower() if one.isascii() else one for one in name)
 
 
 def _item(node: exp.Expr, table: str) -> tuple[str, str] | None:

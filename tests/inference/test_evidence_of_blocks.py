@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsql.inference.estimates import RunningNoise
 from dpsql.inference.estimates.running_estimates import _groups, _Rounding
-from dpsql.inference.intervals import distances_above, half_width
+from dpsql.inference.intervals import chances_above, distances_above, half_width, spread
 from dpsql.inference.shown_groups import SURE, Independent, TrimmedEnds, blocks_of, distances_below, trimmed_ends
 from dpsql.mechanisms import Gaussian, Laplace
 from dpsql.releases import Additive
@@ -230,6 +230,22 @@ def test_a_number_that_passed_a_threshold_is_within_its_conditional_bar(law: typ
         low = passed - distances_above(terms, passed - 60)
         missed = float((truth < low).mean())
         assert missed <= 0.025 + 4 * np.sqrt(0.025 / len(passed)) + 0.002
+
+
+@pytest.mark.parametrize("law", [Gaussian, Laplace])
+@pytest.mark.parametrize("others", [0, 1, 5])
+def test_a_conditional_bar_is_the_least_that_holds(law: type[Additive], others: int) -> None:
+    terms = tuple((law(Fraction(20 + other)), Fraction(1 + other, 2)) for other in range(1 + others))
+    excess = np.linspace(0.0, 12.0, 3_001) * spread(terms)
+    distances = distances_above(terms, excess)
+    told = np.isfinite(distances)
+    assert told.any()
+    assert not told.all()
+    assert (np.diff(distances[told]) <= 0).all()
+    near, passed = chances_above(terms, distances[told]), chances_above(terms, (distances - excess)[told])
+    assert (near <= 0.025 * passed * (1 + 1e-9)).all()
+    closer = 0.99 * distances[told]
+    assert (chances_above(terms, closer) > 0.025 * chances_above(terms, closer - excess[told])).all()
 
 
 STRATEGIES = [

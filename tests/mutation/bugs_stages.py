@@ -147,8 +147,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "people are looked up in a list of the frequent values of people",
         "dpsql.prepare.earlier:_prepared",
-        "if first.program.selects and needed.query.find(exp.AggFunc) is None:",
-        "if first.program.missing and needed.query.find(exp.AggFunc) is None:",
+        "if first.program.selects and query.find(exp.AggFunc) is None:",
+        "if first.program.missing and query.find(exp.AggFunc) is None:",
         STAGES,
     ),
     bug(

@@ -19,6 +19,7 @@ _TEXTS = {
     "a dashboard": small.STATEMENTS[small.DASHBOARD],
     "a condition of many terms": "SELECT SUM(CASE WHEN ward IN (1, 2, 3, 4, 5) THEN cost ELSE 0 END) FROM visit"
     " WHERE cost < 400.{number} AND " + " AND ".join(f"(ward <> {at} OR cost > {at})" for at in range(30)),
+    "an earlier answer": "SELECT COUNT(*) FROM visit WHERE cost > (SELECT AVG(cost) FROM visit WHERE cost < 390.{number})",
     "quantiles": "SELECT kind, MEDIAN(cost) FROM visit WHERE cost < 400.{number} GROUP BY kind",
 }
 _EACH = 4

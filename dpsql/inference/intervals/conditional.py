@@ -18,6 +18,9 @@ _REACH = 16.0
 """The lattice of the law: points, and standard deviations on either side."""
 _FARTHEST = 7.0
 """Standard deviations up to which a lower end is sought: beyond it, a double has no digits of the tail."""
+_ENDS, _NEAREST = 1 << 9, 1e-9
+"""Lower ends that are found at once, at distances whose parts beyond the usual one grow from this part of the farthest
+by the same factor."""
 
 
 def chances_above(terms: Terms, numbers: Floats, times: int = 1) -> Floats:
@@ -44,22 +47,27 @@ def distances_above(terms: Terms, excess: Floats) -> Floats:
     >>> distances_above(terms, np.array([0.0, 10.0, 20.0, 60.0])).round(1).tolist()
     [inf, 39.3, 23.7, 19.6]
     """
-    points, tails = _tails(terms, 1)
-    deviation = spread(terms)
-    if not deviation:
+    if not spread(terms):
         return np.zeros_like(excess)
+    return np.asarray(np.interp(excess, *_ends_above(terms), left=math.inf))
+
+
+@functools.lru_cache(maxsize=256)
+def _ends_above(terms: Terms) -> tuple[Floats, Floats]:
+    """Numbers above a threshold, and how far below them their lower ends are: the equation of
+    :func:`distances_above`, solved for the excess of each distance.
+
+    Ends come closer as numbers rise, and more slowly the higher these are: what lies on the line between two of them is
+    no closer than it should be.
+    """
+    points, tails = _tails(terms, 1)
     usual = float(np.interp(-math.log(ALPHA / 2), -tails, points))
-    low, high = np.full_like(excess, usual), np.full_like(excess, _FARTHEST * deviation)
-
-    def ratio(at: Floats) -> Floats:
-        return np.asarray(np.interp(at, points, tails) - np.interp(at - excess, points, tails))
-
-    reached = ratio(high) <= math.log(ALPHA / 2)
-    for _ in range(50):
-        middle = (low + high) / 2
-        enough = ratio(middle) <= math.log(ALPHA / 2)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(reached, high, math.inf)
+    beyond = np.geomspace(_NEAREST, 1.0, _ENDS) * (_FARTHEST * spread(terms) - usual)
+    distances = usual + np.concatenate([[0.0], beyond])
+    chances = np.interp(distances, points, tails) - math.log(ALPHA / 2)
+    excess = distances - np.interp(-chances, -tails, points)
+    # The tails of some laws fall by the same factor throughout, and then the excess of all distances is one.
+    return np.maximum.accumulate(excess[::-1]), distances[::-1]
 
 
 @functools.lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsql.memory import by_identity
 from dpsql.releases import Additive, IntegerColumn
 
 ALPHA = 0.05
@@ -74,6 +75,7 @@ def half_width(terms: Terms, alpha: float = ALPHA, times: int = 1) -> float:
     return _coarse_half_width(terms, deviation, alpha, times)
 
 
+@by_identity(1024)
 def spread(terms: Terms, times: int = 1) -> float:
     """The standard deviation of Σ weight · noise, where each noise is drawn so often."""
     return math.sqrt(times * sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))

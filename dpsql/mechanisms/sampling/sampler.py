@@ -7,6 +7,7 @@ Rubinstein, Ohrimenko 2022); timing is outside the promise.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Protocol
@@ -49,6 +50,7 @@ def check_scale(scale: Fraction) -> None:
         raise ValueError(f"not a scale of noise: {scale}")
 
 
+@functools.lru_cache(maxsize=1024)
 def float_at_least(number: Fraction) -> float:
     """The least float that is not below ``number``.
 

@@ -159,8 +159,9 @@ def _kept_draws(sigma: Fraction, rows: int) -> Integers:
 def _kept(sigma: Fraction, scale: int, drawn: Integers, band: float = _BAND) -> NDArray[np.bool_]:
     """Whether each draw of the Laplace law is kept: with the probability exp(-γ), exactly."""
     uniform = np.frombuffer(os.urandom(8 * len(drawn)), dtype=np.uint64) >> np.uint64(64 - _UNIFORM)
+    centre, deviation = _bell(sigma, scale)
     with np.errstate(over="ignore"):
-        z = (np.abs(drawn).astype(np.float64) - float(sigma**2 / scale)) / float(sigma)
+        z = (np.abs(drawn).astype(np.float64) - centre) / deviation
         near = exp_near(np.minimum(z * z / 2, _FARTHEST))
     distance = near - uniform.astype(np.float64) * 2.0**-_UNIFORM
     kept = distance > 0
@@ -168,6 +169,12 @@ def _kept(sigma: Fraction, scale: int, drawn: Integers, band: float = _BAND) -> 
         exponent = (abs(int(drawn[row])) - sigma**2 / scale) ** 2 / (2 * sigma**2)
         kept[row] = is_below(functools.partial(exp_bounds, exponent), int(uniform[row]), _UNIFORM)
     return kept
+
+
+@functools.lru_cache(maxsize=1024)
+def _bell(sigma: Fraction, scale: int) -> tuple[float, float]:
+    """The doubles nearest to the centre and the deviation of γ."""
+    return float(sigma**2 / scale), float(sigma)
 
 
 def exp_near(exponents: Floats) -> Floats:
