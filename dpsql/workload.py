@@ -267,7 +267,7 @@ class Workloads:
             Priced(epsilon, tuple(calibrations), stored),
             (*self._marks(lattices), *(self._mark(statements[place], share) for place, share in shares.items())),
             tuple(sorted({name for one in statements for name in one.program.private_tables})),
-            {key.family: key.text for joint in joints for one, _ in joint.plans for key in one.keys},
+            {key.attribute: key.text for joint in joints for one, _ in joint.plans for key in one.keys},
         )
 
     def buy(
@@ -651,7 +651,7 @@ class Workloads:
             plan = None if own is None or not own.exhaustive else _measuring(own, joint)
             if plan is None:
                 return None
-            (key,) = {one.family for one in plan.keys}.difference(lattice.families)
+            (key,) = {one.attribute for one in plan.keys}.difference(lattice.families)
             merged[key] = (family, blocks)
             found.append((plan, part))
         return replace(joint, plans=tuple(found), total=shares.total, merged=merged)
@@ -683,7 +683,7 @@ class Workloads:
             names = tuple(measures.values())
             groups = self._answering.reuse.groups(one.plan)
             table = NoisyTable(groups, dict.fromkeys(names, (0,) * len(groups)), dict(one.noise))
-            members.append(BoughtMember(tuple(key.family for key in one.plan.keys), table, names))
+            members.append(BoughtMember(tuple(key.attribute for key in one.plan.keys), table, names))
         return Lattice(tuple(measures), tuple(members), readings, merged or {})
 
     # -- what is paid, and kept
@@ -776,7 +776,7 @@ def unfit(statement: Prepared) -> str:
 @once
 def _release(unit: _Unit, wanted: Plan, measured: Plan, way: DrillDown | None) -> _Release:
     """The same object for each of the ways to cut numbers that has it: what it is tried with is tried once."""
-    keys = tuple(one.family for one in wanted.keys) if way is None else way.keys
+    keys = tuple(one.attribute for one in wanted.keys) if way is None else way.keys
     return _Release(unit, wanted, measured, way, tuple(measures_of(measured)), keys)
 
 

@@ -59,6 +59,11 @@ class KeyColumn:
     celled: bool = field(default=False, repr=False, compare=False)
 
     @property
+    def attribute(self) -> str:
+        """The family of the key whose values it has: of one with a cell, that of the key with the cell."""
+        return self.family.rpartition(_CELL)[2]
+
+    @property
     def ordered(self) -> bool:
         """Whether the values lie along an axis, so that neighbouring groups tell of each other."""
         return (self.type.on_axis or self.sorts) and not self.listed

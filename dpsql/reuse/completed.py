@@ -56,7 +56,7 @@ class Base:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(key.family for key in self.measured.keys)
+        return tuple(key.attribute for key in self.measured.keys)
 
     def components(self) -> MissingComponents | None:
         """What no earlier release tells of; None where that is all or nothing, or groups are no combinations."""

@@ -232,7 +232,7 @@ class Reuse:
             found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, overlaps=overlaps)
             if found is None:
                 continue
-            keys = frozenset(one.family for one in plan.keys) if way is None else frozenset(way.keys)
+            keys = frozenset(one.attribute for one in plan.keys) if way is None else frozenset(way.keys)
             asked = keys in {frozenset(one) for one in together.asked}
             if together.sums:
                 asked = plan.identity in together.sums

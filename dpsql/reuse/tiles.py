@@ -356,7 +356,7 @@ def sums_of_cells(
     lattice: Lattice, plan: Plan, groups: Sequence[Key], way: DrillDown | None, cells: Sequence[Key]
 ) -> CellSums | None:
     """The groups of a plan as sums of cells; ``cells`` are those of a ``way`` over more rows."""
-    keys = tuple(one.family for one in plan.keys) if way is None else way.keys
+    keys = tuple(one.attribute for one in plan.keys) if way is None else way.keys
     if not lattice.covers(keys) or len(set(keys)) != len(keys) or (read := _read(plan, way, lattice)) is None:
         return None
     places = lattice.numbered(keys, groups if way is None else [way.cell(one) for one in cells])

@@ -248,7 +248,7 @@ class Marginals:
 
     def _family(self, one: Attribute) -> str:
         """The name of the attribute's key in releases."""
-        return self._by(one.key).keys[0].family
+        return self._by(one.key).keys[0].attribute
 
     def _by(self, key: str) -> Plan:
         """The plan of the counts by one key."""

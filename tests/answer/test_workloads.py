@@ -245,6 +245,30 @@ def test_pivot_tables_that_were_bought_as_one_are_right(folder: Path) -> None:
             assert all(found[key] == own for key, own in true[sql].items()), sql
 
 
+UNDECLARED = (
+    "SELECT town, COUNT(*) AS n FROM person GROUP BY town",
+    "SELECT town, plan, COUNT(*) AS n FROM person GROUP BY ROLLUP (town, plan)",
+    "SELECT town, COUNT(*) FILTER (WHERE segment = 'vip') AS v, COUNT(*) AS n FROM person GROUP BY town",
+    "SELECT plan, COUNT(*) AS n FROM person WHERE town = 'A' GROUP BY plan",
+)
+
+
+def test_subtotals_of_undeclared_values_are_cells_of_the_same_tables(folder: Path) -> None:
+    """A town of people that nobody declared is in every total, and in no group."""
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as known:
+        true = {sql: [row for row in known.execute(sql).fetchall() if row[0] != "C"] for sql in UNDECLARED}
+    with opened(folder, silent=True) as proxy:
+        session = proxy.session("ana")
+        plan, _ = session.buy(UNDECLARED, Fraction(1))
+        assert all(one.joined for one in plan.statements[:3])
+        identities = [one.plan.identity for one in plan.priced.calibrations]
+        assert len(identities) == len(set(identities)), "each table is measured once"
+        for sql in UNDECLARED:
+            answer = session.execute(sql)
+            assert not answer.price, sql
+            assert set(true[sql]) <= set(answer.rows), sql
+
+
 def test_what_is_free_in_part_says_so(folder: Path) -> None:
     counts = "SELECT region, COUNT(*) FROM person GROUP BY region"
     both = f"{counts} UNION ALL SELECT plan, SUM(amount) FROM person GROUP BY plan"
