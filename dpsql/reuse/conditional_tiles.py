@@ -1,9 +1,9 @@
 """Releases with several FILTERs, such as pivot tables, made of what was bought together: each FILTER by itself.
 
 Guarantee: post-processing, as :mod:`dpsql.reuse.tiles`. Tiles of two FILTERs have the noise of the same cells. Where a
-number of the answer may be made of several of them, each has its variance ``overlaps`` times, so that no weighted sum
-has more than if all were independent: a cell x that k of them have counts (w₁ + … + wₖ)² x², which is at most
-k (w₁² + … + wₖ²) x².
+number of the answer may be made of several of them, each of k tiles has k times its variance, so that no weighted sum
+has more than if all were independent: the variance of X₁ + … + Xₖ is at most k times the sum of theirs (Cauchy and
+Schwarz).
 """
 
 from __future__ import annotations

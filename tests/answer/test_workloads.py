@@ -269,6 +269,24 @@ def test_subtotals_of_undeclared_values_are_cells_of_the_same_tables(folder: Pat
             assert set(true[sql]) <= set(answer.rows), sql
 
 
+def test_numbers_of_several_filters_count_their_common_noise(folder: Path) -> None:
+    """Where a number may be made of k FILTERs, each has k times the variance."""
+    odds = "SELECT COUNT(*) FILTER (WHERE segment = 'vip') * 1.0 / COUNT(*) FILTER (WHERE segment = 'std') AS odds"
+    more = f"{odds}, COUNT(*) AS n"
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1))
+        squares = []
+        for sql in (odds, more):
+            priced = proxy.answering.pricing.price(proxy.prepare(f"{sql} FROM person", ()), session.settings)
+            assert not priced.loss
+            (calibration,) = priced.calibrations
+            squares.append({name: float(noise.square) for name, noise in calibration.noise.items()})
+        assert len(squares[0]) == 2
+        for name, square in squares[0].items():
+            assert squares[1][name] == pytest.approx(1.5 * square, rel=1e-3)
+
+
 def test_what_is_free_in_part_says_so(folder: Path) -> None:
     counts = "SELECT region, COUNT(*) FROM person GROUP BY region"
     both = f"{counts} UNION ALL SELECT plan, SUM(amount) FROM person GROUP BY plan"
