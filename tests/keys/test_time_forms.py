@@ -343,6 +343,7 @@ SPINES = [
     f"""SELECT DATE_TRUNC('month', g.d) AS m, COUNT(v.cost) AS n, COUNT(*) FILTER (WHERE v.cost > 50) AS h
         FROM {DAYS} AS g(d) LEFT JOIN visit AS v ON v.day = g.d GROUP BY 1""",
     "SELECT r.name, COUNT(v.cost) AS n FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
+    "SELECT r.name, AVG(v.cost) AS a FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
     "SELECT r.name, COUNT(v.cost) AS n FROM visit AS v RIGHT JOIN region AS r ON v.region = r.id GROUP BY r.name",
     "SELECT name, COUNT(person_id) AS n FROM region LEFT JOIN visit ON region.id = visit.region GROUP BY name",
     """SELECT r.id, SUM(COALESCE(v.cost, 0)) AS s, SUM(CASE WHEN v.cost > 50 THEN 1 ELSE 0 END) AS h, AVG(cost) AS a
@@ -358,7 +359,6 @@ SPINES = [
 ]
 NOBODY = [
     "SELECT r.name, COUNT(*) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
-    "SELECT r.name, AVG(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY r.name",
     "SELECT r.name, v.day, COUNT(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1, 2",
     "SELECT r.name, COUNT(v.cost) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id WHERE v.cost IS NULL GROUP BY 1",
     "SELECT r.name, COUNT(COALESCE(v.cost, 0)) FROM region AS r LEFT JOIN visit AS v ON v.region = r.id GROUP BY 1",
