@@ -29,7 +29,7 @@ from dpsql.answer import Answering, Asked
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.errors import DataError
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, agreeing, expected_errors, shows_groups_alone
+from dpsql.price import Priced, agreeing, combined_in, expected_errors
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, NoisyTable, ReleaseFacts
 from dpsql.reuse import (
     AskedOfDivided,
@@ -415,12 +415,12 @@ class Workloads:
         tiles: dict[tuple[int, int], list[tuple[Tile, Sequence[int]]]] = {}
         for release, lattice in sorted(every, key=lambda one: (one[0].unit.statement, one[0].unit.measurement)):
             unit = release.unit
-            overlaps = sum(
+            filters = sum(
                 one.unit.measurement == unit.measurement for one, _ in every if one.unit.statement == unit.statement
             )
             wanted = calibrate(release.wanted, accounting, price.of_noise)
-            alone = shows_groups_alone(statements[unit.statement])
-            made = reuse.made_of(wanted, lattice, release.way, overlaps=0 if alone else overlaps)
+            combines = combined_in(statements[unit.statement])
+            made = reuse.made_of(wanted, lattice, release.way, combines=combines, filters=filters)
             if made is None:
                 raise AssertionError("what is joined follows from what is measured")
             tiles.setdefault((unit.statement, unit.measurement), []).append((made, unit.outputs or ()))

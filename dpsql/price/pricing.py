@@ -49,9 +49,9 @@ from dpsql.price.series_price import (
 )
 from dpsql.price.unseen import unseen_notes
 from dpsql.releases import Noise, NoisyTable
-from dpsql.reuse import Completion, Made, Offer, Reuse, Tile
+from dpsql.reuse import Combines, Completion, Made, Offer, Reuse, Tile
 from dpsql.settings import Settings
-from rewriter.front_door import Affine, Either, Family, Listed, Other, Program, Quotient, Running
+from rewriter.front_door import Affine, Either, Family, Listed, Other, Program, Quotient, Running, slots_of
 from rewriter.plan import Plan, Series
 
 _REMEMBERED = 512
@@ -270,11 +270,11 @@ class Pricing:
         if not _takes_earlier(settings):
             return {}
         usual = self.is_usual(settings)
-        shown = shows_groups_alone(prepared)
+        combines = combined_in(prepared)
         found: dict[str, Tile] = {}
         for family in prepared.program.families:
             distinct = {calibrations[at].plan.identity: calibrations[at] for at in family.measurements}
-            made = self._reuse.tiles(tuple(distinct.values()), turn, alone=shown, usual=usual)
+            made = self._reuse.tiles(tuple(distinct.values()), turn, combines=combines, usual=usual)
             found |= zip(distinct, made, strict=False)
         return found
 
@@ -293,7 +293,7 @@ class Pricing:
         (name,) = (one.plan.identity for one in others)
         if name in stored or name in offers or name != prepared.program.plans[0].identity:
             return {}
-        found = self._reuse.completion(others[0], turn, alone=shows_groups_alone(prepared))
+        found = self._reuse.completion(others[0], turn, combines=combined_in(prepared))
         return {} if found is None else {name: found}
 
     def is_usual(self, settings: Settings) -> bool:
@@ -673,15 +673,18 @@ def _shown(end: datetime.datetime) -> str:
     return f"{end:%Y-%m-%d}" if end.time() == datetime.time() else f"{end:%Y-%m-%d %H:%M:%S}"
 
 
-def shows_groups_alone(prepared: Prepared) -> bool:
-    """Whether no number of an answer is made of several released rows. A released mean is that of one of them."""
+def combined_in(prepared: Prepared) -> Combines:
+    """What the numbers of an answer are made of. A released mean is one output of one row."""
     forms = [one.form for one in prepared.outer.foretold]
-    plain = all(not isinstance(form, _OF_SEVERAL) for form in forms)
-    terms = [form.terms for form in forms if isinstance(form, Affine)]
-    return plain and not prepared.outer.question.wanted and all(len(one) <= 1 for one in terms)
+    if prepared.outer.question.wanted or any(isinstance(form, _OF_SEVERAL) for form in forms):
+        return Combines.ROWS
+    if any(len(slots_of(form)) > 1 for form in forms):
+        return Combines.ROWS
+    several = any(isinstance(form, Quotient) or (isinstance(form, Affine) and len(form.terms) > 1) for form in forms)
+    return Combines.OUTPUTS if several else Combines.NOTHING
 
 
-_OF_SEVERAL = (Either, Listed, Other, Quotient, Running)
+_OF_SEVERAL = (Either, Listed, Other, Running)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
 from dpsql.reuse.offers import Reuse, listing_once
 from dpsql.reuse.readings import Reading, readings_of, squares
-from dpsql.reuse.tiles import BoughtMember, Lattice, MergedKey, Tile, measures_of, noise_of, only_sums
+from dpsql.reuse.tiles import BoughtMember, Combines, Lattice, MergedKey, Tile, measures_of, noise_of, only_sums
 
 __all__ = [
     "AskedOfDivided",
     "BoughtMember",
+    "Combines",
     "Completion",
     "Lattice",
     "Made",

@@ -18,6 +18,7 @@ from dpsql.releases import BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.tiles import (
     BoughtMember,
     CellSums,
+    Combines,
     Lattice,
     Tile,
     measures_of,
@@ -99,7 +100,7 @@ class Completion:
     known: int
     many: int
     base: Base = field(repr=False)
-    alone: bool
+    combines: Combines
     scope: str
     version: str
 
@@ -119,9 +120,7 @@ class Completion:
         if lattice is None or sums is None:
             raise AssertionError("what was planned with zeros is there with numbers, too")
         _, shown = shown_together(lattice, self.base.asked, sums.plan, sums.names)
-        return tile(
-            self.wanted, lattice, sums, self.base.groups, self.base.entry.number, shown, overlaps=0 if self.alone else 1
-        )
+        return tile(self.wanted, lattice, sums, self.base.groups, self.base.entry.number, shown, self.combines)
 
     @property
     def kept(self) -> tuple[NoisyTable, ReleaseFacts]:
@@ -135,10 +134,9 @@ class Completion:
 
 
 def completion(
-    wanted: Calibration, base: Base, accounting: Accounting, scope: str, version: str, *, alone: bool
+    wanted: Calibration, base: Base, accounting: Accounting, scope: str, version: str, *, combines: Combines
 ) -> Completion | None:
-    """The release with its missing components measured at its price; None where it is not better than measured whole.
-    ``alone``: no number of the answer is made of several groups."""
+    """The release with its missing components measured at its price; None where that is no better than all of it."""
     components = base.components()
     if components is None:
         return None
@@ -153,12 +151,12 @@ def completion(
     sums = None if lattice is None else base.sums(lattice)
     if lattice is None or sums is None:
         return None
-    made = tile(wanted, lattice, sums, base.groups, 0, None, overlaps=0 if alone else 1).wanted
+    made = tile(wanted, lattice, sums, base.groups, 0, None, combines).wanted
     here, there = (margins(one.plan, one) for one in (made, wanted))
     if any(width > BETTER * there[name] for name, width in here.items()):
         return None
     many = 1 << len(components.sizes)
-    return Completion(made, fresh, many - len(components.missing), many, base, alone, scope, version)
+    return Completion(made, fresh, many - len(components.missing), many, base, combines, scope, version)
 
 
 def widest(found: Completion) -> float:

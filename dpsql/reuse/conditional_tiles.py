@@ -1,9 +1,9 @@
 """Releases with several FILTERs, such as pivot tables, made of what was bought together: each FILTER by itself.
 
 Guarantee: post-processing, as :mod:`dpsql.reuse.tiles`. Tiles of two FILTERs have the noise of the same cells. Where a
-number of the answer may be made of several of them, each of k tiles has k times its variance, so that no weighted sum
-has more than if all were independent: the variance of X₁ + … + Xₖ is at most k times the sum of theirs (Cauchy and
-Schwarz).
+number of the answer may be made of several of them, each of k tiles has k times its variance
+(:class:`dpsql.reuse.tiles.Combines`), so that no weighted sum has more than if all were independent: the variance of X₁
++ … + Xₖ is at most k times the sum of theirs (Cauchy and Schwarz).
 """
 
 from __future__ import annotations

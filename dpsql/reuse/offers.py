@@ -29,6 +29,7 @@ from dpsql.reuse.readings import Reading
 from dpsql.reuse.tiles import (
     BoughtMember,
     CellSums,
+    Combines,
     Lattice,
     Shown,
     Tile,
@@ -99,32 +100,31 @@ class Reuse:
         return self._scope
 
     def tiles(
-        self, wanted: Sequence[Calibration], turn: Turn | None = None, *, alone: bool, usual: bool = True
+        self, wanted: Sequence[Calibration], turn: Turn | None = None, *, combines: Combines, usual: bool = True
     ) -> list[Tile]:
         """Releases of the same rows, all of them made of those that were bought as one with them; none where one is
         not, since the others would not agree with what is measured for it.
 
         At the ``usual`` accuracy they are given where who bought them asked for them as well, and where they are not
-        much less accurate than wanted; else where they are no less accurate. ``alone``: no number of the answer is made
-        of several groups.
+        much less accurate than wanted; else where they are no less accurate.
         """
         if not all(only_sums(one.plan) and one.loss for one in wanted):
             return []
         versions = {self._opened.version(one.plan) for one in wanted}
         for version in versions if len(versions) == 1 else ():
             for entry in self._together(version):
-                found = [self._known_tile(one, entry, version, turn, alone=alone, usual=usual) for one in wanted]
+                found = [self._known_tile(one, entry, version, turn, combines=combines, usual=usual) for one in wanted]
                 made = [one for one in found if one is not None]
                 if len(made) == len(wanted):
                     return made
         return []
 
     def _known_tile(
-        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, alone: bool, usual: bool
+        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, combines: Combines, usual: bool
     ) -> Tile | None:
         """The release of one purchase, remembered."""
-        key = (wanted.plan, wanted.loss, entry.number, alone, usual)
-        return self._tiles.get(key, partial(self._tile, wanted, entry, version, turn, alone=alone, usual=usual))
+        key = (wanted.plan, wanted.loss, entry.number, combines, usual)
+        return self._tiles.get(key, partial(self._tile, wanted, entry, version, turn, combines=combines, usual=usual))
 
     def _together(self, version: str) -> list[Entry]:
         """What was bought as one, the latest first; what completes it comes last, so that no answer changes by it."""
@@ -133,9 +133,9 @@ class Reuse:
             found, key=lambda entry: entry.facts.together is not None and bool(entry.facts.together.completing)
         )
 
-    def completion(self, wanted: Calibration, turn: Turn | None = None, *, alone: bool) -> Completion | None:
+    def completion(self, wanted: Calibration, turn: Turn | None = None, *, combines: Combines) -> Completion | None:
         """The release, of which only those components are measured that no release tells of that was bought as one;
-        None where it is as good measured whole. ``alone``: no number of the answer is made of several groups."""
+        None where it is as good measured whole."""
         plan, opened = wanted.plan, self._opened
         accounting = opened.accountant.accounting
         if not accounting.concentrated or not only_sums(plan) or not wanted.loss:
@@ -143,14 +143,14 @@ class Reuse:
         version = opened.version(plan)
         found: list[Completion] = []
         for entry in self._together(version):
-            key = (plan, wanted.loss, entry.number, alone)
-            made = partial(self._completion, wanted, entry, version, turn, alone=alone)
+            key = (plan, wanted.loss, entry.number, combines)
+            made = partial(self._completion, wanted, entry, version, turn, combines=combines)
             one = self._completions.get(key, made)
             found += [] if one is None else [one]
         return min(found, key=widest, default=None)
 
     def _completion(
-        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, alone: bool
+        self, wanted: Calibration, entry: Entry, version: str, turn: Turn | None, *, combines: Combines
     ) -> Completion | None:
         plan, together = wanted.plan, entry.facts.together
         if together is None or not together.statistics or together.merged:
@@ -172,7 +172,7 @@ class Reuse:
             every, groups = tuple(self.groups(measured, turn)), tuple(self.groups(plan, turn))
             cells = () if way is None else tuple(self._groups_of(way.cells, turn))
             base = Base(entry, together, lattice, plan, measured, way, groups, cells, every)
-            found = completion(wanted, base, accounting, self._scope, version, alone=alone)
+            found = completion(wanted, base, accounting, self._scope, version, combines=combines)
             if found is not None:
                 return found
         return None
@@ -198,22 +198,24 @@ class Reuse:
         version: str,
         turn: Turn | None,
         *,
-        alone: bool,
+        combines: Combines,
         usual: bool,
     ) -> Tile | None:
         together = entry.facts.together
         if together is None or not together.statistics:
             return None
         purchase, most = (entry, together, version, turn), MOST_WIDER if usual else 1
-        for found, asked in self._of_cells(wanted, purchase, overlaps=0 if alone else 1):
+        for found, asked in self._of_cells(wanted, purchase, combines):
             if (usual and asked) or _is_near(found.wanted, wanted, most):
                 return found
-        for found, asked in self._of_conditions(wanted, purchase, alone=alone):
+        for found, asked in self._of_conditions(wanted, purchase, combines=combines):
             if (usual and asked) or _is_near(found.wanted, wanted, most):
                 return found
         return None
 
-    def _of_cells(self, wanted: Calibration, purchase: _Purchase, *, overlaps: int) -> Iterator[tuple[Tile, bool]]:
+    def _of_cells(
+        self, wanted: Calibration, purchase: _Purchase, combines: Combines, filters: int = 1
+    ) -> Iterator[tuple[Tile, bool]]:
         """The release as sums of cells of a purchase, in each way that there is, and whether those were asked for."""
         plan = wanted.plan
         entry, together, version, turn = purchase
@@ -229,7 +231,7 @@ class Reuse:
         if not ways or (lattice := self.lattice(entry, together, version)) is None:
             return
         for way in ways:
-            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, overlaps=overlaps)
+            found = self.made_of(wanted, lattice, way, turn, entry.number, together.asked, combines, filters=filters)
             if found is None:
                 continue
             keys = frozenset(one.attribute for one in plan.keys) if way is None else frozenset(way.keys)
@@ -238,7 +240,9 @@ class Reuse:
                 asked = plan.identity in together.sums
             yield found, asked
 
-    def _of_conditions(self, wanted: Calibration, purchase: _Purchase, *, alone: bool) -> Iterator[tuple[Tile, bool]]:
+    def _of_conditions(
+        self, wanted: Calibration, purchase: _Purchase, *, combines: Combines
+    ) -> Iterator[tuple[Tile, bool]]:
         """The release, of several FILTERs, as sums of cells for each of them; and whether all those were asked for."""
         plans = self.by_conditions(wanted.plan)
         groups = self.groups(wanted.plan, purchase[-1]) if plans else ()
@@ -248,7 +252,7 @@ class Reuse:
             if not only_sums(plan):
                 return
             own = calibrate(plan, self._opened.accountant.accounting, wanted.loss)
-            ways = list(self._of_cells(own, purchase, overlaps=0 if alone else len(plans)))
+            ways = list(self._of_cells(own, purchase, combines, len(plans)))
             tile, asked = next((one for one in ways if one[1]), ways[0]) if ways else (None, False)
             if tile is None or tuple(tile.groups) != tuple(groups):
                 return
@@ -270,15 +274,16 @@ class Reuse:
         turn: Turn | None = None,
         number: int = 0,
         asked: Sequence[Sequence[str]] = (),
+        combines: Combines = Combines.NOTHING,
         *,
-        overlaps: int = 0,
+        filters: int = 1,
     ) -> Tile | None:
         """The release as sums of cells of a lattice."""
         sums = self.sums(wanted.plan, lattice, way, turn)
         if sums is None:
             return None
         shown = self._shown_of(lattice, asked, sums.plan, sums.names) if number else None
-        found = tile(wanted, lattice, sums, self.groups(wanted.plan, turn), number, shown, overlaps=overlaps)
+        found = tile(wanted, lattice, sums, self.groups(wanted.plan, turn), number, shown, combines, filters=filters)
         return replace(found, of_all_rows=way is not None and way.narrows)
 
     def sums(self, plan: Plan, lattice: Lattice, way: DrillDown | None, turn: Turn | None = None) -> CellSums | None:

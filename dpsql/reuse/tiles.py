@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, product
@@ -72,6 +73,15 @@ MergedKey = tuple[str, tuple[int, ...]]
 with that of NULL last."""
 
 Estimate = EstimatedMarginal | DividedEstimate
+
+
+class Combines(Enum):
+    """What the numbers of an answer are made of, at most: each of one output of a released row, of several outputs of
+    one, or of several rows."""
+
+    NOTHING = auto()
+    OUTPUTS = auto()
+    ROWS = auto()
 
 
 def blocks_of(blocks: Sequence[int], value: Scalar | None) -> int:
@@ -255,13 +265,15 @@ class CellSums:
     keys: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
-    def variances(self, sizes: Sequence[int], *, overlaps: int) -> list[list[Fraction]]:
-        """Of each statistic and group, in squared steps of what was measured: its own, where it is shown alone and
-        ``overlaps`` is 0; else as if groups were independent, so that no weighted sum of several has more, and where a
-        cell counts in that many of the sums at most."""
-        if not overlaps:
+    def variances(self, sizes: Sequence[int], combines: Combines, filters: int) -> list[list[Fraction]]:
+        """Of each statistic and group, in squared steps of what was measured: its own. Where numbers are made of
+        several rows, as if groups were independent, so that no weighted sum of several has more; where outputs are, and
+        of so many ``filters``, that many times as large."""
+        if combines is Combines.NOTHING:
             return [self._exact(sizes, one) for one in self.estimated]
-        return [[_largest(sizes, one) * len(cells) * overlaps for cells in self.cells] for one in self.estimated]
+        if combines is Combines.OUTPUTS:
+            return [[square * filters for square in self._exact(sizes, one)] for one in self.estimated]
+        return [[_largest(sizes, one) * len(cells) * filters for cells in self.cells] for one in self.estimated]
 
     def _exact(self, sizes: Sequence[int], estimated: Estimate) -> list[Fraction]:
         alone = estimated.variance
@@ -384,11 +396,11 @@ def tile(
     groups: Sequence[Key],
     number: int,
     shown: Shown | None,
+    combines: Combines,
     *,
-    overlaps: int,
+    filters: int = 1,
 ) -> Tile:
-    """The release that is made of these sums, which have at most so many ``overlaps``; none, where no number of the
-    answer is made of several sums."""
+    """The release that is made of these sums, as one of so many ``filters`` of an answer."""
     plan = sums.plan
     finer = sums.estimated[0].own_scale
     step = sums.estimated[0].scale // finer
@@ -398,7 +410,7 @@ def tile(
     noise: dict[str, Mechanism] = {}
     shrunk = np.zeros(len(groups))
     for (_, name), one, variances in zip(
-        sums.names, sums.estimated, sums.variances(lattice.sizes, overlaps=overlaps), strict=True
+        sums.names, sums.estimated, sums.variances(lattice.sizes, combines, filters), strict=True
     ):
         added[name] = tuple(sum(one.table.numbers[place] for place in cells) // step for cells in sums.cells)
         most = max(variances)

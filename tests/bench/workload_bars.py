@@ -63,6 +63,12 @@ class World:
         return (*self.paid, *self.bought, *self.free)
 
 
+def subtotals(keys: str, sets: str = "ROLLUP", where: str = "") -> str:
+    """A statement of counts by all that ROLLUP or CUBE makes of some keys."""
+    return by(keys, where=where).replace(f"GROUP BY {keys}", f"GROUP BY {sets} ({keys})")
+
+
+_OF_SMOKERS = "COUNT(*) FILTER (WHERE smoker)"
 _MONTH = "DATE_TRUNC('month', day)"
 _WEEK = "DATE_TRUNC('week', day)"
 _PAIRS = (by("region, sex"), by("sex, smoker"))
@@ -94,6 +100,16 @@ WORLDS = {
     "weeks, thin": World((by(f"{_WEEK}"), by(f"{_WEEK}, sex"), by("region"))),
     "means": World((by("region", "AVG(amount)"), by("sex", "AVG(amount)"), by("region, sex", "AVG(amount)"))),
     "totals with a sign": World((by("region", "SUM(change)"), by("sex", "SUM(change)"), by("region, sex", "SUM(change)"))),
+    "subtotals": World(
+        (subtotals("region, sex"), subtotals("sex, smoker", "CUBE"), by("region")),
+        free=(by("smoker"), subtotals("sex", where="region IN ('N', 'E')"), subtotals("region", where="sex = 'f'")),
+    ),
+    "shares": World(
+        (by("region", f"{_OF_SMOKERS} * 1.0 / COUNT(*)"), by("region, smoker"), by("sex, smoker"), by("region")),
+        free=(
+            by("sex", f"{_OF_SMOKERS} * 1.0 / COUNT(*)"), by("", f"{_OF_SMOKERS} * 1.0 / COUNT(*) FILTER (WHERE NOT smoker)"),
+        ),
+    ),
     "completed": World(_PAIRS, (by(_CELLS),), _PARTS),
     "completed, little noise": World(_PAIRS, (by(_CELLS),), _PARTS, Fraction(2), Fraction(1)),
     "completed, much noise": World(_PAIRS, (by(_CELLS),), _PARTS, Fraction(1, 20), Fraction(1, 40)),

@@ -736,8 +736,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "two FILTERs of what was bought together have noise of their own",
         "dpsql.reuse.offers:Reuse._of_conditions",
-        "overlaps=0 if alone else len(plans)",
-        "overlaps=0 if alone else 1",
+        "combines, len(plans)",
+        "combines",
         "tests/answer/test_workloads.py::test_numbers_of_several_filters_count_their_common_noise",
     ),
     bug(
