@@ -40,6 +40,14 @@ def test_every_block_is_run_or_says_why_not(path: Path) -> None:
     ids=lambda path: path.stem if path.parent.name == "guide" else "root",
 )
 def test_the_examples_of_a_page_run_and_show_what_they_say(path: Path, built: Path) -> None:
+    try:
+        run(path, built)
+    except AssertionError:
+        # Noise shows a group of NULL that nobody is in, or hides a small one, once in 100 times; twice, once in 10,000.
+        run(path, built)
+
+
+def run(path: Path, built: Path) -> None:
     with world(built) as page:
         for block in to_run(path):
             page.run(block)
