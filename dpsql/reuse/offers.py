@@ -244,27 +244,29 @@ class Reuse:
         self, wanted: Calibration, purchase: _Purchase, *, combines: Combines
     ) -> Iterator[tuple[Tile, bool]]:
         """The release, of several FILTERs, as sums of cells for each of them; and whether all those were asked for."""
-        plans = self.by_conditions(wanted.plan)
-        groups = self.groups(wanted.plan, purchase[-1]) if plans else ()
+        plans = self.by_conditions(wanted.plan, purchase[-1])
         tiles: list[tuple[Tile, Sequence[int]]] = []
         all_asked = True
         for plan, places in plans:
-            if not only_sums(plan):
-                return
             own = calibrate(plan, self._opened.accountant.accounting, wanted.loss)
             ways = list(self._of_cells(own, purchase, combines, len(plans)))
-            tile, asked = next((one for one in ways if one[1]), ways[0]) if ways else (None, False)
-            if tile is None or tuple(tile.groups) != tuple(groups):
+            if not ways:
                 return
+            tile, asked = next((one for one in ways if one[1]), ways[0])
             tiles.append((tile, places))
             all_asked = all_asked and asked
         found = of_each_condition(wanted, tiles) if tiles else None
         if found is not None:
             yield found, all_asked
 
-    def by_conditions(self, plan: Plan) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
-        """The plans of the outputs of a plan that share a FILTER, remembered."""
-        return self._apart.get(plan, plan.by_conditions)
+    def by_conditions(self, plan: Plan, turn: Turn | None = None) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+        """The plans of the outputs of a plan that share a FILTER, where all of them have its groups: not those of a
+        FILTER on a key, which leaves some groups without a row."""
+        found = self._apart.get(plan, plan.by_conditions)
+        if not found or not all(only_sums(one) for one, _ in found):
+            return ()
+        groups = tuple(self.groups(plan, turn))
+        return found if all(tuple(self.groups(one, turn)) == groups for one, _ in found) else ()
 
     def made_of(
         self,

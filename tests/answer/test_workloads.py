@@ -269,6 +269,22 @@ def test_subtotals_of_undeclared_values_are_cells_of_the_same_tables(folder: Pat
             assert set(true[sql]) <= set(answer.rows), sql
 
 
+def test_filters_on_a_key_leave_its_groups(folder: Path) -> None:
+    """A FILTER on what is grouped by has fewer groups than the statement, whose other groups have a count of 0."""
+    asked = (
+        *TILES[1:4],
+        "SELECT region, COUNT(*) FILTER (WHERE region = 'N') AS h, COUNT(*) AS n FROM person GROUP BY region",
+    )
+    with opened(folder, silent=True) as proxy:
+        session = proxy.session("ana")
+        session.buy(asked, Fraction(1))
+        answer = session.execute(asked[-1])
+        assert not answer.price
+        assert {row[0]: row[1] == (row[2] if row[0] == "N" else 0) for row in answer.rows} == dict.fromkeys(
+            "NESW", True
+        )
+
+
 def test_numbers_of_several_filters_count_their_common_noise(folder: Path) -> None:
     """Where a number may be made of k FILTERs, each has k times the variance."""
     odds = "SELECT COUNT(*) FILTER (WHERE segment = 'vip') * 1.0 / COUNT(*) FILTER (WHERE segment = 'std') AS odds"
