@@ -1095,9 +1095,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a correlation beyond 1 is certain",
-        "dpsql.inference.estimates.moment_figures:_ends",
-        "np.where(low >= 1, 1 - half, low)",
-        "np.where(low >= 1, 1, low)",
+        "dpsql.inference.estimates.moment_figures:_inverted",
+        "np.where(low >= most, most - half, low)",
+        "np.where(low >= most, most, low)",
         "tests/aggregates/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
     ),
     bug(

@@ -14,9 +14,9 @@ noise are taken off A and D, and of a variance that follows from the gradients. 
 can hold an unbounded θ as often as it says (Gleser and Hwang 1987). But D is above 0: (A, D) lies on the ray D·(θ, 1),
 and not only on the line through it. So say that θ is not believed, either, where the point of the line that is nearest
 to the noisy pair, in the metric of the noise, has D ≤ 0, and the pair is further from 0 than a pair of Gaussians is 95
-times in 100. A true θ is refused 5 times in 100 still: if that point has D > 0, by its distance from the line alone,
-which does not depend on where the point is; otherwise by that from 0, which is then at most a pair's. Of two rays, one
-remains.
+times in 100. A true θ is refused 5 times in 100 still: if that point has D > 0, by its distance from the line, whose
+law is the same wherever the point is; otherwise by that from 0, of which the part along the line is no longer than that
+of a pair of noises tends to be. Of two rays, one remains.
 """
 
 from __future__ import annotations
