@@ -383,7 +383,7 @@ def test_no_interval_is_without_end_where_a_direction_is_hidden() -> None:
 
 @pytest.mark.parametrize("regressors", [1, 3])
 def test_a_slope_along_a_narrow_regressor_is_as_unknown_as_it_is(regressors: int) -> None:
-    """Years from 2018 to 2022, declared from 1920 to 2120: noise hides how they vary, and the slope is steep."""
+    """Years from 2015 to 2025, declared from 1920 to 2120: noise hides how they vary, and the slope is steep."""
     rng = np.random.default_rng(1)
     x = rng.uniform(-0.05, 0.05, (500, regressors))
     y = x.sum(axis=1) * 6 + rng.normal(0, 0.02, 500)
