@@ -341,6 +341,64 @@ def test_a_correlation_that_noise_took_beyond_1_is_not_certain(figure: Figure, s
     assert high - low > 0.02
 
 
+def noisy_cells(figure: Figure, t: np.ndarray, s: np.ndarray, scale: int) -> tuple[Moment, list[int], list[list[int]]]:
+    """A figure of points in the unit square, its exact cells, and 4,000 noisy ones with Gaussian noise of this scale."""
+    x, y = Axis(Fraction(0), Fraction(1), figure.degrees[0]), Axis(Fraction(0), Fraction(1), figure.degrees[1])
+    bernstein = {0: lambda u: [u**0], 1: lambda u: [1 - u, u], 2: lambda u: [(1 - u) ** 2, 2 * u * (1 - u), u * u]}
+    exact = [round(1000 * (a * b).sum()) for a in bernstein[x.degree](t) for b in bernstein[y.degree](s)]
+    moment = Moment(figure, x, y, tuple((f"s{n}", Fraction(1, 1000)) for n in range(len(exact))))
+    random, noise = np.random.default_rng(11), NOISES["gaussian"](Fraction(1000 * scale))
+    return moment, exact, [(n + drawn(noise, 4000, random)).tolist() for n in exact]
+
+
+@pytest.mark.parametrize(("figure", "least"), [(Figure.CORRELATION, 0.3), (Figure.SLOPE, 0.5)])
+def test_where_noise_hides_a_spread_the_sign_is_told(figure: Figure, least: float) -> None:
+    """Nearly a line, whose slope has no end in sight. Of 4,000, fewer than 3,745 would come once in 10⁴ times."""
+    random = np.random.default_rng(5)
+    t = random.normal(0.5, 0.15, 300)
+    moment, exact, cells = noisy_cells(figure, t, 0.9 * t + random.normal(0, 0.03, 300), 5)
+    truth, found = moment_values(moment, [[n] for n in exact])[0], moment_values(moment, cells)
+    low, high = moment_ends(moment, cells, [NOISES["gaussian"](Fraction(5000))] * len(cells))
+    shown = np.array([one is not None for one in found])
+    assert truth is not None
+    assert ((low <= truth) & (truth <= high))[shown].mean() >= 0.936
+    open_ended = shown & (high >= (1 if figure is Figure.CORRELATION else math.inf))
+    assert open_ended.mean() > 0.1
+    assert (low > 0)[open_ended].mean() > least
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01])
+def test_a_ray_is_left_out_no_more_often_than_it_says(spread: float) -> None:
+    """Where there is no spread at all, or next to none, either ray may be the true one."""
+    random = np.random.default_rng(6)
+    t = 0.5 + spread * random.normal(0, 1, 300)
+    moment, exact, cells = noisy_cells(Figure.SLOPE, t, 0.5 + 3 * (t - 0.5) + random.normal(0, 0.1, 300), 2)
+    low, high = moment_ends(moment, cells, [NOISES["gaussian"](Fraction(2000))] * len(cells))
+    truth = moment_values(moment, [[n] for n in exact])[0] if spread else 0.0
+    assert truth is not None
+    assert ((low <= truth) & (truth <= high)).mean() >= 0.94
+    assert (np.isfinite(low) | np.isfinite(high)).any()
+
+
+def test_a_sample_deviation_ends_where_that_of_two_rows_does() -> None:
+    """Noise hides how many there are; of two rows, one at either end, the deviation is the largest there is."""
+    axis, none = Axis(Fraction(0), Fraction(10), 2), Axis(Fraction(0), Fraction(1), 0)
+    moment = Moment(Figure.DEVIATION_SAMP, axis, none, tuple((f"s{n}", Fraction(1)) for n in range(3)))
+    cells = [[1], [0], [1]]
+    _, (high,) = moment_ends(moment, cells, [Laplace(Fraction(20))] * 3)
+    assert moment_values(moment, cells)[0] == pytest.approx(high) == pytest.approx(10 / math.sqrt(2))
+
+
+def test_a_spread_that_noise_took_below_0_is_not_certain() -> None:
+    axis, none = Axis(Fraction(0), Fraction(10), 2), Axis(Fraction(0), Fraction(1), 0)
+    moment = Moment(Figure.DEVIATION_POP, axis, none, tuple((f"s{n}", Fraction(1)) for n in range(3)))
+    cells = [[40], [160], [0]]
+    (low,), (high,) = moment_ends(moment, cells, [Laplace(Fraction(4))] * 3)
+    assert moment_values(moment, cells) == [0.0]
+    assert low == 0
+    assert 1 < high < 5
+
+
 def test_they_are_as_accurate_as_was_said() -> None:
     people = People(2000, (15, 10), (7, 6), 0.5)
     assert compare(people, "STDDEV_POP(x)", PURE, Fraction(1), 1000).factor > 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -378,6 +379,36 @@ def test_no_interval_is_without_end_where_a_direction_is_hidden() -> None:
         found = regression_numbers(asked(ends, place), cells)
         assert np.isfinite(found.widths).all()
         assert (np.abs(found.values - wanted) <= found.widths).mean() >= 0.95
+
+
+@pytest.mark.parametrize("regressors", [1, 3])
+def test_a_slope_along_a_narrow_regressor_is_as_unknown_as_it_is(regressors: int) -> None:
+    """Years from 2015 to 2025, declared from 1920 to 2120: noise hides how they vary, and the slope is steep."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-0.05, 0.05, (500, regressors))
+    y = x.sum(axis=1) * 6 + rng.normal(0, 0.02, 500)
+    ends = (*[(-1.0, 1.0)] * regressors, (-1.0, 1.0))
+    truth = fitted(np.c_[np.ones(500), x], y)
+    for epsilon in (0.1, 1.0):
+        found = regression_numbers(asked(ends, 1), noisy(np.c_[x, y], ends, epsilon, 1000))
+        assert (np.abs(found.values - truth[1]) <= found.widths).mean() >= 0.94
+
+
+def test_least_squares_explain_no_less_than_what_is_released() -> None:
+    """Two directions of three are hidden: r² may be higher than it is shown, and lower by its noise alone."""
+    rng = np.random.default_rng(1)
+    x = 0.8 * rng.uniform(-1, 1, (5000, 1)) + 0.2 * rng.uniform(-1, 1, (5000, 3))
+    y = x @ [1, -1, 0.5]
+    y = y + rng.normal(0, 0.5 * y.std(), 5000)
+    ends = (*[(-1.0, 1.0)] * 3, (-4 * float(y.std()), 4 * float(y.std())))
+    part = asked(ends, 0)
+    part = replace(part, part=replace(part.part, field=RegressionField.DETERMINATION))
+    found = regression_numbers(part, noisy(np.c_[x, y], ends, 0.1, 1000))
+    left = y - np.c_[np.ones(5000), x] @ fitted(np.c_[np.ones(5000), x], y)
+    truth = 1 - left.var() / y.var()
+    assert ((found.values - found.below <= truth) & (truth <= found.values + found.above)).mean() >= 0.95
+    assert np.median(found.below) < 0.6 * np.median(found.above)
+    assert (found.above - found.below <= 1 - found.values + 1e-9).all()
 
 
 def test_what_a_lifted_direction_leaves_alone_stays() -> None:

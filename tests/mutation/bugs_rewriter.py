@@ -1095,10 +1095,24 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a correlation beyond 1 is certain",
-        "dpsql.inference.estimates.moment_figures:_ends",
-        "np.where(low >= 1, 1 - half, low)",
-        "np.where(low >= 1, 1, low)",
+        "dpsql.inference.estimates.moment_figures:_inverted",
+        "np.where(low >= most, most - half, low)",
+        "np.where(low >= most, most, low)",
         "tests/aggregates/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
+    ),
+    bug(
+        "of two rays that noise leaves of a quotient, the one with a divisor below 0 remains",
+        "dpsql.inference.estimates.moment_figures:_inverted",
+        "rising = above * vdd > below * vad",
+        "rising = above * vdd < below * vad",
+        "tests/aggregates/test_moments.py::test_where_noise_hides_a_spread_the_sign_is_told",
+    ),
+    bug(
+        "a narrow regressor is taken to vary as far as noise lets it",
+        "dpsql.inference.estimates.regression_figures:_least_squares",
+        "np.where(narrow, _NARROW**2 * cells.rows[:, None], _LEAST * own)",
+        "_LEAST * own",
+        f"{REGRESSIONS}::test_a_slope_along_a_narrow_regressor_is_as_unknown_as_it_is",
     ),
     bug(
         "the low end of a share is below 0 by a digit",

@@ -9,6 +9,14 @@ Why intervals by test inversion: every figure is a quotient A/D of quadratic fun
 quadratic one and a root of such), and A - θD is at the true θ the noise of A - θD alone: unbiased, once the squares of
 noise are taken off A and D, and of a variance that follows from the gradients. A θ is believed where that is within the
 95 % half-width (Fieller 1954). A mere linearisation of A/D says too little of it where there are few rows.
+
+**Two rays.** Where D is not told from 0, all θ are believed, or all but those between two roots: no bounded interval
+can hold an unbounded θ as often as it says (Gleser and Hwang 1987). But D is above 0: (A, D) lies on the ray D·(θ, 1),
+and not only on the line through it. So say that θ is not believed, either, where the point of the line that is nearest
+to the noisy pair, in the metric of the noise, has D ≤ 0, and the pair is further from 0 than a pair of Gaussians is 95
+times in 100. A true θ is refused 5 times in 100 still: if that point has D > 0, by its distance from the line, whose
+law is the same wherever the point is; otherwise by that from 0, of which the part along the line is no longer than that
+of a pair of noises tends to be. Of two rays, one remains.
 """
 
 from __future__ import annotations
@@ -35,6 +43,8 @@ Numbers = NDArray[np.object_]
 LAPLACE_PAIR = 4.11300328 / 2
 LAPLACE_ALONE = math.log(20) / math.sqrt(2)
 """The 97.5 % points of a sum of two Laplace noises and of one, in standard deviations."""
+PLANE = -2 * math.log(0.05) / Z**2
+"""The square of how far from 0 a pair of Gaussians lies 95 times in 100, over that of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,64 +244,64 @@ def _ends(moment: Moment, rows: FloatArray, spreads: FloatArray, heavy: float) -
     c = np.array(_coefficients(moment.x.degree, moment.y.degree), dtype=np.float64).T[:, :, None]
     n, p, q, xx, xy, yy = (np.asarray((part * rows).sum(axis=0)) for part in c)
     one, cp, cq, cxx, cxy, cyy = c
+    inverted = functools.partial(_inverted, spreads=spreads, heavy=heavy)
     # Quadratic forms without the squares of noise in them, and their gradients.
     axx, gxx = n * xx - p * p - (spreads * (cxx - cp * cp)).sum(axis=0), n * cxx + xx * one - 2 * p * cp
     if figure is Figure.MEAN:
-        low, high = _inverted(p, 2 * n, cp + 0 * rows, 2 * one + 0 * rows, spreads, heavy)
-        return _scaled(moment, np.clip(low, 0, 1), np.clip(high, 0, 1), x, float(moment.x.low))
+        low, high = inverted(p, 2 * n, cp + 0 * rows, 2 * one + 0 * rows, possible=(0, 1))
+        return _scaled(low, high, x, float(moment.x.low))
     square = (spreads * one).sum(axis=0)
     if figure in _SUMS:
-        below, gbelow = 4 * n, 4 * one + 0 * rows
+        below, gbelow, most = 4 * n, 4 * one + 0 * rows, math.inf
     elif figure in _SAMPLES:
-        below, gbelow = 4 * (n * n - square - n), 4 * (2 * n * one - one)
+        # Of two rows, one at either end, the most there is.
+        below, gbelow, most = 4 * (n * n - square - n), 4 * (2 * n * one - one), 1 / 2
     else:
-        below, gbelow = 4 * (n * n - square), 8 * n * one
+        below, gbelow, most = 4 * (n * n - square), 8 * n * one, 1 / 4
     if figure.degrees == (2, 0):
-        low, high = _inverted(axx, below, gxx, gbelow, spreads, heavy)
-        low, high = np.maximum(low, 0) * x * x, np.maximum(high, 0) * x * x
-        if figure in (Figure.VARIANCE_POP, Figure.DEVIATION_POP):
-            high = np.minimum(high, x * x / 4)
+        low, high = inverted(axx, below, gxx, gbelow, possible=(0, most))
+        low, high = _scaled(low, high, x * x)
         return (np.sqrt(low), np.sqrt(high)) if figure in _ROOTS else (low, high)
     axy, gxy = n * xy - p * q - (spreads * (cxy - cp * cq)).sum(axis=0), n * cxy + xy * one - p * cq - q * cp
     if figure in _COVARIANCES:
-        low, high = _inverted(axy, below, gxy, gbelow, spreads, heavy)
-        limit = x * y / 4 if figure is Figure.COVARIANCE_POP else math.inf
-        return np.maximum(low * x * y, -limit), np.minimum(high * x * y, limit)
-    if figure in (Figure.SLOPE, Figure.INTERCEPT):
-        ratio = y / x
-        if figure is Figure.SLOPE:
-            low, high = _inverted(axy, axx, gxy, gxx, spreads, heavy)
-            return low * ratio, high * ratio
+        return _scaled(*inverted(axy, below, gxy, gbelow, possible=(-most, most)), x * y)
+    if figure is Figure.SLOPE:
+        return _scaled(*inverted(axy, axx, gxy, gxx), y / x)
+    if figure is Figure.INTERCEPT:
         start = float(moment.x.low) / x
         above = (q * xx - p * xy - (spreads * (cq * cxx - cp * cxy)).sum(axis=0)) / 2 - start * axy
         gabove = (q * cxx + xx * cq - p * cxy - xy * cp) / 2 - start * gxy
-        low, high = _inverted(above, axx, gabove, gxx, spreads, heavy)
-        return low * y + float(moment.y.low), high * y + float(moment.y.low)
+        return _scaled(*inverted(above, axx, gabove, gxx), y, float(moment.y.low))
     ayy, gyy = n * yy - q * q - (spreads * (cyy - cq * cq)).sum(axis=0), n * cyy + yy * one - 2 * q * cq
     known = (axx > 0) & (ayy > 0)
     root = np.sqrt(np.where(known, axx, 1.0) * np.where(known, ayy, 1.0))
     groot = (gxx * ayy + gyy * axx) / (2 * root)
-    low, high = _inverted(axy, np.where(known, root, 0.0), gxy, groot, spreads, heavy)
-    # Where noise takes all that is believed beyond 1, where no correlation is, it goes as far inwards from there.
-    half = np.where(np.isfinite(high - low), (high - low) / 2, np.inf)
-    low, high = np.where(low >= 1, 1 - half, low), np.where(high <= -1, half - 1, high)
-    low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
+    low, high = inverted(axy, np.where(known, root, 0.0), gxy, groot, possible=(-1, 1))
     if figure is Figure.CORRELATION:
         return low, high
     squares = low * low, high * high
     return np.where(low * high <= 0, 0.0, np.minimum(*squares)), np.maximum(*squares)
 
 
-def _scaled(
-    moment: Moment, low: FloatArray, high: FloatArray, width: float, start: float
-) -> tuple[FloatArray, FloatArray]:
+def _scaled(low: FloatArray, high: FloatArray, width: float, start: float = 0.0) -> tuple[FloatArray, FloatArray]:
     return start + low * width, start + high * width
 
 
 def _inverted(
-    above: FloatArray, below: FloatArray, up: FloatArray, down: FloatArray, spreads: FloatArray, heavy: float
+    above: FloatArray,
+    below: FloatArray,
+    up: FloatArray,
+    down: FloatArray,
+    spreads: FloatArray,
+    heavy: float,
+    possible: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[FloatArray, FloatArray]:
-    """Where ``above - θ·below`` is within its half-width: the roots of a quadratic in θ; infinite where it has none."""
+    """Where ``above - θ·below`` is within its half-width, from the first to the last such θ that is ``possible``.
+
+    That is between the roots of a quadratic in θ, or beyond them where ``below`` is not told from 0; then what lies
+    beyond one of them may be impossible, or take a divisor below 0 (see *Two rays*). Where nothing that is believed is
+    possible, it goes as far inwards from the nearest θ that is.
+    """
     vaa, vad, vdd = ((spreads * one * other).sum(axis=0) for one, other in ((up, up), (up, down), (down, down)))
     middle = np.where(below > 0, above / np.where(below > 0, below, 1.0), 0.0)
     slope = up - middle * down
@@ -303,9 +313,22 @@ def _inverted(
     b = above * below - z2 * vad
     c = above * above - z2 * vaa
     root = np.sqrt(np.maximum(b * b - a * c, 0.0))
-    known = (a > 0) & (below > 0)
-    safe = np.where(known, a, 1.0)
-    return np.where(known, (b - root) / safe, -np.inf), np.where(known, (b + root) / safe, np.inf)
+    safe = np.where(a != 0, a, 1.0)
+    first, last = (b - root) / safe, (b + root) / safe
+    between = (a > 0) & (below > 0)
+    rays = (a < 0) & (below > 0) & (root > 0)
+    first, last = np.where(rays, last, first), np.where(rays, first, last)
+    least, most = possible
+    far = above * above * vdd - 2 * above * below * vad + below * below * vaa > PLANE * z2 * (vaa * vdd - vad * vad)
+    rising = above * vdd > below * vad
+    right = rays & ((first < least) | (far & rising))
+    left = rays & ((last > most) | (far & ~rising))
+    low = np.where(between, first, np.where(right & ~left, last, -np.inf))
+    high = np.where(between, last, np.where(left & ~right, first, np.inf))
+    half = (high - low) / 2
+    with np.errstate(invalid="ignore"):  # Nothing lies beyond an end that is not there.
+        low, high = np.where(low >= most, most - half, low), np.where(high <= least, least + half, high)
+    return np.clip(low, least, most), np.clip(high, least, most)
 
 
 def normal_point(kurtosis: FloatArray) -> FloatArray:

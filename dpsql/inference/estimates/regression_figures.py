@@ -21,10 +21,13 @@ too long on the other.
 **Hidden directions.** Along a lifted direction slopes also err by 1 - λ/τ of their true part b. Of b·λ = v'S·slopes
 both sides are known up to noise, which bounds b. And coefficients that differ by d from least squares leave d'Sd more
 unexplained than it: by Cauchy and Schwarz, p'd is at most √(p'S⁻¹p) times the root of what the released coefficients
-leave unexplained, whatever the truth is. The smaller bound counts; λ is taken to be no smaller than :data:`_LEAST` of
-its noise, by trial and not by proof. A direction that noise hides makes intervals wide. They hold more often than 95
-times in 100, unless the true slope along it is several times what its noise can tell. Other data, with any slope along
-such a direction, would have led to the same numbers about as likely.
+leave unexplained, whatever the truth is. The smaller bound counts. Below, λ has no bound that follows from the noise,
+and slopes along it have none above: λ is taken to be no smaller than :data:`_LEAST` of its noise, by trial and not by
+proof; where noise hides the variance of a regressor by itself, no smaller than that of a spread of :data:`_NARROW`,
+since a declared range says nothing of how narrow a column is. A direction that noise hides makes intervals wide. They
+hold more often than 95 times in 100, unless regressors lean on each other and the true slope along such a direction
+is several times what its noise can tell. Other data, with any slope along it, would have led to the same numbers
+about as likely. For r², what is hidden can only explain more, and no more than is left.
 
 Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
@@ -61,7 +64,11 @@ FORETOLD = (
 _TOLD = 1.25
 """An eigenvalue that is so many times the 95 % half-width of its noise is told from it, if it is the only one."""
 _LEAST = 0.3
-"""No eigenvalue is taken to be smaller than this part of the 95 % half-width of its noise."""
+"""No eigenvalue is taken to be smaller than this part of the 95 % half-width of its noise, where noise lets every
+regressor's own variance be told."""
+_NARROW = 0.01
+"""Where it hides one, along no direction regressors are taken to have a smaller standard deviation than this, in halves
+of their ranges: a column may fill any part of its declared range."""
 
 _MANY = 1 << 30
 _SINGULAR = 1e-12
@@ -250,13 +257,17 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     found, axes = np.linalg.eigh(matrix)
     directions = np.moveaxis(np.swapaxes(axes, 1, 2) @ centring, 1, 0)
     own = np.stack([cells.half_width(cells.forms(one, one)) for one in directions], axis=1)
-    ends = np.maximum(found, _told(found, own))
+    told = _told(found, own)
+    ends = np.maximum(found, told)
     solved = ends.min(axis=1) > _SINGULAR * cells.rows
     ends = np.where(solved[:, None], ends, cells.rows[:, None])
     inverse = (axes / ends[:, None, :]) @ np.swapaxes(axes, 1, 2)
     slopes = np.einsum("gij,gj->gi", inverse, right)
     residual = explained - np.einsum("gij,gi->gj", centring, slopes)
-    least = np.maximum(np.maximum(found - own, _LEAST * own), _SINGULAR * cells.rows[:, None])
+    alone = np.stack([cells.half_width(cells.forms(one, one)) for one in np.moveaxis(centring, 1, 0)], axis=1)
+    narrow = (np.diagonal(matrix, axis1=1, axis2=2) < _TOLD * alone).any(axis=1, keepdims=True)
+    floor = np.where(narrow, _NARROW**2 * cells.rows[:, None], _LEAST * own)
+    least = np.maximum(found - told + (_TOLD - 1) * own, np.maximum(floor, _SINGULAR * cells.rows[:, None]))
     other = np.stack([cells.half_width(cells.forms(one, residual)) for one in directions], axis=1)
     part = np.abs(np.einsum("gij,gi->gj", axes, right)) + other
     unexplained = np.maximum(np.einsum("gi,gij,gj->g", residual, cells.matrix, residual), 0.0)
@@ -388,13 +399,15 @@ def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquar
     total = np.einsum("gi,gij,gj->g", centre, cells.matrix, centre)
     safe = np.where(total > _SINGULAR * cells.rows, total, np.nan)
     share = _left_over(cells, fit) / safe
-    own, other = cells.forms(fit.residual, fit.residual), cells.forms(centre, centre)
+    both = cells.forms(fit.residual, fit.residual), cells.forms(centre, centre)
     forms = [
         (one - (share if one.ndim == 1 else share[:, None]) * two) / (safe if one.ndim == 1 else safe[:, None])
-        for one, two in zip(own, other, strict=True)
+        for one, two in zip(*both, strict=True)
     ]
-    unexplained = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
-    return RegressionNumbers.symmetric(np.clip(1 - share, 0, 1), cells.half_width(forms) + unexplained)
+    missed = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
+    own = cells.half_width(forms)
+    # Least squares explain no less than other coefficients, and no more than all.
+    return RegressionNumbers(np.clip(1 - share, 0, 1), own, own + np.minimum(missed, share))
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
