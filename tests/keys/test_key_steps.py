@@ -56,7 +56,7 @@ COMPUTED = policy_text("""
 database: duckdb:people.duckdb; ledger: sqlite:ledger; privacy_unit: person.id
 budget: {epsilon: 100000, delta: 1e-6}; statement: {epsilon: 10, max_epsilon: 10}
 tables:
-  person: id, a 0..9, b -3..4, t {range: [!!timestamp '2024-01-01 00:00:00', !!timestamp '2024-01-04 00:00:00']}
+  person: id, a 0..9, b -3..4, t {range: [2024-01-01 00:00:00, 2024-01-04 00:00:00]}
 """)
 
 
