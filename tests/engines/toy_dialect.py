@@ -157,6 +157,9 @@ class Toy(IeeeDoubles):
     def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
         return call("toy_later", moment, self.interval(*span))
 
+    def add_months(self, moment: exp.Expr, months: exp.Expr) -> exp.Expr:
+        return call("toy_months_later", moment, months)
+
     def in_zone(self, sql: exp.Expr, place: str) -> exp.Expr:
         return call("toy_zone", sql, text(place))
 
