@@ -66,13 +66,14 @@ def test_a_policy_is_opened_and_asked_without_what_other_statements_need(tmp_pat
 
 STATEMENTS, REMEMBERED = 1100, 1300
 """Distinct statements that are asked, and plans that may be alive after them: those of 500 statements that are
-remembered, of 512 calibrations, and of some notices."""
+remembered, where no more characters are, of 512 calibrations, and of some notices."""
 
 LEFT_BEHIND = 5
 """Objects of a statement that is forgotten, at most, that go with the collector of cycles alone."""
 
 
-def test_what_is_alive_of_many_statements_stays_within_a_bound(tmp_path: Path) -> None:
+def test_what_is_alive_of_many_statements_stays_within_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpsql.proxy._CHARACTERS", 500_000)
     with duckdb.connect(str(tmp_path / "start.duckdb")) as connection:
         connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, age INTEGER)")
         connection.execute("INSERT INTO person SELECT range, range % 90 FROM range(1000)")
