@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, repeat
-from math import gcd, sqrt
+from math import fsum, gcd, sqrt
 
 import pyarrow as pa
 
@@ -411,26 +411,27 @@ class Workloads:
     ) -> dict[int, list[Calibration]]:
         """The measurements of each joined statement, as they are estimated."""
         accounting, reuse = self._opened.accountant.accounting, self._answering.reuse
-        every = [(release, lattice) for joint, lattice, _ in lattices for release in joint.releases]
-        tiles: dict[tuple[int, int], list[tuple[Tile, Sequence[int]]]] = {}
-        for release, lattice in sorted(every, key=lambda one: (one[0].unit.statement, one[0].unit.measurement)):
-            unit = release.unit
-            filters = sum(
-                one.unit.measurement == unit.measurement for one, _ in every if one.unit.statement == unit.statement
-            )
-            wanted = calibrate(release.wanted, accounting, price.of_noise)
-            combines = combined_in(statements[unit.statement])
-            made = reuse.made_of(wanted, lattice, release.way, combines=combines, filters=filters)
-            if made is None:
-                raise AssertionError("what is joined follows from what is measured")
-            tiles.setdefault((unit.statement, unit.measurement), []).append((made, unit.outputs or ()))
+        parts: dict[tuple[int, int], list[tuple[_Release, Lattice]]] = {}
+        for joint, lattice, _ in lattices:
+            for release in joint.releases:
+                parts.setdefault((release.unit.statement, release.unit.measurement), []).append((release, lattice))
         found: dict[int, list[Calibration]] = {}
-        for (place, number), some in tiles.items():
-            whole = calibrate(statements[place].program.asked[number].first, accounting, price.of_noise)
-            made = some[0][0] if not some[0][1] else of_each_condition(whole, some)
-            if made is None:
+        for (place, number), some in sorted(parts.items(), key=lambda one: one[0]):
+            combines = combined_in(statements[place])
+            tiles: list[tuple[Tile, Sequence[int]]] = []
+            for release, lattice in some:
+                wanted = calibrate(release.wanted, accounting, price.of_noise)
+                made = reuse.made_of(wanted, lattice, release.way, combines=combines, filters=len(some))
+                if made is None:
+                    raise AssertionError("what is joined follows from what is measured")
+                tiles.append((made, release.unit.outputs or ()))
+            whole: Tile | None = tiles[0][0]
+            if some[0][0].unit.outputs is not None:
+                plan = statements[place].program.asked[number].first
+                whole = of_each_condition(calibrate(plan, accounting, price.of_noise), tiles)
+            if whole is None:
                 raise AssertionError("the plans of all conditions have the outputs of the whole")
-            found.setdefault(place, []).append(made.wanted)
+            found.setdefault(place, []).append(whole.wanted)
         return found
 
     def _cuts(self, units: Sequence[_Unit]) -> Cuts:
@@ -517,8 +518,8 @@ class Workloads:
         return [joint for group, joint in known if joint is not None and _is_mixed(group)]
 
     def _total(self, totals: Sequence[float]) -> float:
-        """The total of parts of a workload, at their best shares of one price."""
-        return float(sum(one ** (1 / self._power) for one in totals) ** self._power)
+        """The total of parts of a workload, at their best shares of one price; the same in whatever order they are."""
+        return float(fsum(one ** (1 / self._power) for one in totals) ** self._power)
 
     @once
     def _of_all_measures(self, *releases: _Release) -> list[_Release]:

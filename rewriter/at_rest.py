@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from operator import is_
 from typing import Any, Generic, TypeVar
 
@@ -144,17 +145,24 @@ def _built(flat: tuple[Any, ...]) -> exp.Expr:
 
 def _mapped(value: Any, of_tree: Callable[[Any], Any]) -> Any:
     """The value with what ``of_tree`` makes of each tree in it; the very value where that is nothing else."""
-    if type(value) is tuple:
+    kind: Any = type(value)
+    if kind is tuple:
         found = tuple([_mapped(one, of_tree) for one in value])
         return value if all(map(is_, found, value)) else found
-    if is_dataclass(value) and not isinstance(value, type | _Tree):
-        parts = [(one.name, getattr(value, one.name)) for one in fields(value)]
-        changed = [(name, one, _mapped(one, of_tree)) for name, one in parts]
-        if all(new is one for _, one, new in changed):
-            return value
-        # Without its checks, which it has passed: they may read trees.
-        made = object.__new__(type(value))
-        for name, _, new in changed:
-            object.__setattr__(made, name, new)
-        return made
-    return of_tree(value)
+    if (names := _fields(kind)) is None:
+        return of_tree(value)
+    parts = [getattr(value, name) for name in names]
+    changed = [_mapped(one, of_tree) for one in parts]
+    if all(map(is_, changed, parts)):
+        return value
+    # Without its checks, which it has passed: they may read trees.
+    made = object.__new__(kind)
+    for name, new in zip(names, changed, strict=True):
+        object.__setattr__(made, name, new)
+    return made
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that is looked into; None of any other class."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) and kind is not _Tree else None

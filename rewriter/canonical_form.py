@@ -43,19 +43,8 @@ CLASSES: Mapping[str, ListedFields] = {
         (
             # How it is shown, and facts that follow from what is written.
             *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
-            *(
-                "partials",
-                "inhabited",
-                "tables",
-                "drill_downs",
-                "by_conditions",
-                "period",
-                "until",
-                "times",
-                "_identity",
-                "bounded_by",
-            ),
-            *("averaged", "counted", "of_columns", "clipped", "question", "hidden"),
+            *("partials", "inhabited", "tables", "drill_downs", "by_conditions", "period", "until", "times"),
+            *("_identity", "bounded_by", "averaged", "counted", "of_columns", "clipped", "question", "hidden"),
         ),
     ),
     "KeyColumn": ListedFields(

@@ -246,9 +246,12 @@ def plan(
         return plan(other, norm, dialect)
 
     # What is remembered with the plan holds neither the query nor the workload in use.
-    kept, measured = _kept(query), AtRest.of(work)
+    kept = _kept(query)
+    measured = AtRest.of(work) if may_be_drilled(query) else None
 
     def ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
+        if measured is None:
+            return ()
         asked = kept.in_use
         if (narrower := without_filter(asked)) is None:
             return tuple(drill_downs(asked, partial(named, measured.in_use), dialect, planned_like, cuts))
@@ -263,7 +266,7 @@ def plan(
     question = _Question(kept, norm, dialect, unique) if whole and (unique or may_be_joined(query)) else None
     found = replace(
         named(work, query),
-        drill_downs=ways if may_be_drilled(query) else without_ways,
+        drill_downs=without_ways if measured is None else ways,
         by_conditions=apart if whole and has_conditions(query) else without_conditions,
         partials=partials,
         question=question,

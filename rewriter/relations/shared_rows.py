@@ -60,12 +60,12 @@ class SharedRows:
 
 def shared_rows(join: Join) -> SharedRows | None:
     """The join, where each of its rows belongs to a bounded number of people; None where that is not known."""
-    private, catalog = join.private, join.catalog
+    private, catalog, ties = join.private, join.catalog, join.ties
     if catalog.unit is None or not all(is_bounded(source) and _keys(source) for source in private):
         return None
     for host in private:
         unfit = host.optional or _is_people(host, catalog)
-        guests = None if unfit else _guests(host, private, join.ties, catalog)
+        guests = None if unfit else _guests(host, private, ties, catalog)
         if guests is not None:
             break
     else:
@@ -208,7 +208,8 @@ def people_beside_groups(join: Join) -> SharedRows | None:
     if len(groups) != 1 or groups[0].optional:
         return None
     (group,) = groups
-    if not all(_is_of_named(source, group, join.ties) for source in join.private if source is not group):
+    ties = join.ties
+    if not all(_is_of_named(source, group, ties) for source in join.private if source is not group):
         return None
     beside = [_looked_up(source) if source.private and source is not group else source for source in join.sources]
     return SharedRows(tuple(beside), own(replace(join, sources=beside)))
