@@ -43,7 +43,6 @@ from dpsql.reuse import (
     measures_of,
     noise_of,
     of_each_condition,
-    of_several,
     only_sums,
     readings_of,
     squares,
@@ -51,7 +50,7 @@ from dpsql.reuse import (
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, Attributes, adds_to_sums, apart, best
 from rewriter.once import once, remembering
-from rewriter.plan import AddedTo, Cuts, DrillDown, MeasuredQuestion, NumberCut, Plan, PlanApart, Ratio
+from rewriter.plan import AddedTo, Cuts, DrillDown, MeasuredQuestion, NumberCut, Plan, PlanApart
 
 _MARGINALS = pa.schema(
     {
@@ -371,8 +370,7 @@ class Workloads:
                 return ()
         found: list[tuple[int, Plan, PlanApart | None]] = []
         for number, one in enumerate(asked):
-            filters = self._answering.reuse.by_conditions(one.first) if by_conditions else ()
-            filters = () if any(split.plan.identity == one.first.identity for split in filters) else filters
+            filters = self._filters(one.first) if by_conditions else ()
             found += [(number, split.plan, split) for split in filters] or [(number, one.first, None)]
         if len(found) == 1 and found[0][2] is None:
             return (_Unit(place, 0, asked[0].first, 1.0),)
@@ -385,14 +383,15 @@ class Workloads:
         for number, plan, split in found:
             own = _squares([self._silent(plan)])
             uses = [(AddedTo(at),) for at in range(len(own))] if split is None else split.uses
-            added = [(square, use) for square, some in zip(own, uses, strict=True) for use in some]
-            means = [isinstance(output.estimator, Ratio) for output in asked[number].first.outputs]
-            ratios = [
-                square * (1 if means[use.place] else float(use.weight) ** 2) / whole[number][use.place]
-                for square, use in added
-            ]
+            ratios = [square / whole[number][use.place] for square, some in zip(own, uses, strict=True) for use in some]
             parts.append(sum(ratios) / len(ratios) / len(found))
         return tuple(_Unit(place, *one[:2], part, one[2]) for one, part in zip(found, parts, strict=True))
+
+    def _filters(self, plan: Plan) -> tuple[PlanApart, ...]:
+        """The FILTERs of pivot tables. What a sum or a share is made of has more noise than it has measured itself."""
+        found = self._answering.reuse.by_conditions(plan)
+        plain = all(use == AddedTo(use.place) for one in found for some in one.uses for use in some)
+        return found if plain and not any(one.plan.identity == plan.identity for one in found) else ()
 
     def _alone(self, statement: Prepared) -> Sequence[Calibration]:
         """The measurements of a statement that is measured by itself, with some noise."""
@@ -426,7 +425,6 @@ class Workloads:
         for (place, number), some in sorted(parts.items(), key=lambda one: one[0]):
             combines = combined_in(statements[place])
             filters = [release.unit.apart for release, _ in some if release.unit.apart is not None]
-            combines = of_several(filters, combines)
             tiles: list[Tile] = []
             for release, lattice in some:
                 wanted = calibrate(release.wanted, accounting, price.of_noise)
