@@ -251,6 +251,20 @@ def test_pivot_tables_that_were_bought_as_one_are_right(folder: Path) -> None:
             assert all(found[key] == own for key, own in true[sql].items()), sql
 
 
+def test_what_was_bought_beside_is_as_accurate_as_it_was_said(folder: Path) -> None:
+    """A share that could be made of the tables beside it has less noise than they have."""
+    share = "SELECT plan, AVG(CASE WHEN segment = 'vip' THEN 1.0 ELSE 0 END) AS s FROM person GROUP BY plan"
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        plan, _ = session.buy([*TILES, share], Fraction(1, 2))
+        assert [one.joined for one in plan.statements[-2:]] == [True, False]
+        beside = proxy.answering.pricing.price(proxy.questions([share])[0], session.settings)
+        assert not beside.loss
+        assert not beside.offers, "it is answered from its own measurement"
+        session.change("dpsql.reuse", "off")
+        assert session.execute(share).price
+
+
 OF_PIVOTS = (
     "SELECT region, COUNT(*) FILTER (WHERE amount % 3 = 0) AS n FROM person GROUP BY region",
     "SELECT region, COUNT(*) AS n FROM person WHERE amount % 2 = 0 GROUP BY region",
