@@ -407,8 +407,33 @@ def test_least_squares_explain_no_less_than_what_is_released() -> None:
     left = y - np.c_[np.ones(5000), x] @ fitted(np.c_[np.ones(5000), x], y)
     truth = 1 - left.var() / y.var()
     assert ((found.values - found.below <= truth) & (truth <= found.values + found.above)).mean() >= 0.95
-    assert np.median(found.below) < 0.6 * np.median(found.above)
-    assert (found.above - found.below <= 1 - found.values + 1e-9).all()
+    assert np.median(found.below) < 0.9 * np.median(found.above)
+    assert (found.above <= 1 - found.values + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "alike", "share", "epsilon"),
+    [(500, 1, 0, 0.05, 0.3), (5000, 1, 0, 0.0, 1.0), (5000, 2, 0.95, 0.0, 1.0), (500, 1, 0, 0.98, 0.3)],
+)
+def test_an_interval_of_r2_holds_near_its_ends(
+    rows: int, size: int, alike: float, share: float, epsilon: float
+) -> None:
+    """Of 2,000, where 95 % hold, fewer than 92.9 % would come once in 10⁴ times; a linearised one held 85 to 90 % of
+    where nothing is explained, or nearly all."""
+    rng = np.random.default_rng(1)
+    x = 0.3 * (math.sqrt(alike) * rng.normal(0, 1, (rows, 1)) + math.sqrt(1 - alike) * rng.normal(0, 1, (rows, size)))
+    x = x.clip(-1, 1)
+    fit = x.sum(axis=1)
+    y = 0.25 * (math.sqrt(share) * (fit - fit.mean()) / fit.std() + math.sqrt(1 - share) * rng.normal(0, 1, rows))
+    y = y.clip(-1, 1)
+    ends = ((-1.0, 1.0),) * (size + 1)
+    part = asked(ends, 0)
+    part = replace(part, part=replace(part.part, field=RegressionField.DETERMINATION))
+    found = regression_numbers(part, noisy(np.c_[x, y], ends, epsilon, 2000))
+    full = np.c_[np.ones(rows), x]
+    truth = 1 - (y - full @ fitted(full, y)).var() / y.var()
+    held = (found.values - found.below <= truth) & (truth <= found.values + found.above)
+    assert held.mean() >= 0.929
 
 
 def test_what_a_lifted_direction_leaves_alone_stays() -> None:

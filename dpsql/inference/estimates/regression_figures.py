@@ -29,6 +29,12 @@ hold more often than 95 times in 100, unless regressors lean on each other and t
 is several times what its noise can tell. Other data, with any slope along it, would have led to the same numbers
 about as likely. For r², what is hidden can only explain more, and no more than is left.
 
+**r².** With ε = TNr, what released coefficients leave unexplained is r'(M + N)r - ε'S⁻¹ε, M without noise: slopes fit
+noise, too, and the mean of ε'S⁻¹ε is added. A share is believed where the sum of both noises, less that mean, is within
+its 95 % points: those of a Gaussian's skewed alike, since near 0 the squares are all there is (a linearisation is much
+too short or long there). The true residual follows the share that is tried: slopes are the released ones, scaled to
+explain it, or lie along the axes of their noise, as far as the released ones are of noise.
+
 Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
 
@@ -70,6 +76,7 @@ _NARROW = 0.01
 """Where it hides one, along no direction regressors are taken to have a smaller standard deviation than this, in halves
 of their ranges: a column may fill any part of its declared range."""
 
+_HALVINGS = 30
 _MANY = 1 << 30
 _SINGULAR = 1e-12
 """A matrix whose smallest eigenvalue is below this part of the number of rows is singular: doubles say no more."""
@@ -156,10 +163,33 @@ class SecondMoments:
     def half_width(self, forms: Sequence[FloatArray]) -> FloatArray:
         """The 95 % half-width of a sum of noises."""
         weights = np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
+        return np.asarray(self.point(weights) * np.sqrt((self.spreads * weights * weights).sum(axis=1)))
+
+    def point(self, weights: FloatArray) -> FloatArray:
+        """The 97.5 % point, in standard deviations, of a sum of noises that are multiplied by these weights."""
         parts = self.spreads * weights * weights
         total = parts.sum(axis=1)
-        kurtosis = self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0)
-        return np.asarray(normal_point(kurtosis) * np.sqrt(total))
+        return normal_point(self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Overfit:
+    """(TNr)'S⁻¹(TNr), a sum of squares of as many combinations of the noises: its mean, its variance and its third
+    cumulant. Of slopes along the ``axes``, weighted by the noise along each: the variance of ε ``along`` them, what it
+    has to do with the noise ``across`` all axes, and the variance of the axes' ``own`` squares. See *r²*."""
+
+    noises: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    third: FloatArray
+    axes: FloatArray
+    along: FloatArray
+    across: FloatArray
+    own: FloatArray
+
+    def of(self, cells: SecondMoments, other: FloatArray) -> FloatArray:
+        """The noises that there are with another combination in the place of the residual."""
+        return np.stack([cells.weighted(one, other) for one in np.moveaxis(self.axes, 1, 0)], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +197,11 @@ class LeastSquares:
     """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
     what is explained as combinations of the constant and all variables. ``shrunk`` has a column for each direction of
     the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``. ``most``
-    has one, too: how far they may be off along it whatever the noise was; all together no further than one of them."""
+    has one, too: how far they may be off along it whatever the noise was; all together no further than one of them.
+    ``overfit`` is what of what is left unexplained the noise of slopes takes away."""
 
     slopes: FloatArray
+    matrix: FloatArray
     inverse: FloatArray
     centring: FloatArray
     residual: FloatArray
@@ -177,6 +209,7 @@ class LeastSquares:
     shrunk: FloatArray
     most: FloatArray
     ends: FloatArray
+    overfit: Overfit
     lifted: NDArray[np.bool_]
     solved: NDArray[np.bool_]
 
@@ -251,7 +284,13 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     if not size:
         empty, none = np.zeros((len(every), 0)), np.zeros(len(every), dtype=bool)
         square = np.zeros((len(every), 0, 0))
-        return LeastSquares(empty, square, centring, explained, explained, square, square, empty, none, ~none)
+        zero = np.zeros(len(every))
+        nothing = Overfit(
+            np.zeros((len(every), 0, cells.spreads.shape[1])), zero, zero, zero, centring, zero, zero, zero
+        )
+        return LeastSquares(
+            empty, square, square, centring, explained, explained, square, square, empty, nothing, none, ~none
+        )
     matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
     right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
     found, axes = np.linalg.eigh(matrix)
@@ -275,7 +314,36 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     lost = np.minimum((1 - found / ends) * part / least, most)
     lifted = np.asarray((found < ends).any(axis=1))
     shrunk, most = axes * lost[:, None, :], axes * most[:, None, :]
-    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, ends, lifted, solved)
+    overfit = _overfit(cells, directions, residual, found, ends)
+    lifted_matrix = (axes * ends[:, None, :]) @ np.swapaxes(axes, 1, 2)
+    return LeastSquares(
+        slopes, lifted_matrix, inverse, centring, residual, explained, shrunk, most, ends, overfit, lifted, solved
+    )
+
+
+def _overfit(
+    cells: SecondMoments, directions: FloatArray, residual: FloatArray, found: FloatArray, ends: FloatArray
+) -> Overfit:
+    axes = np.moveaxis(directions, 0, 1) / np.sqrt(ends)[:, :, None]
+    noises = np.stack([cells.weighted(one, residual) for one in np.moveaxis(axes, 1, 0)], axis=1)
+    together = np.einsum("gim,gm,gjm->gij", noises, cells.spreads, noises)
+    square = together @ together
+    each = np.diagonal(together, axis1=1, axis2=2)
+    mean = each.sum(axis=1)
+    shares = each / np.where(mean > 0, mean, 1.0)[:, None]
+    own = np.stack(
+        [(cells.spreads * cells.weighted(one, one) ** 2).sum(axis=1) for one in np.moveaxis(axes, 1, 0)], axis=1
+    )
+    return Overfit(
+        noises,
+        mean,
+        2 * np.trace(square, axis1=1, axis2=2),
+        8 * np.trace(square @ together, axis1=1, axis2=2),
+        axes,
+        (shares * each).sum(axis=1),
+        (shares * np.diagonal(square, axis1=1, axis2=2)).sum(axis=1),
+        (shares * own).sum(axis=1),
+    )
 
 
 def _told(found: FloatArray, own: FloatArray) -> FloatArray:
@@ -391,23 +459,77 @@ def _standard_error(regression: Regression, cells: SecondMoments, fit: LeastSqua
 
 
 def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
-    """1 - RSS/TSS, of what is explained about its mean."""
+    """1 - RSS/TSS, of what is explained about its mean: see *r²*."""
     centre = np.zeros_like(fit.residual)
     _, halves = _middles(regression)
     centre[:, -1] = halves[-1] / _scales(regression)[-1]
     centre[:, 0] = -np.clip(cells.matrix[:, 0, -1] / cells.rows, -1, 1) * centre[:, -1]
-    total = np.einsum("gi,gij,gj->g", centre, cells.matrix, centre)
+    total, whole = (np.einsum("gi,gij,gj->g", one, cells.matrix, one) for one in (centre, fit.explained))
     safe = np.where(total > _SINGULAR * cells.rows, total, np.nan)
-    share = _left_over(cells, fit) / safe
-    both = cells.forms(fit.residual, fit.residual), cells.forms(centre, centre)
-    forms = [
-        (one - (share if one.ndim == 1 else share[:, None]) * two) / (safe if one.ndim == 1 else safe[:, None])
-        for one, two in zip(*both, strict=True)
+    share, over = _left_over(cells, fit) / safe, fit.overfit
+    fitted = fit.explained - fit.residual
+    explains = np.einsum("gi,gij,gj->g", fit.slopes, fit.matrix, fit.slopes)
+    pairs = ((fit.explained, fit.explained), (fitted, fit.explained), (fitted, fitted), (centre, centre))
+    forms = np.stack([cells.weighted(one, other) for one, other in pairs], axis=1)
+    products = np.einsum("gim,gm,gjm->gij", forms, cells.spreads, forms)
+    along = np.einsum("gim,gjm->gij", forms * cells.spreads[:, None], over.noises)
+    steep, flat = over.of(cells, fitted), over.of(cells, fit.explained)
+    trace = np.where(over.mean > 0, over.mean, 1.0)
+    size = [
+        np.einsum("gjm,gm,gjm->g", one, cells.spreads, other) / trace
+        for one, other in ((flat, flat), (flat, steep), (steep, steep))
     ]
+    told = explains / np.where(explains + over.mean > 0, explains + over.mean, 1.0)
+
+    def cumulants(left: FloatArray) -> tuple[FloatArray, ...]:
+        """The mean of what noise takes from a share that is left unexplained, its variance, and its third cumulant."""
+        square = np.maximum(whole - left * safe, 0.0)
+        scale = np.sqrt(square / np.where(explains > 0, explains, 1.0))
+        by = np.stack([np.ones_like(left), -2 * scale, scale**2, -left], axis=1)
+        more = np.maximum(size[0] - 2 * scale * size[1] + scale**2 * size[2], 0.0)
+        more = np.where(explains > 0, more, 1.0)
+        linear = np.maximum(np.einsum("gi,gij,gj->g", by, products, by), 0.0)
+        third = 6 * more * np.square(np.einsum("gi,gij->gj", by, along)).sum(axis=1)
+        other = (1 - left) ** 2 * products[:, 3, 3] + 4 * square * over.along + square**2 * over.own
+        linear = told * linear + (1 - told) * other
+        third = told * third + (1 - told) * 24 * square * over.across
+        return more * over.mean, linear + more**2 * over.variance, third + more**3 * over.third
+
+    left = np.clip(share + over.mean / safe, 0, 1)
+    point = cells.point(forms[:, 0])
+
+    def believed(one: FloatArray, bounded: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        mean, spread, third = cumulants(one)
+        deviation = np.sqrt(np.where(spread > 0, spread, 1.0))
+        seen = share + mean / safe
+        off = (one - np.where(bounded, np.clip(seen, 0, 1), np.maximum(seen, 0))) * safe / deviation
+        skewness = third / deviation**3
+        return np.asarray((off <= _skewed(point, skewness)) & (off >= _skewed(-point, skewness)))
+
+    bounded = ~believed(left, np.zeros(len(left), dtype=bool))
+    least, most = (_farthest(lambda one: believed(one, bounded), left, end) for end in (0.0, 1.0))
     missed = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
-    own = cells.half_width(forms)
     # Least squares explain no less than other coefficients, and no more than all.
-    return RegressionNumbers(np.clip(1 - share, 0, 1), own, own + np.minimum(missed, share))
+    return RegressionNumbers(1 - left, most - left, np.minimum(left - least + missed, left))
+
+
+def _skewed(point: FloatArray, skewness: FloatArray) -> FloatArray:
+    """The point, in standard deviations, of a number with a skewness above 0 where a Gaussian has this one: that of a
+    χ² with as much (Pearson 1959), by Wilson and Hilferty."""
+    freedom = 8 / np.maximum(skewness, 1e-3) ** 2
+    part = 2 / (9 * freedom)
+    return np.asarray((np.maximum(1 - part + point * np.sqrt(part), 0) ** 3 - 1) * np.sqrt(freedom / 2))
+
+
+def _farthest(believed: Callable[[FloatArray], NDArray[np.bool_]], start: FloatArray, end: float) -> FloatArray:
+    """How far from its start towards an end a number is believed."""
+    inside, outside = start, np.full_like(start, end)
+    inside = np.where(believed(outside), outside, inside)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        sound = believed(middle)
+        inside, outside = np.where(sound, middle, inside), np.where(sound, outside, middle)
+    return inside
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
