@@ -43,6 +43,7 @@ from dpsql.reuse import (
     measures_of,
     noise_of,
     of_each_condition,
+    of_several,
     only_sums,
     readings_of,
     squares,
@@ -50,7 +51,7 @@ from dpsql.reuse import (
 from rewriter.declared import Norm, Scalar
 from rewriter.front_door import AskedMarginal, Attributes, adds_to_sums, apart, best
 from rewriter.once import once, remembering
-from rewriter.plan import Cuts, DrillDown, MeasuredQuestion, NumberCut, Plan
+from rewriter.plan import AddedTo, Cuts, DrillDown, MeasuredQuestion, NumberCut, Plan, PlanApart, Ratio
 
 _MARGINALS = pa.schema(
     {
@@ -120,15 +121,15 @@ class WorkloadPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A measurement of a statement, of which every unit is joined with others or none; or, of its ``outputs``, those
-    that share a FILTER. ``part`` is the mean variance of its numbers measured alone at the whole price, over that of
-    the statement measured alone, divided by the number of its units."""
+    """A measurement of a statement, of which every unit is joined with others or none; or what its outputs are made of
+    in the rows that one FILTER leaves, ``apart``. ``part`` is the mean variance of its numbers measured alone at the
+    whole price, over that of the statement measured alone, divided by the number of its units."""
 
     statement: int
     measurement: int
     plan: Plan
     part: float
-    outputs: tuple[int, ...] | None = None
+    apart: PlanApart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +369,12 @@ class Workloads:
         for one in asked:
             if one.picks or (one.series is not None and not one.series.adds_up):
                 return ()
-        found: list[tuple[int, Plan, tuple[int, ...] | None]] = []
+        found: list[tuple[int, Plan, PlanApart | None]] = []
         for number, one in enumerate(asked):
-            split = self._answering.reuse.by_conditions(one.first) if by_conditions else ()
-            found += [(number, plan, outputs) for plan, outputs in split] or [(number, one.first, None)]
-        if len(found) == 1:
+            filters = self._answering.reuse.by_conditions(one.first) if by_conditions else ()
+            filters = () if any(split.plan.identity == one.first.identity for split in filters) else filters
+            found += [(number, split.plan, split) for split in filters] or [(number, one.first, None)]
+        if len(found) == 1 and found[0][2] is None:
             return (_Unit(place, 0, asked[0].first, 1.0),)
         if not all(only_sums(plan) for _, plan, _ in found):
             return ()
@@ -380,10 +382,15 @@ class Workloads:
         if not all(map(all, whole)):
             return ()  # What is 0 by its text alone is no noisier for it.
         parts = []
-        for number, plan, outputs in found:
+        for number, plan, split in found:
             own = _squares([self._silent(plan)])
-            places = range(len(own)) if outputs is None else outputs
-            ratios = [square / whole[number][at] for square, at in zip(own, places, strict=True)]
+            uses = [(AddedTo(at),) for at in range(len(own))] if split is None else split.uses
+            added = [(square, use) for square, some in zip(own, uses, strict=True) for use in some]
+            means = [isinstance(output.estimator, Ratio) for output in asked[number].first.outputs]
+            ratios = [
+                square * (1 if means[use.place] else float(use.weight) ** 2) / whole[number][use.place]
+                for square, use in added
+            ]
             parts.append(sum(ratios) / len(ratios) / len(found))
         return tuple(_Unit(place, *one[:2], part, one[2]) for one, part in zip(found, parts, strict=True))
 
@@ -418,17 +425,20 @@ class Workloads:
         found: dict[int, list[Calibration]] = {}
         for (place, number), some in sorted(parts.items(), key=lambda one: one[0]):
             combines = combined_in(statements[place])
-            tiles: list[tuple[Tile, Sequence[int]]] = []
+            filters = [release.unit.apart for release, _ in some if release.unit.apart is not None]
+            combines = of_several(filters, combines)
+            tiles: list[Tile] = []
             for release, lattice in some:
                 wanted = calibrate(release.wanted, accounting, price.of_noise)
                 made = reuse.made_of(wanted, lattice, release.way, combines=combines, filters=len(some))
                 if made is None:
                     raise AssertionError("what is joined follows from what is measured")
-                tiles.append((made, release.unit.outputs or ()))
-            whole: Tile | None = tiles[0][0]
-            if some[0][0].unit.outputs is not None:
+                tiles.append(made)
+            whole: Tile | None = tiles[0]
+            if filters:
                 plan = statements[place].program.asked[number].first
-                whole = of_each_condition(calibrate(plan, accounting, price.of_noise), tiles)
+                pairs = list(zip(tiles, filters, strict=True))
+                whole = of_each_condition(calibrate(plan, accounting, price.of_noise), pairs)
             if whole is None:
                 raise AssertionError("the plans of all conditions have the outputs of the whole")
             found.setdefault(place, []).append(whole.wanted)
@@ -560,10 +570,11 @@ class Workloads:
             return None
         made = self._answering.reuse.made_of(alone, lattice, release.way)
         sums = self._answering.reuse.sums(release.wanted, lattice, release.way)
-        if made is None or sums is None:
-            return None
-        pairs = zip(squares(made.wanted.plan, made.wanted.noise), squares(release.wanted, alone.noise), strict=True)
-        weights = [after / before for after, before in pairs]
+        before = squares(release.wanted, alone.noise)
+        if made is None or sums is None or not all(before):
+            return None  # what is 0 by its text alone is no noisier for it
+        after = squares(made.wanted.plan, made.wanted.noise)
+        weights = [one / other for one, other in zip(after, before, strict=True)]
         # How many cells its numbers are sums of is no matter of what each cell measures.
         weight = sum(weights) / len(weights) / max(map(len, sums.cells))
         return replace(release, measured=plan, statistics=tuple(measures), readings=readings, weight=weight)
@@ -711,7 +722,7 @@ class Workloads:
                 for one, member in zip(own, lattice.members, strict=True)
             )
             asked = tuple(dict.fromkeys(tuple(sorted(one.keys)) for one in joint.releases))
-            read = tuple(joint.readings.items())
+            read = tuple({**self._of_each_filter(joint), **joint.readings}.items())
             cuts = tuple(joint.cuts.items())
             together = BoughtTogether(
                 joint.releases[0].statistics,
@@ -725,6 +736,24 @@ class Workloads:
             noise = {noise_of(one.plan.identity, name): law for one in own for name, law in one.noise.items()}
             facts = ReleaseFacts((), {}, False, self._answering.reuse.scope, (), together)
             yield NoisyTable((), {}, noise), facts, self._opened.version(own[0].plan)
+
+    def _of_each_filter(self, joint: _Joint) -> dict[str, Reading]:
+        """What was measured with FILTERs tells of the rows that each of them leaves, where nobody is clipped."""
+        plan, _ = joint.plans[0]
+        measures = measures_of(plan)
+        if plan.question is None or plan.question.is_clipped:
+            return {}
+        at = {name: place for place, name in enumerate(measures.values())}
+        found: dict[str, Reading] = {}
+        for one in self._answering.reuse.by_conditions(plan):
+            plain = [next((use for use in some if use == AddedTo(use.place)), None) for some in one.uses]
+            places = [use.place for use in plain if use is not None]
+            filtered = one.filtered()
+            terms = readings_of(filtered, plan, places) if len(places) == len(plain) else None
+            if terms is not None:
+                of_names = {name: tuple((at[other], weight) for other, weight in some) for name, some in terms.items()}
+                found |= {family: of_names[name] for family, name in measures_of(filtered).items()}
+        return found
 
     def _mark(self, statement: Prepared, share: PrivacyLoss) -> tuple[NoisyTable, ReleaseFacts, str]:
         plans = statement.program.plans

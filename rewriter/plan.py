@@ -592,13 +592,38 @@ def without_ways(cuts: Cuts | None = None) -> tuple[DrillDown, ...]:
     return ()
 
 
+@dataclass(frozen=True, slots=True)
+class AddedTo:
+    """Where an output of a plan counts in another plan: ``weight`` times it is added to the output at a ``place``.
+    Where that one is a mean, it is added to the sum of values, and ``rows`` times it to the number of rows."""
+
+    place: int
+    weight: Fraction = Fraction(1)
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApart:
+    """A plan whose outputs those of another one are made of: ``uses`` says of each where it is added. ``filtered`` is
+    the plan of the same numbers over the rows of the other one, with a FILTER."""
+
+    plan: Plan
+    uses: tuple[tuple[AddedTo, ...], ...]
+    filtered: Callable[[], Plan] = field(repr=False, compare=False)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The outputs that are made of it."""
+        return tuple(dict.fromkeys(use.place for some in self.uses for use in some))
+
+
 class PlansApart(Protocol):
-    """Plans that measure the outputs of another one, each some of them, with their places among its outputs."""
+    """Plans that the outputs of another one are made of, each of the rows that one FILTER leaves."""
 
-    def __call__(self) -> tuple[tuple[Plan, tuple[int, ...]], ...]: ...
+    def __call__(self) -> tuple[PlanApart, ...]: ...
 
 
-def without_conditions() -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+def without_conditions() -> tuple[PlanApart, ...]:
     """None."""
     return ()
 

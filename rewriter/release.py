@@ -176,8 +176,9 @@ class Aggregate:
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN
     x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``. ``row`` are the values of a row that is
     counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the BOOL_OR or BOOL_AND that turns where this
-    count exceeds its margin. ``combines``: it is a sum of several aggregates (:mod:`rewriter.split.combinations`), and
-    ``notes`` say how their values are clipped. Of a mode, ``candidates`` are the values of a ``type`` that it is picked
+    count exceeds its margin. ``terms``: what it is a weighted sum of, or, where it is a mean, a quotient of two such
+    sums. A sum of several aggregates is measured as one (:mod:`rewriter.split.combinations`), and ``notes`` say how
+    their values are clipped. Of a mode, ``candidates`` are the values of a ``type`` that it is picked
     from, and ``argument`` is the place of a row's value among them. Of a ``regression``, ``row`` are the regressors,
     and ``argument`` is what they explain; of a component, the last number. ``over_blocks`` is what is asked of blocks
     of people. ``debiasing``: it is a sum of aggregates over what people reported. ``fine``: a figure of a block is
@@ -197,7 +198,7 @@ class Aggregate:
     type: Type | None = None
     row: tuple[Value, ...] = ()
     decides: str = ""
-    combines: bool = False
+    terms: tuple[Term, ...] = ()
     notes: tuple[str, ...] = ()
     regression: RegressionPart | ComponentPart | None = None
     over_blocks: OverBlocks | None = None
@@ -217,6 +218,11 @@ class Aggregate:
         return self.argument
 
     @property
+    def combines(self) -> bool:
+        """Whether it is a sum of several aggregates."""
+        return bool(self.terms) and self.kind.sums
+
+    @property
     def is_logistic(self) -> bool:
         """Whether it is a number of a logistic regression."""
         return isinstance(self.regression, RegressionPart) and self.regression.logistic
@@ -231,6 +237,16 @@ class Aggregate:
     def filtered(self, call: exp.Expr, dialect: Dialect) -> exp.Expr:
         """A call over the rows that the condition holds on."""
         return call if self.condition is None else dialect.filtered(call, self.condition.sql.copy())
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An aggregate in a sum of several: ``weight`` times it; of a mean, in the sum of values, and ``rows`` times it in
+    the number of rows."""
+
+    aggregate: Aggregate
+    weight: Fraction
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

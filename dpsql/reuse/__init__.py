@@ -1,7 +1,7 @@
 """Answers made of earlier releases."""
 
 from dpsql.reuse.completed import Completion
-from dpsql.reuse.conditional_tiles import of_each_condition
+from dpsql.reuse.conditional_tiles import of_each_condition, of_several
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.divided_marginals import AskedOfDivided, divided_shares
 from dpsql.reuse.offers import Reuse, listing_once
@@ -25,6 +25,7 @@ __all__ = [
     "measures_of",
     "noise_of",
     "of_each_condition",
+    "of_several",
     "only_sums",
     "readings_of",
     "refined",

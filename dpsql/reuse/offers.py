@@ -22,7 +22,7 @@ from dpsql.opened import Opened
 from dpsql.releases import BOUGHT_TOGETHER, BoughtTogether, Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.clipped_alike import clipped_alike
 from dpsql.reuse.completed import Base, Completion, completion, widest
-from dpsql.reuse.conditional_tiles import of_each_condition
+from dpsql.reuse.conditional_tiles import of_each_condition, of_several
 from dpsql.reuse.derive import Made, Offer, drilled, facts, made, offer, source
 from dpsql.reuse.joined_periods import added_up, joined
 from dpsql.reuse.readings import Reading
@@ -42,7 +42,7 @@ from dpsql.reuse.tiles import (
     tile,
 )
 from rewriter.canonical_form import identity_of
-from rewriter.plan import DrillDown, Plan
+from rewriter.plan import DrillDown, Plan, PlanApart
 
 MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
@@ -84,7 +84,7 @@ class Reuse:
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._series: Memory[tuple[object, ...], tuple[Made, tuple[Made, ...]]] = memories.memory("series", _REMEMBERED)
         self._ways: Memory[tuple[object, ...], tuple[DrillDown, ...]] = memories.memory("drill-downs", _REMEMBERED)
-        self._apart: Memory[Plan, tuple[tuple[Plan, tuple[int, ...]], ...]]
+        self._apart: Memory[Plan, tuple[PlanApart, ...]]
         self._apart = memories.memory("plans of each condition", _REMEMBERED)
         self._alike: Memory[Plan, Plan | None] = memories.memory("plans of rows as workloads measure them", _REMEMBERED)
         self._tiles: Memory[tuple[object, ...], Tile | None] = memories.memory("tiles", _REMEMBERED)
@@ -245,28 +245,41 @@ class Reuse:
     ) -> Iterator[tuple[Tile, bool]]:
         """The release, of several FILTERs, as sums of cells for each of them; and whether all those were asked for."""
         plans = self.by_conditions(wanted.plan, purchase[-1])
-        tiles: list[tuple[Tile, Sequence[int]]] = []
+        combines = of_several(plans, combines)
+        tiles: list[tuple[Tile, PlanApart]] = []
         all_asked = True
-        for plan, places in plans:
-            own = calibrate(plan, self._opened.accountant.accounting, wanted.loss)
-            ways = list(self._of_cells(own, purchase, combines, len(plans)))
+        for one in plans:
+            ways = self._of_condition(wanted, one, purchase, combines, len(plans))
             if not ways:
                 return
-            tile, asked = next((one for one in ways if one[1]), ways[0])
-            tiles.append((tile, places))
+            tile, asked = next((way for way in ways if way[1]), ways[0])
+            tiles.append((tile, one))
             all_asked = all_asked and asked
         found = of_each_condition(wanted, tiles) if tiles else None
         if found is not None:
             yield found, all_asked
 
-    def by_conditions(self, plan: Plan, turn: Turn | None = None) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
-        """The plans of the outputs of a plan that share a FILTER, where all of them have its groups: not those of a
-        FILTER on a key, which leaves some groups without a row."""
+    def _of_condition(
+        self, wanted: Calibration, apart: PlanApart, purchase: _Purchase, combines: Combines, filters: int
+    ) -> list[tuple[Tile, bool]]:
+        """Of one FILTER: as sums of cells of rows that it leaves, or else as it was measured as a FILTER itself."""
+        accounting, turn = self._opened.accountant.accounting, purchase[-1]
+        found = list(self._of_cells(calibrate(apart.plan, accounting, wanted.loss), purchase, combines, filters))
+        if found:
+            return found
+        plan = apart.filtered()
+        if not only_sums(plan) or tuple(self.groups(plan, turn)) != tuple(self.groups(wanted.plan, turn)):
+            return []
+        return list(self._of_cells(calibrate(plan, accounting, wanted.loss), purchase, combines, filters))
+
+    def by_conditions(self, plan: Plan, turn: Turn | None = None) -> tuple[PlanApart, ...]:
+        """The plans that the outputs of a plan are made of, each of the rows that one FILTER leaves, where all of them
+        have its groups: not those of a FILTER on a key, which leaves some groups without a row."""
         found = self._apart.get(plan, plan.by_conditions)
-        if not found or not all(only_sums(one) for one, _ in found):
+        if not found or not all(only_sums(one.plan) for one in found):
             return ()
         groups = tuple(self.groups(plan, turn))
-        return found if all(tuple(self.groups(one, turn)) == groups for one, _ in found) else ()
+        return found if all(tuple(self.groups(one.plan, turn)) == groups for one in found) else ()
 
     def made_of(
         self,

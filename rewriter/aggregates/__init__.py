@@ -4,7 +4,7 @@ from rewriter.aggregates.aggregate_calls import check_measured, compile_aggregat
 from rewriter.aggregates.booleans_as_counts import as_counts, plain_every
 from rewriter.aggregates.counts import COUNT, COUNT_OF_ROWS
 from rewriter.aggregates.debiased_calls import Supports, with_filter
-from rewriter.aggregates.extremes import with_counted_maxima, with_declared_extremes
+from rewriter.aggregates.extremes import OF_SHARED_TEXTS, is_of_values, with_counted_maxima, with_declared_extremes
 from rewriter.aggregates.grouped_select import (
     MAX_AGGREGATES,
     Grouped,
@@ -21,6 +21,7 @@ __all__ = [
     "COUNT",
     "COUNT_OF_ROWS",
     "MAX_AGGREGATES",
+    "OF_SHARED_TEXTS",
     "SUM",
     "Grouped",
     "Supports",
@@ -31,6 +32,7 @@ __all__ = [
     "check_select",
     "compile_aggregate",
     "function_of",
+    "is_of_values",
     "parenthesised",
     "plain_every",
     "take_apart",

@@ -19,7 +19,8 @@ disjoint counts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -32,7 +33,7 @@ from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Value, both, compile_expression, present
 from rewriter.plan import EXISTS
 from rewriter.relations import BlockScope, condition
-from rewriter.release import Aggregate, Wording, aggregate_name, margin_name
+from rewriter.release import Aggregate, Term, Wording, aggregate_name, margin_name
 
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 
@@ -70,9 +71,11 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect, *, one_row:
     ]
     counted = sum(one.kind.counts and not one.distinct for one in aggregates)
     if counted + sum(share is not None for share in shares) < 2:
+        known = zip(aggregates, shares, strict=True)
+        aggregates = tuple(one if share is None else replace(one, terms=share.terms) for one, share in known)
         shares = [None for _ in aggregates]
     if not any(shares) and not any(isinstance(aggregate.kind, Logical) for aggregate in aggregates):
-        return grouped
+        return replace(grouped, aggregates=aggregates)
     made: dict[int, exp.Expr] = {}
     places: dict[int, int] = {}
     kept: list[Aggregate] = []
@@ -84,7 +87,7 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect, *, one_row:
         if _asks_for_a_row(aggregate):
             found = _existing(aggregate, None if one_row else _person_of(scope))
         else:
-            found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share
+            found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share.counts if share else None
         if found is None:
             places[number] = len(kept)
             kept.append(aggregate)
@@ -157,7 +160,30 @@ def _exceeds(count: exp.Column) -> exp.Expr:
     return exp.GT(this=count, expression=exp.Coalesce(this=margin, expressions=[exp.Literal.number(0)]))
 
 
-def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dialect) -> _Counts | None:
+@dataclass(frozen=True)
+class _Share:
+    """The rows that a share is of, and all rows; ``factor`` is what one of the first counts for."""
+
+    held: Aggregate
+    whole: Aggregate
+    factor: exp.Expr
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return Term(self.held, Fraction(self.factor.name)), Term(self.whole, Fraction(0), 1)
+
+    @property
+    def counts(self) -> _Counts:
+        return (self.held, self.whole), self._said
+
+    def _said(self, above: exp.Column, below: exp.Column) -> exp.Expr:
+        top: exp.Expr = exp.cast(above, "double")
+        if self.factor.name != "1":
+            top = exp.Mul(this=self.factor.copy(), expression=top)
+        return exp.Paren(this=exp.Div(this=top, expression=exp.Nullif(this=below, expression=exp.Literal.number(0))))
+
+
+def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dialect) -> _Share | None:
     """The rows with p and all rows, of AVG(CASE WHEN p THEN 1 ELSE 0 END) and AVG(CAST(p AS INT))."""
     argument = call.this.this if isinstance(call, exp.Filter) else call.this
     if not aggregate.kind.averages:
@@ -178,15 +204,7 @@ def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dia
         return None
     with_it, of_all = (Wording(f"{rows} of {aggregate.text}", ()) for rows in ("the rows with it", "the rows"))
     whole = Aggregate(COUNT, None, both(aggregate.condition, every), False, of_all)
-    counts = (replace(_counted(aggregate, held), wording=with_it), whole)
-
-    def said(above: exp.Column, below: exp.Column) -> exp.Expr:
-        top: exp.Expr = exp.cast(above, "double")
-        if factor.name != "1":
-            top = exp.Mul(this=factor.copy(), expression=top)
-        return exp.Paren(this=exp.Div(this=top, expression=exp.Nullif(this=below, expression=exp.Literal.number(0))))
-
-    return counts, said
+    return _Share(replace(_counted(aggregate, held), wording=with_it), whole, factor)
 
 
 def _one_or_zero(case: exp.Case) -> tuple[exp.Expr, exp.Literal] | None:

@@ -25,6 +25,10 @@ from rewriter.release import Aggregate, ReleaseColumn, aggregate_name, margin_na
 from rewriter.statement import tested_for_null
 
 NOTE = "MIN and MAX are the ends of the declared range, not of the data"
+OF_SHARED_TEXTS = (
+    "MIN and MAX of texts are those of the texts that enough people of a group have: others are left out, so that the"
+    " least may be greater and the greatest less, and they are NULL where no text is left"
+)
 
 
 def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
@@ -42,6 +46,16 @@ def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
     places = {old: new for new, old in enumerate(kept)}
     outer = _of_what_is_left(grouped, ends, places)
     return replace(grouped, aggregates=tuple(kept.values()), outer=outer), (NOTE,)
+
+
+def is_of_values(aggregate: Aggregate, *, declared: bool) -> bool:
+    """Whether an aggregate over people is one over the different values that are released: a sum or a mean of different
+    values, and MIN or MAX of texts. ``declared``: MIN and MAX are declared ends where there are any."""
+    kind = aggregate.kind
+    if isinstance(kind, Extreme):
+        is_text = aggregate.argument is not None and aggregate.argument.type.kind is Kind.TEXT
+        return is_text and not (declared and _end(aggregate) is not None)
+    return aggregate.distinct and (kind.sums or kind.averages)
 
 
 def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:

@@ -201,7 +201,7 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
         NOT_ANSWERED,
     ),
     exp.All: (
-        "ALL is answered of lists",
+        "ALL is answered of lists, and in WHERE of public rows and of a person's own",
         "compare with one value, which leaves NULLs out: x > (SELECT MAX(y) FROM …), x < (SELECT MIN(y) FROM …)",
         NOT_ANSWERED,
     ),

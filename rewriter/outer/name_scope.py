@@ -279,8 +279,8 @@ def _of_one_row(node: exp.Query, found: TracedTable, scope: NameScope) -> Measur
         return None
     if {part for part, value in select.args.items() if value} - {"expressions", "from_", "where"}:
         return None
-    where = select.args.get("where")
-    if not isinstance(select.args["from_"].this, exp.Table) or (where is not None and where.find(exp.Query)):
+    where, from_ = select.args.get("where"), select.args.get("from_")
+    if from_ is None or not isinstance(from_.this, exp.Table) or (where is not None and where.find(exp.Query)):
         return None
     one = found.columns[0][1]
     if len(found.columns) != 1 or not isinstance(one.form, Affine | Quotient | Mean):

@@ -17,9 +17,10 @@ attributes vary. Anywhere else, who is clipped over all departments counts with 
 in one. A condition on a time is left out there only where no table bounds rows in spans of time: it would bound them by
 the spans that it touches.
 
-A FILTER that all aggregates share is such a condition, too; of several FILTERs each is, of its own aggregates. And a
-key that is computed of such columns (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser one: each of its groups
-is the sum of the cells whose columns give its value, where a unit has one row.
+A FILTER that all aggregates share is such a condition, too; of several FILTERs each is, of its own aggregates, and of
+those that a sum (``COUNT(*) FILTER (WHERE a) - COUNT(*) FILTER (WHERE b)``) or a share (``AVG(CASE WHEN a THEN 1 ELSE 0
+END)``) is made of. And a key that is computed of such columns (``CASE WHEN state IN ('s1', 's2') THEN …``) is a coarser
+one: each of its groups is the sum of the cells whose columns give its value, where a unit has one row.
 
 A workload names the cuts between which all of its conditions on a number are the same. There the interval of the number
 takes the place of its declared values, as a key of which every row has a value by proof
@@ -32,7 +33,7 @@ has them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -41,10 +42,10 @@ from sqlglot import exp
 from rewriter.columns import BEHIND, Variable
 from rewriter.declared import INTEGER, Interval
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, text_size
+from rewriter.expressions import Value, both, text_size
 from rewriter.keys import key_set
 from rewriter.once import once
-from rewriter.plan import UNDECLARED, Cuts, DrillDown, KeyColumn, NumberCut, Plan
+from rewriter.plan import UNDECLARED, AddedTo, Cuts, DrillDown, KeyColumn, NumberCut, Plan
 from rewriter.planner.celled_keys import celled, is_told, listed_by
 from rewriter.planner.intervals import (
     MOST_CUTS,
@@ -57,7 +58,7 @@ from rewriter.planner.intervals import (
 )
 from rewriter.planner.lineage import key_families
 from rewriter.refused import Refused
-from rewriter.release import Key, Query, key_name
+from rewriter.release import Aggregate, Key, Query, key_name
 from rewriter.statement import conjuncts
 
 _MOST = 3
@@ -76,8 +77,8 @@ def may_be_drilled(query: Query) -> bool:
 
 
 def has_conditions(query: Query) -> bool:
-    """Whether aggregates have different FILTERs."""
-    return len(_conditions(query)) > 1
+    """Whether there are conditions on rows, or on what aggregates are made of."""
+    return bool(query.filters) or any(condition is not None for condition, _ in _conditions(query))
 
 
 def drill_downs(
@@ -114,45 +115,88 @@ def _plain_way(
 
 def without_filter(query: Query) -> Query | None:
     """The same numbers of the rows that a FILTER leaves, where it is one that all aggregates share; None else."""
-    found = _conditions(query)
-    if len(found) != 1 or (condition := found[0][0]) is None or not _may_be_left_out(condition, query):
+    asked = [one.within or one for one in query.aggregates]
+    tests = {None if one.condition is None else one.condition.sql: one.condition for one in asked}
+    condition = next(iter(tests.values()), None)
+    if len(tests) != 1 or condition is None or not _may_be_left_out(condition, query):
         return None
-    return _of_rows_left(query, condition, found[0][1])
+    return _of_rows_left(query, condition, [replace(one, condition=None) for one in asked])
 
 
-def by_conditions(query: Query) -> tuple[tuple[Query, tuple[int, ...]], ...]:
-    """The aggregates of each FILTER as those of the rows that it leaves, with their places, where there are several
-    FILTERs that may be left out; nothing else."""
+@dataclass(frozen=True, slots=True)
+class QueryApart:
+    """Some of what the aggregates of a query are made of: as aggregates of the ``rows_left`` by a FILTER, and with the
+    FILTER, ``filtered``, of all rows. ``uses`` says of each where it is added."""
+
+    rows_left: Query
+    filtered: Query
+    uses: tuple[tuple[AddedTo, ...], ...]
+
+
+def by_conditions(query: Query) -> tuple[QueryApart, ...]:
+    """What the aggregates are made of, for each FILTER, where there are FILTERs that may all be left out; else the
+    query itself, with a FILTER in the place of the conditions that may be left out; or nothing."""
     found = _conditions(query)
-    left_out = all(condition is None or _may_be_left_out(condition, query) for condition, _ in found)
-    if len(found) < 2 or not left_out:
+    if not any(condition is not None for condition, _ in found):
+        return _with_filter(query)
+    if not all(condition is None or _may_be_left_out(condition, query) for condition, _ in found):
         return ()
-    return tuple((_of_rows_left(query, condition, places), places) for condition, places in found)
+    apart = []
+    for condition, some in found:
+        known: dict[tuple[object, ...], tuple[Aggregate, list[AddedTo]]] = {}
+        for one, use in some:
+            plain = one.regression is None and one.debiasing is None and one.over_blocks is None and not one.kind.picks
+            values = (value if value is None else value.sql for value in (one.argument, one.second, *one.row))
+            measured = (one.kind, one.distinct, *values, None if plain else id(one))
+            known.setdefault(measured, (one, []))[1].append(use)
+        own = tuple(one for one, _ in known.values())
+        left = _of_rows_left(query, condition, [replace(one, condition=None) for one in own])
+        filtered = replace(query, aggregates=own, asked_by=())
+        apart.append(QueryApart(left, filtered, tuple(tuple(uses) for _, uses in known.values())))
+    return tuple(apart)
 
 
-def _conditions(query: Query) -> list[tuple[Value | None, tuple[int, ...]]]:
-    """The different FILTERs of aggregates, each with the places of those that have it; None for none."""
-    found: dict[exp.Expr | None, tuple[Value | None, tuple[int, ...]]] = {}
-    for place, one in enumerate(query.aggregates):
-        condition = (one.within or one).condition
-        key = None if condition is None else condition.sql
-        first, places = found.get(key, (condition, ()))
-        found[key] = first, (*places, place)
+def _with_filter(query: Query) -> tuple[QueryApart, ...]:
+    left_out = [one for one in query.filters if _separable(one, query) and (query.bound.unique or one.constant)]
+    if not left_out:
+        return ()
+    condition: Value | None = None
+    for one in left_out:
+        condition = both(condition, one)
+    aggregates = tuple(replace(one.within or one, condition=condition) for one in query.aggregates)
+    kept = tuple(one for one in query.filters if one not in left_out)
+    filtered = replace(
+        query, rows=_without(query.rows, left_out), filters=kept, aggregates=aggregates, asked_by=(), presences=()
+    )
+    return (QueryApart(query, filtered, tuple((AddedTo(place),) for place in range(len(aggregates)))),)
+
+
+def _conditions(query: Query) -> list[tuple[Value | None, list[tuple[Aggregate, AddedTo]]]]:
+    """The different FILTERs of what aggregates are made of, each with those that have it; None for none."""
+    found: dict[exp.Expr | None, tuple[Value | None, list[tuple[Aggregate, AddedTo]]]] = {}
+    for place, aggregate in enumerate(query.aggregates):
+        for one, use in _made_of(aggregate.within or aggregate, place):
+            key = None if one.condition is None else one.condition.sql
+            found.setdefault(key, (one.condition, []))[1].append((one, use))
     return list(found.values())
 
 
-def _of_rows_left(query: Query, condition: Value | None, places: Sequence[int]) -> Query:
-    """The aggregates at these places, which have this FILTER, of the rows that it leaves."""
-    own = [query.aggregates[place] for place in places]
+def _made_of(aggregate: Aggregate, place: int) -> list[tuple[Aggregate, AddedTo]]:
+    if not aggregate.terms:
+        return [(aggregate, AddedTo(place))]
+    terms = ((term.aggregate.within or term.aggregate, term) for term in aggregate.terms)
+    return [(one, AddedTo(place, term.weight, term.rows)) for one, term in terms]
+
+
+def _of_rows_left(query: Query, condition: Value | None, aggregates: Sequence[Aggregate]) -> Query:
+    """These aggregates of the rows that a FILTER leaves."""
     rows, filters = query.rows, query.filters
     if condition is not None:
         rows, where = query.rows.copy(), query.rows.args.get("where")
         tests = [condition.sql.copy(), *(() if where is None else (where.this.copy(),))]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
         filters = (condition, *query.filters)
-    aggregates = tuple(replace(one.within or one, condition=None) for one in own)
-    asked_by = tuple(query.asked_by[place] for place in places) if query.asked_by else ()
-    return replace(query, rows=rows, filters=filters, aggregates=aggregates, asked_by=asked_by)
+    return replace(query, rows=rows, filters=filters, aggregates=tuple(aggregates), asked_by=())
 
 
 def renamed(ways: Iterable[DrillDown], theirs: Plan, plan: Plan) -> Iterator[DrillDown]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from sqlglot import exp
 
@@ -33,6 +33,7 @@ from rewriter.plan import (
     KeyColumn,
     MeasuredQuestion,
     Plan,
+    PlanApart,
     without_conditions,
     without_ways,
 )
@@ -253,14 +254,18 @@ def plan(
         if measured is None:
             return ()
         asked = kept.in_use
+        own = tuple(drill_downs(asked, partial(named, measured.in_use), dialect, planned_like, cuts))
         if (narrower := without_filter(asked)) is None:
-            return tuple(drill_downs(asked, partial(named, measured.in_use), dialect, planned_like, cuts))
+            return own
         other = plan(narrower, norm, dialect)
-        return tuple(renamed(other.drill_downs(cuts), other, planned))
+        return (*renamed(other.drill_downs(cuts), other, planned), *own)
 
-    def apart() -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+    def apart() -> tuple[PlanApart, ...]:
         found = by_conditions(replace(kept.in_use, presences=(), ranked=None, cumulative=None))
-        return tuple((planned_like(other), places) for other, places in found)
+        return tuple(
+            PlanApart(planned_like(one.rows_left), one.uses, cache(partial(planned_like, one.filtered)))
+            for one in found
+        )
 
     whole = not query.keys or (public is not None and query.only is None and ranked_by is None)
     question = _Question(kept, norm, dialect, unique) if whole and (unique or may_be_joined(query)) else None

@@ -16,7 +16,7 @@ from rewriter.query.bound_names import bind
 from rewriter.query.counted_rows import count_rows
 from rewriter.query.determined_keys import group_by_determined
 from rewriter.query.distinct_names import Labels, name_apart, number_anew
-from rewriter.query.distinct_sums import sum_groups, sums_apart, windows_below_distinct
+from rewriter.query.distinct_sums import sum_groups, windows_below_distinct
 from rewriter.query.first_rows_of_people import number_first, number_limited
 from rewriter.query.grouped_values import join_groups
 from rewriter.query.lateral_subqueries import without_lateral
@@ -48,7 +48,6 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
     selects = list(tree.find_all(exp.Select))
     for select in selects:
         group_by_determined(select, catalog)
-        sums_apart(select, catalog)
     for select in list(tree.find_all(exp.Select)):
         sum_groups(select, catalog)
         windows_below_distinct(select, catalog)

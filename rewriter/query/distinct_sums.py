@@ -1,4 +1,4 @@
-"""Sums and means of the different values that people have, as those of groups by the value.
+"""Sums and means of the different values that people have, and the least text and the greatest, as those of groups.
 
 Theorem: ``SELECT k, SUM(DISTINCT x) FROM t GROUP BY k`` is ``SELECT k, SUM(v) FROM (SELECT k, x AS v FROM t GROUP BY k,
 x) GROUP BY k``: each value of a group is there once, and NULL is added by neither. COUNT and AVG of different values
@@ -8,8 +8,12 @@ Why: one person may be all that a value hangs on, so that no sum of values has a
 groups there are is found out as it is of any groups: declared ones by their number of rows, others under δ. The sum is
 then one of released values.
 
-Beside other aggregates of all rows such a sum is the value of a subquery of its own, since an aggregate without GROUP
-BY has one row.
+The least and the greatest value of a group are those of its different values, too. So MIN and MAX of texts, which have
+no middle to pick from, are those of the texts that are released as groups (:func:`values_apart`).
+
+Beside other aggregates of all rows such a value is that of a subquery of its own, since an aggregate without GROUP BY
+has one row. Beside those of groups it is a column of a joined subquery with the same keys: that has one row of each
+group at most, and a group has the same keys in all of its rows, NULL among them.
 
 Different rows of a person's windows, as different rows of a subquery that computes the windows.
 
@@ -22,11 +26,18 @@ Put so where a window's partitions are one person's rows: any other one says som
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
+from itertools import count
+
 from sqlglot import exp
 
+from rewriter.aggregates import aggregates_of
 from rewriter.declared import Catalog
+from rewriter.query.spread_joins import set_where
 from rewriter.query.windows_of_people import is_of_people, is_of_person
 from rewriter.statement import (
+    conjuncts,
+    folded,
     from_items,
     grouped_item,
     has_aggregate,
@@ -69,29 +80,102 @@ def sum_groups(select: exp.Select, catalog: Catalog) -> None:
         select.set(part, outside.args.get(part))
 
 
-def sums_apart(select: exp.Select, catalog: Catalog) -> None:
-    """Put each sum and mean of different values that stands beside other aggregates of all rows into a subquery of its
-    own, in place. Its names are bound."""
-    if {part for part, value in select.args.items() if value} - {"expressions", *_INSIDE}:
-        return
-    calls = [one for item in select.expressions for one in walk(item) if isinstance(one, exp.AggFunc)]
-    sums = [one for one in calls if isinstance(one, exp.Sum | exp.Avg) and _is_of_different(one)]
-    sums = [one for one in sums if _is_plain(one.this.expressions[0])]
-    if not sums or (all(map(_is_of_different, calls)) and len({one.this.expressions[0] for one in calls}) == 1):
-        return
-    if not _is_asked_of_people(select, [one.this.expressions[0] for one in sums], catalog):
-        return
-    for node in sums:
-        inner = exp.Select(expressions=[node.copy()])
-        for part in _INSIDE:
-            found = select.args.get(part)
-            inner.set(part, [one.copy() for one in found] if isinstance(found, list) else found and found.copy())
-        name, item = output_name(node), node.parent
-        value = exp.Subquery(this=inner)
-        node.replace(exp.alias_(value, name, quoted=True, copy=False) if item is select else value)
-    if len(sums) == len(calls):
-        for part in _INSIDE:
-            select.set(part, None)
+def values_apart(
+    select: exp.Select, is_apart: Callable[[exp.Expr], bool], persons: Set[str]
+) -> tuple[exp.Select, tuple[exp.Subquery, ...]] | None:
+    """``select`` with the aggregates ``is_apart`` as those of groups by the value, in subqueries, and the joined ones;
+    None where it has no such form, or reads columns that tell ``persons``. An aggregate may have a FILTER, and its
+    argument be DISTINCT."""
+    group = select.args.get("group")
+    if any(value for part, value in select.args.items() if part not in {*_PARTS, "distinct", "with_"}):
+        return None
+    if group is not None and any(found for part, found in group.args.items() if part != "expressions"):
+        return None
+    copy: exp.Select = select.copy()
+    copy.set("with_", None)
+    keys = [] if group is None else [unparenthesised(grouped_item(key, copy)).copy() for key in group.expressions]
+    called = [one for part in _parts(copy) for one in aggregates_of(part)]
+    apart = [one for one in called if is_apart(one)]
+    read = (*keys, *map(_value_of, apart))
+    if not all(map(_is_plain, read)) or any(
+        folded(one) in persons for node in read for one in node.find_all(exp.Column)
+    ):
+        return None
+    if group is None:
+        for node in apart:
+            _set_value(node, exp.Subquery(this=_of_groups(copy, [], [node])))
+        if len(apart) == len(called):
+            for part in _INSIDE:
+                copy.set(part, None)
+            if (having := copy.args.get("having")) is not None:
+                copy.set("where", exp.Where(this=having.this))
+                copy.set("having", None)
+        return copy, ()
+    copy.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+    return copy, _join_values(copy, keys, apart)
+
+
+def _join_values(select: exp.Select, keys: list[exp.Expr], apart: list[exp.Expr]) -> tuple[exp.Subquery, ...]:
+    """Join a subquery for all aggregates of the same values, in place: MIN of what is one value in a group is it."""
+    taken = {item.alias_or_name.lower() for item in from_items(select)}
+    names = (name for number in count() if (name := f"{_OF_GROUPS}_{number}") not in taken)
+    same: dict[tuple[exp.Expr, exp.Expr | None], list[exp.Expr]] = {}
+    for node in apart:
+        same.setdefault((_value_of(node), _test_of(node)), []).append(node)
+    joins: list[exp.Join] = []
+    for nodes, name in zip(same.values(), names, strict=False):
+        alias = exp.TableAlias(this=exp.to_identifier(name))
+        item = exp.Subquery(this=_of_groups(select, keys, nodes), alias=alias)
+        tests = [
+            exp.NullSafeEQ(this=key.copy(), expression=exp.column(f"k{place}", name)) for place, key in enumerate(keys)
+        ]
+        joins.append(exp.Join(this=item, side="LEFT", on=exp.and_(*tests, copy=False)))
+        for place, node in enumerate(nodes):
+            _set_value(node, exp.Min(this=exp.column(f"a{place}", name)))
+    select.set("joins", [*(select.args.get("joins") or ()), *joins])
+    return tuple(join.this for join in joins)
+
+
+def _of_groups(select: exp.Select, keys: list[exp.Expr], nodes: list[exp.Expr]) -> exp.Select:
+    """The keys and the aggregates ``nodes``, which are of one value and one FILTER, over the groups by the value."""
+    columns = _columns([*(key for key in dict.fromkeys(keys) if key != _value_of(nodes[0])), _value_of(nodes[0])])
+    inside = _groups(select, columns)
+    if (test := _test_of(nodes[0])) is not None:
+        set_where(inside, [*(conjuncts(where.this) if (where := inside.args.get("where")) else ()), test.copy()])
+    own = [columns[key] for key in keys]
+    calls = [type(_call_of(node))(this=columns[_value_of(node)].copy()) for node in nodes]
+    found = exp.Select(
+        expressions=[
+            *(exp.alias_(key.copy(), f"k{place}") for place, key in enumerate(own)),
+            *(exp.alias_(call, f"a{place}") for place, call in enumerate(calls)),
+        ]
+    )
+    alias = exp.TableAlias(this=exp.to_identifier(_OF_GROUPS))
+    found.set("from_", exp.From(this=exp.Subquery(this=inside, alias=alias)))
+    found.set("group", exp.Group(expressions=[key.copy() for key in own]) if own else None)
+    return found
+
+
+def _set_value(node: exp.Expr, value: exp.Expr) -> None:
+    """Put a value in the place of an aggregate. An item of a select list keeps its name."""
+    is_item = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    name = exp.to_identifier(output_name(node), quoted=True)
+    node.replace(exp.Alias(this=value, alias=name) if is_item else value)
+
+
+def _call_of(node: exp.Expr) -> exp.Expr:
+    call: exp.Expr = node.this if isinstance(node, exp.Filter) else node
+    return call
+
+
+def _value_of(node: exp.Expr) -> exp.Expr:
+    """What an aggregate is of."""
+    value = _call_of(node).this
+    return unparenthesised(value.expressions[0] if isinstance(value, exp.Distinct) else value)
+
+
+def _test_of(node: exp.Expr) -> exp.Expr | None:
+    return node.expression.this if isinstance(node, exp.Filter) else None
 
 
 def _parts(select: exp.Select) -> list[exp.Expr]:
@@ -121,7 +205,7 @@ def _columns(keys: list[exp.Expr]) -> dict[exp.Expr, exp.Column]:
     """The columns of the groups, by what they are of."""
     names = [key.name if isinstance(key, exp.Column) else "" for key in keys]
     return {
-        key: exp.column(name if name and names.count(name) == 1 else f"k{place}", _OF_GROUPS, quoted=True)
+        key: exp.column(name if name and names.count(name) == 1 else f"dpsql_k{place}", _OF_GROUPS, quoted=True)
         for place, (key, name) in enumerate(zip(keys, names, strict=True))
     }
 

@@ -28,7 +28,7 @@ from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
-from rewriter.release import Aggregate, Query, ReleaseColumn, Wording, aggregate_name, release_name, renumber
+from rewriter.release import Aggregate, Query, ReleaseColumn, Term, Wording, aggregate_name, release_name, renumber
 from rewriter.statement import unparenthesised
 
 _MOST_FACTOR = 1000
@@ -167,7 +167,7 @@ def _rename(outer: exp.Query, table: str, sums: Sequence[_Sum], kept: Sequence[i
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
+class _Summand:
     """The contribution of a row: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where
     ``test``."""
 
@@ -210,16 +210,17 @@ def combination(
         value = replace(value, limits=(math.floor(low), math.ceil(high)))
     notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
     text = _text(factors)
-    return Aggregate(SUM, value, None, False, Wording(text, (text,)), notes=notes, combines=True)
+    weighted = tuple(Term(aggregate, Fraction(factor)) for factor, aggregate in factors)
+    return Aggregate(SUM, value, None, False, Wording(text, (text,)), notes=notes, terms=weighted)
 
 
-def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Term | None:
+def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Summand | None:
     argument, test = aggregate.argument, aggregate.condition
     if aggregate.distinct or aggregate.decides:
         return None
     if aggregate.kind.counts:
         test = both(test, present(argument))
-        return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, ())
+        return _Summand(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, ())
     if not aggregate.kind.sums or argument is None:
         return None
     declared = narrowed(argument, [*filters, *([test] if test is not None else [])])
@@ -232,7 +233,7 @@ def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: 
     steps = clipped_steps(argument, interval, granularity, dialect)
     notes = clipping_note(aggregate.wording.inner, argument, interval)
     there = both(test, present(argument))
-    return _Term(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, notes)
+    return _Summand(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, notes)
 
 
 def _common(granularities: Iterable[Fraction]) -> Fraction:
@@ -248,7 +249,7 @@ def _common(granularities: Iterable[Fraction]) -> Fraction:
     return found
 
 
-def _ends(terms: Sequence[_Term], filters: Sequence[Value]) -> tuple[Fraction, Fraction]:
+def _ends(terms: Sequence[_Summand], filters: Sequence[Value]) -> tuple[Fraction, Fraction]:
     """Between which numbers lies what one row adds, whichever conditions it satisfies together."""
     known = signatures([term.test for term in terms], filters)
     nothing = Fraction(0)
@@ -264,7 +265,7 @@ def _ends(terms: Sequence[_Term], filters: Sequence[Value]) -> tuple[Fraction, F
     return min(lows), max(highs)
 
 
-def _sum(terms: Sequence[_Term], step: Fraction, dialect: Dialect) -> exp.Expr:
+def _sum(terms: Sequence[_Summand], step: Fraction, dialect: Dialect) -> exp.Expr:
     """The contribution of a row, in steps: a BIGINT, never NULL."""
     found: exp.Expr | None = None
     for term in terms:
@@ -281,7 +282,7 @@ def _sum(terms: Sequence[_Term], step: Fraction, dialect: Dialect) -> exp.Expr:
 
 
 def _of_type(
-    steps: exp.Expr, terms: Sequence[_Term], step: Fraction, interval: Interval, dialect: Dialect
+    steps: exp.Expr, terms: Sequence[_Summand], step: Fraction, interval: Interval, dialect: Dialect
 ) -> Value | None:
     """The number that the steps are, in the type that the sum of the terms has."""
     kinds = {term.type.kind for term in terms}

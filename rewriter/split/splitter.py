@@ -16,14 +16,19 @@ from typing import TypeVar
 from sqlglot import exp
 
 from rewriter.aggregates import (
+    OF_SHARED_TEXTS,
     Grouped,
     as_counts,
     check_measured,
     check_select,
+    is_of_values,
     plain_every,
     take_apart,
     with_counted_maxima,
     with_declared_extremes,
+)
+from rewriter.aggregates import (
+    canonical as canonical_expression,
 )
 from rewriter.columns import Source, base_table
 from rewriter.declared import Catalog, Kind, Norm, made_up_name
@@ -31,7 +36,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import AMBIGUOUS, BEFORE_COMMA, UNKNOWN, canonical, is_ranked
+from rewriter.query import AMBIGUOUS, BEFORE_COMMA, UNKNOWN, canonical, is_ranked, values_apart
 from rewriter.refused import (
     AMBIGUOUS_COLUMN,
     NOT_ALLOWED,
@@ -603,6 +608,8 @@ class _Splitter:
                 f"groups of which {block.said} says whose they are may be several people's, and are counted here",
                 hint="GROUP BY the person as well, so that rows of several people are several groups",
             )
+        if (apart := self._of_values(grouped, select, block)) is not None:
+            return self._select(apart, names, ctes)
         grouped = self._by_true_values(grouped, block)
         grouped, of_blocks = apart_from_blocks(grouped, block, self._making(), len(self.releases))
         grouped = self._measured(grouped, block)
@@ -632,6 +639,32 @@ class _Splitter:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _of_values(self, grouped: Grouped, select: exp.Select, block: SelectRows) -> exp.Select | None:
+        """``select`` with its aggregates of different values in subqueries of their own; None where it has none."""
+        declared = self._catalog.declared_extremes
+        found = {
+            call: one
+            for call, one in zip(grouped.calls, grouped.aggregates, strict=True)
+            if is_of_values(one, declared=declared)
+        }
+        if not found or block.reported:
+            return None
+        apart = values_apart(
+            select, lambda node: canonical_expression(node, block.scope) in found, self._catalog.keys_of_people
+        )
+        if apart is None:
+            return None
+        form, joined = apart
+        if joined:
+            queries = {id(item): item.this for item in joined}
+            placed = values_beside_groups(form, queries, queries.keys())
+            if placed is None:
+                return None
+            form = placed
+        if not all(one.distinct for one in found.values()):
+            self.notes[OF_SHARED_TEXTS] = None
+        return form
 
     def _is_of_one_person(self, grouped: Grouped) -> bool:
         """Whether each group is one person's, but for one whose key is NULL: of that each person's rows are a group."""

@@ -9,12 +9,13 @@ Guarantee: the meaning is the same. What could repeat a row, or is not the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from sqlglot import exp
 
+from rewriter.aggregates import aggregates_of
 from rewriter.split.top_groups_as_having import equated, is_unique
-from rewriter.statement import conjuncts, grouped_item, is_grouped, output_name
+from rewriter.statement import conjuncts, grouped_item, is_grouped, is_window_function, output_name
 
 _ITSELF = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 _ROWS = "rows_of_people"
@@ -28,9 +29,12 @@ def values_beside_groups(select: exp.Select, queries: Mapping[int, exp.Query], a
     group, from_ = select.args.get("group"), select.args.get("from_")
     if not is_grouped(select) or group is None or from_ is None or id(from_.this) in answers:
         return None
-    if {name for name, value in group.args.items() if value} != {"expressions"} or select.find(exp.Window):
+    if {name for name, value in group.args.items() if value} != {"expressions"}:
         return None
-    if any(select.args.get(part) for part in ("distinct", "qualify", "with_", "laterals")):
+    distinct = select.args.get("distinct")
+    if any(select.args.get(part) for part in ("windows", "qualify", "with_", "laterals")):
+        return None
+    if distinct is not None and distinct.args.get("on"):
         return None
     joined = [join for join in select.args.get("joins") or () if id(join.this) in answers]
     aliases = {join.this.alias_or_name.lower() for join in joined}
@@ -41,7 +45,7 @@ def values_beside_groups(select: exp.Select, queries: Mapping[int, exp.Query], a
         if found is None:
             return None
         pairs.append(found)
-    read = [node for part in _parts(select) for node in _aggregates(part) if _reads(node, aliases)]
+    read = [node for part in _parts(select) for node in aggregates_of(part) if _reads(node, aliases)]
     where = select.args.get("where")
     if not read or (where is not None and _reads(where, aliases)):
         return None
@@ -94,7 +98,7 @@ def _above(
     aliases: Set[str],
 ) -> exp.Select | None:
     others = list(
-        dict.fromkeys(node for part in _parts(select) for node in _aggregates(part) if not _reads(node, aliases))
+        dict.fromkeys(node for part in _parts(select) for node in aggregates_of(part) if not _reads(node, aliases))
     )
     names = key_names(select, keys)
     rows = exp.Select(
@@ -123,7 +127,7 @@ def _above(
         above.set("where", exp.Where(this=_moved(having.this, ours, aliases)))
     if (order := select.args.get("order")) is not None:
         above.set("order", _moved(order, ours, aliases))
-    for name in ("limit", "offset"):
+    for name in ("distinct", "limit", "offset"):
         if select.args.get(name):
             above.set(name, select.args[name].copy())
     shown = {_ROWS, *aliases}
@@ -132,23 +136,15 @@ def _above(
     for column in (column for part in left for column in part.find_all(exp.Column)):
         if column.table.lower() not in shown and (column.table or column.name not in named):
             return None
-    return above if not any(part.find(exp.AggFunc) for part in left) else None
-
-
-def _aggregates(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The outermost aggregates of an expression."""
-    if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
-        yield node
-    else:
-        for child in node.iter_expressions():
-            yield from _aggregates(child)
+    return above if not any(True for part in left for _ in aggregates_of(part)) else None
 
 
 def _moved(node: exp.Expr, ours: Mapping[exp.Expr, exp.Identifier], aliases: Set[str]) -> exp.Expr:
     """A copy over the groups: keys and aggregates are columns, and a value that was released is itself."""
     if (name := ours.get(node)) is not None:
         return exp.column(name.copy(), _ROWS)
-    if isinstance(node, _ITSELF) and all(column.table.lower() in aliases for column in node.find_all(exp.Column)):
+    itself = isinstance(node, _ITSELF) and not is_window_function(node)
+    if itself and all(column.table.lower() in aliases for column in node.find_all(exp.Column)):
         value = exp.Paren(this=node.this.copy())
         double = exp.DataType.build("double precision", "postgres")
         return exp.Cast(this=value, to=double) if isinstance(node, exp.Avg) else value

@@ -133,7 +133,7 @@ def test_a_stage_that_fails_keeps_its_charge_and_buys_no_other(ana: Session, mon
         "SELECT COUNT(*) FROM patient WHERE weight > (SELECT sex FROM patient GROUP BY sex LIMIT 1)",
         "SELECT COUNT(*) FROM patient WHERE weight > (SELECT AVG(weight), COUNT(*) FROM patient)",
         "SELECT SUM(weight - (SELECT COUNT(*) FROM patient)) FROM patient",
-        "SELECT MAX(name) FROM patient WHERE weight > (SELECT AVG(weight) FROM patient)",
+        "SELECT MEDIAN(name) FROM patient WHERE weight > (SELECT AVG(weight) FROM patient)",
         "SELECT COUNT(*) FROM (SELECT p.id FROM patient AS p LEFT JOIN (SELECT DISTINCT name FROM patient WHERE weight > 62)"
         " AS n ON n.name = p.name) AS own",
         "SELECT COUNT(*) FROM nowhere WHERE weight > (SELECT AVG(weight) FROM patient)",

@@ -69,6 +69,8 @@ def subtotals(keys: str, sets: str = "ROLLUP", where: str = "") -> str:
 
 
 _OF_SMOKERS = "COUNT(*) FILTER (WHERE smoker)"
+_OF_OTHERS = "COUNT(*) FILTER (WHERE NOT smoker)"
+_IS_SMOKER = "CASE WHEN smoker THEN 1.0 ELSE 0 END"
 _MONTH = "DATE_TRUNC('month', day)"
 _WEEK = "DATE_TRUNC('week', day)"
 _PAIRS = (by("region, sex"), by("sex, smoker"))
@@ -108,6 +110,13 @@ WORLDS = {
         (by("region", f"{_OF_SMOKERS} * 1.0 / COUNT(*)"), by("region, smoker"), by("sex, smoker"), by("region")),
         free=(
             by("sex", f"{_OF_SMOKERS} * 1.0 / COUNT(*)"), by("", f"{_OF_SMOKERS} * 1.0 / COUNT(*) FILTER (WHERE NOT smoker)"),
+        ),
+    ),
+    "differences": World(
+        (by("region, smoker"), by("sex, smoker"), by("region"), by("smoker"), by("sex", f"AVG({_IS_SMOKER})")),
+        free=(
+            by("region", f"{_OF_SMOKERS} - {_OF_OTHERS}"), by("region", f"AVG({_IS_SMOKER})"), by("", f"{_OF_SMOKERS} - {_OF_OTHERS}"),
+            by("", f"AVG({_IS_SMOKER})", where="region IN ('N', 'E')"),
         ),
     ),
     "completed": World(_PAIRS, (by(_CELLS),), _PARTS),

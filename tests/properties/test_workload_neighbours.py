@@ -131,6 +131,8 @@ def of_several(random: Random) -> list[str]:
             continue
         counts = [f"COUNT(*) FILTER (WHERE {one})" for one in random.sample(FILTERS[table], random.randint(1, 3))]
         counts += ["COUNT(*)"] if len(counts) == 1 or random.random() < 0.5 else []
+        counts += [f"AVG(CASE WHEN {one} THEN 1.0 ELSE 0 END)" for one in FILTERS[table] if random.random() < 0.1]
+        counts = counts if random.random() < 0.7 else [" - ".join(counts)]
         named = ", ".join(f"{one} AS n{place}" for place, one in enumerate(counts))
         shown, grouped = (f"{keys}, ", f" GROUP BY {keys}") if random.random() < 0.7 else ("", "")
         asked.append(f"SELECT {shown}{named} FROM {table}{where}{grouped}")

@@ -154,7 +154,7 @@ def test_a_series_is_called_as_its_values(gym: tuple[Session, duckdb.DuckDBPyCon
             "SELECT COUNT(*) FROM visit WHERE minutes >= (SELECT MAX(c.id * 20) FROM club AS c)",
         ),
         (
-            "SELECT club_id, COUNT(*), SUM(DISTINCT minutes) FROM visit GROUP BY club_id",
+            "SELECT club_id, COUNT(*), SUM(DISTINCT minutes) FROM visit GROUP BY ROLLUP (club_id)",
             "(SELECT k, SUM(DISTINCT x) AS s … GROUP BY k) AS a JOIN (SELECT k, COUNT(*) AS n … GROUP BY k) AS b USING (k)",
             "SELECT club_id, n, s FROM (SELECT club_id, SUM(DISTINCT minutes) AS s FROM visit GROUP BY club_id) AS a"
             " JOIN (SELECT club_id, COUNT(*) AS n FROM visit GROUP BY club_id) AS b USING (club_id) ORDER BY 1",
