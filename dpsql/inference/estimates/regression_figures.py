@@ -29,6 +29,15 @@ hold more often than 95 times in 100, unless regressors lean on each other and t
 is several times what its noise can tell. Other data, with any slope along it, would have led to the same numbers
 about as likely. For r², what is hidden can only explain more, and no more than is left.
 
+**r².** With ε = TNr, what released coefficients leave unexplained is r'(M + N)r - ε'S⁻¹ε, M without noise: slopes fit
+noise, too, and the mean of ε'S⁻¹ε is added. Where λ was lifted to τ, (2 - λ/τ)/τ stands for 1/λ in S⁻¹: so much do
+shrunk slopes explain. r² itself counts (λ/τ)² of the mean along such a direction, and is the nearest number that is
+believed: all of the mean would often take away what the direction explains, none of it shows noise as an r². A share
+is believed where the sum of both noises, less that mean, is within its 95 % points: those of a Gaussian's skewed
+alike, since near 0 the squares are all there is (a linearisation is much too short or long there). The true residual
+follows the share that is tried: slopes are the released ones, scaled to explain it, or lie along the axes of their
+noise, as far as the released ones are of noise.
+
 Nothing of this is about the sampling of people: ``std_err`` tells of that.
 """
 
@@ -70,6 +79,9 @@ _NARROW = 0.01
 """Where it hides one, along no direction regressors are taken to have a smaller standard deviation than this, in halves
 of their ranges: a column may fill any part of its declared range."""
 
+_STEPS = 16
+_SETTLED = 1e-3
+"""The end of an interval is found to within this part of its distance."""
 _MANY = 1 << 30
 _SINGULAR = 1e-12
 """A matrix whose smallest eigenvalue is below this part of the number of rows is singular: doubles say no more."""
@@ -153,13 +165,35 @@ class SecondMoments:
         forms = self.forms(left, right)
         return np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
 
+    def together(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """The covariance of Nx and Ny, a matrix."""
+        entries = self.entries
+        crossed = entries + 0.0
+        inner = np.arange(entries.shape[1])
+        crossed[:, inner, inner] = 0.0
+        found = crossed * other[:, :, None] * one[:, None, :]
+        found += self.count[:, None, None] * one[:, :, None] * other[:, None, :]
+        found[:, inner, inner] = np.einsum("gij,gj->gi", entries, one * other)
+        return np.asarray(found)
+
+    def own(self, axes: FloatArray) -> FloatArray:
+        """The variance of v'Nv, of many v in every group."""
+        squares, entries = axes * axes, 2 * self.entries
+        inner = np.arange(1, entries.shape[1])
+        entries[:, inner, inner] = self.square
+        entries[:, 0, 0] = 0.0
+        return np.asarray(((squares @ entries) * squares).sum(axis=2) + self.count[:, None] * squares.sum(axis=2) ** 2)
+
     def half_width(self, forms: Sequence[FloatArray]) -> FloatArray:
         """The 95 % half-width of a sum of noises."""
         weights = np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
+        return np.asarray(self.point(weights) * np.sqrt((self.spreads * weights * weights).sum(axis=1)))
+
+    def point(self, weights: FloatArray) -> FloatArray:
+        """The 97.5 % point, in standard deviations, of a sum of noises that are multiplied by these weights."""
         parts = self.spreads * weights * weights
         total = parts.sum(axis=1)
-        kurtosis = self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0)
-        return np.asarray(normal_point(kurtosis) * np.sqrt(total))
+        return normal_point(self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +201,8 @@ class LeastSquares:
     """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
     what is explained as combinations of the constant and all variables. ``shrunk`` has a column for each direction of
     the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``. ``most``
-    has one, too: how far they may be off along it whatever the noise was; all together no further than one of them."""
+    has one, too: how far they may be off along it whatever the noise was; all together no further than one of them.
+    ``directions`` are the directions as combinations, a row for each, and ``found`` their eigenvalues."""
 
     slopes: FloatArray
     inverse: FloatArray
@@ -176,6 +211,8 @@ class LeastSquares:
     explained: FloatArray
     shrunk: FloatArray
     most: FloatArray
+    directions: FloatArray
+    found: FloatArray
     ends: FloatArray
     lifted: NDArray[np.bool_]
     solved: NDArray[np.bool_]
@@ -251,7 +288,9 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     if not size:
         empty, none = np.zeros((len(every), 0)), np.zeros(len(every), dtype=bool)
         square = np.zeros((len(every), 0, 0))
-        return LeastSquares(empty, square, centring, explained, explained, square, square, empty, none, ~none)
+        return LeastSquares(
+            empty, square, centring, explained, explained, square, square, centring, empty, empty, none, ~none
+        )
     matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
     right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
     found, axes = np.linalg.eigh(matrix)
@@ -275,7 +314,8 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     lost = np.minimum((1 - found / ends) * part / least, most)
     lifted = np.asarray((found < ends).any(axis=1))
     shrunk, most = axes * lost[:, None, :], axes * most[:, None, :]
-    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, ends, lifted, solved)
+    rows = np.moveaxis(directions, 0, 1)
+    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, rows, found, ends, lifted, solved)
 
 
 def _told(found: FloatArray, own: FloatArray) -> FloatArray:
@@ -391,23 +431,157 @@ def _standard_error(regression: Regression, cells: SecondMoments, fit: LeastSqua
 
 
 def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
-    """1 - RSS/TSS, of what is explained about its mean."""
+    """1 - RSS/TSS, of what is explained about its mean: see *r²*."""
     centre = np.zeros_like(fit.residual)
     _, halves = _middles(regression)
     centre[:, -1] = halves[-1] / _scales(regression)[-1]
     centre[:, 0] = -np.clip(cells.matrix[:, 0, -1] / cells.rows, -1, 1) * centre[:, -1]
     total = np.einsum("gi,gij,gj->g", centre, cells.matrix, centre)
     safe = np.where(total > _SINGULAR * cells.rows, total, np.nan)
+    noise = _UnexplainedNoise.of(cells, fit, centre, safe)
     share = _left_over(cells, fit) / safe
-    both = cells.forms(fit.residual, fit.residual), cells.forms(centre, centre)
-    forms = [
-        (one - (share if one.ndim == 1 else share[:, None]) * two) / (safe if one.ndim == 1 else safe[:, None])
-        for one, two in zip(*both, strict=True)
-    ]
+    start = np.clip(share + noise.mean / safe, 0, 1)
+
+    def missed_by(one: FloatArray, bounded: NDArray[np.bool_]) -> FloatArray:
+        """How many standard deviations a share is outside of what is believed; below 0 where it is inside."""
+        mean, deviation, skewness = noise.at(one)
+        seen = share + mean / safe
+        off = (one - np.where(bounded, np.clip(seen, 0, 1), np.maximum(seen, 0))) * safe / deviation
+        return np.asarray(np.maximum(off - _skewed(noise.point, skewness), _skewed(-noise.point, skewness) - off))
+
+    bounded = np.asarray(missed_by(start, np.zeros(len(start), dtype=bool)) > 0)
+    least, most = _farthest(lambda one: missed_by(one, bounded), start)
     missed = ((fit.shrunk**2).sum(axis=1) * fit.ends).sum(axis=1) / safe
-    own = cells.half_width(forms)
     # Least squares explain no less than other coefficients, and no more than all.
-    return RegressionNumbers(np.clip(1 - share, 0, 1), own, own + np.minimum(missed, share))
+    least = np.maximum(least - missed, 0)
+    left = np.clip(share + noise.told_mean / safe, least, most)
+    return RegressionNumbers(1 - left, most - left, left - least)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnexplainedNoise:
+    """The law of the noise of what is left unexplained, r'Nr - ε'S⁻¹ε, for every share that may be: see *r²*.
+
+    ``mean``, ``variance`` and ``third`` cumulant are those of ε'S⁻¹ε at the released residual; r² counts the part
+    ``told_mean`` of the mean. Slopes that explain more or less are the released ones times a scale: the mean changes
+    with the scale by a parabola, ``curve``. ``linear`` is the covariance of the four noises that r'Nr is a sum of, and
+    ``linear_third`` the sum of products of their covariances with ε. Slopes of noise lie along its axes: ``along`` is
+    the variance of ε along them, ``across`` sums the squares of its covariances with all axes, and ``own`` is the
+    variance of the axes' squares. ``told`` is the part of slopes that is not noise."""
+
+    total: FloatArray
+    whole: FloatArray
+    explains: FloatArray
+    point: FloatArray
+    mean: FloatArray
+    told_mean: FloatArray
+    variance: FloatArray
+    third: FloatArray
+    curve: tuple[FloatArray, ...]
+    linear: FloatArray
+    linear_third: FloatArray
+    along: FloatArray
+    across: FloatArray
+    own: FloatArray
+    told: FloatArray
+
+    @classmethod
+    def of(cls, cells: SecondMoments, fit: LeastSquares, centre: FloatArray, total: FloatArray) -> _UnexplainedNoise:
+        """``total`` is what there is to explain, ``centre`` the combination whose square it is."""
+        part = fit.found / fit.ends
+        axes = fit.directions * np.sqrt((2 - part) / fit.ends)[:, :, None]
+        turned = np.swapaxes(axes, 1, 2)
+        fitted = fit.explained - fit.residual
+        together = axes @ cells.together(fit.residual, fit.residual) @ turned
+        square = together @ together
+        each = np.diagonal(together, axis1=1, axis2=2)
+        mean = each.sum(axis=1)
+        safe = np.where(mean > 0, mean, 1.0)
+        shares = each / safe[:, None]
+        own = cells.own(axes)
+        sizes = [
+            ((axes @ cells.together(*pair)) * axes).sum(axis=(1, 2)) / safe
+            for pair in ((fit.explained, fit.explained), (fit.explained, fitted), (fitted, fitted))
+        ]
+        pairs = ((fit.explained, fit.explained), (fitted, fit.explained), (fitted, fitted), (centre, centre))
+        forms = np.stack([cells.weighted(one, other) for one, other in pairs], axis=1)
+        against = np.stack(
+            [(axes @ (cells.together(fit.residual, other) @ one[:, :, None]))[:, :, 0] for one, other in pairs],
+            axis=1,
+        )
+        whole, explains = (
+            np.einsum("gi,gij,gj->g", one, cells.matrix, fit.explained) for one in (fit.explained, fitted)
+        )
+        return cls(
+            total,
+            whole,
+            explains,
+            cells.point(forms[:, 0]),
+            mean,
+            (np.clip(part, 0, 1) ** 2 * each).sum(axis=1),
+            2 * np.trace(square, axis1=1, axis2=2),
+            8 * np.trace(square @ together, axis1=1, axis2=2),
+            (sizes[0], -2 * sizes[1], sizes[2]),
+            (forms * cells.spreads[:, None]) @ np.swapaxes(forms, 1, 2),
+            against @ np.swapaxes(against, 1, 2),
+            (shares * each).sum(axis=1),
+            (shares * np.diagonal(square, axis1=1, axis2=2)).sum(axis=1),
+            (shares * own).sum(axis=1),
+            explains / np.where(explains + mean > 0, explains + mean, 1.0),
+        )
+
+    def at(self, left: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The mean of what noise takes from a share that is left unexplained, its standard deviation and skewness."""
+        explains = np.maximum(self.whole - left * self.total, 0.0)
+        scale = np.sqrt(explains / np.where(self.explains > 0, self.explains, 1.0))
+        by = np.stack([np.ones_like(left), -2 * scale, scale * scale, -left], axis=-1)
+        flat, bent, steep = self.curve
+        more = np.where(self.explains > 0, np.maximum(flat + scale * bent + scale * scale * steep, 0.0), 1.0)
+        linear, third = (
+            np.maximum(((by[..., None, :] @ of)[..., 0, :] * by).sum(axis=-1), 0.0)
+            for of in (self.linear, self.linear_third)
+        )
+        noise = (1 - left) ** 2 * self.linear[:, 3, 3] + 4 * explains * self.along + explains * explains * self.own
+        spread = self.told * linear + (1 - self.told) * noise + more * more * self.variance
+        third = self.told * 6 * more * third + (1 - self.told) * 24 * explains * self.across
+        deviation = np.sqrt(np.where(spread > 0, spread, 1.0))
+        return (
+            more * self.mean,
+            deviation,
+            (third + more * more * more * self.third) / (deviation * deviation * deviation),
+        )
+
+
+def _skewed(point: FloatArray, skewness: FloatArray) -> FloatArray:
+    """The point, in standard deviations, of a number with a skewness above 0 where a Gaussian has this one: that of a
+    χ² with as much (Pearson 1959), by Wilson and Hilferty."""
+    root = np.maximum(skewness, 1e-3) / 6
+    base = np.maximum(1 - root * root + point * root, 0)
+    return np.asarray((base * base * base - 1) / (3 * root))
+
+
+def _farthest(outside: Callable[[FloatArray], FloatArray], start: FloatArray) -> FloatArray:
+    """How far down to 0 and up to 1 from a start a share is believed: the first that is not, to within
+    :data:`_SETTLED` of the width, by regula falsi (Illinois). ``outside`` is above 0 where a share is not believed."""
+    far = np.stack([np.zeros_like(start), np.ones_like(start)])
+    near = np.stack([start, start])
+    inside, beyond = outside(near), outside(far)
+    sought, last = beyond > 0, np.zeros(near.shape)
+    for _ in range(_STEPS):
+        sought &= np.abs(far - near) > _SETTLED * np.abs(far - start)
+        if not sought.any():
+            break
+        chord = (inside <= 0) & (beyond > inside)
+        part = np.where(chord, -inside / np.where(chord, beyond - inside, 1.0), 0.5)
+        middle = near + part * (far - near)
+        found = outside(middle)
+        nearer, farther = sought & (found <= 0), sought & ~(found <= 0)
+        # A value that stays twice counts half, so that both ends of the bracket move.
+        inside = np.where(nearer, found, np.where(farther & (last < 0), inside / 2, inside))
+        beyond = np.where(farther, found, np.where(nearer & (last > 0), beyond / 2, beyond))
+        near, far = np.where(nearer, middle, near), np.where(farther, middle, far)
+        last = np.where(nearer, 1.0, -1.0)
+    return far
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
