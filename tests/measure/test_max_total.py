@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -11,8 +12,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from dpsql.opened import Opened, open_policy
 from dpsql.proxy import Proxy, Session
-from dpsql.testing import measure
+from dpsql.testing import measure, measured
 from rewriter.declared.contribution import Norm
 from tests.doubles import open_without_noise
 from tests.measure.test_vector import COLUMNS
@@ -61,6 +63,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.fixture(scope="module")
+def opened(folder: Path) -> Iterator[Opened]:
+    with closing(open_policy(folder / "zcdp.yaml")) as found:
+        yield found
+
+
 @pytest.fixture(params=["zcdp", "pure"])
 def session(request: pytest.FixtureRequest, folder: Path) -> Iterator[Session]:
     proxy = Proxy.open(folder / f"{request.param}.yaml")
@@ -83,11 +91,11 @@ FOLLOWS = [
 @pytest.mark.parametrize(("asked", "most"), FOLLOWS)
 @pytest.mark.parametrize("norm", list(Norm))
 def test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed(
-    asked: str, most: int, norm: Norm, folder: Path
+    asked: str, most: int, norm: Norm, opened: Opened
 ) -> None:
     for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
         with_all, without = (
-            measure(f"{sql.replace('visit', f'(SELECT * FROM visit WHERE {test}) AS v')}", folder / "zcdp.yaml", norm=norm)[0]
+            measured(sql.replace("visit", f"(SELECT * FROM visit WHERE {test}) AS v"), opened, norm=norm)[0]
             for test in (f"person_id <= {PEOPLE}", f"person_id < {PEOPLE}")
         )  # fmt: skip
         ((name,),) = [names for names, _ in with_all.blocks]
@@ -103,13 +111,13 @@ def test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed(
 
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize("asked", ["SUM(x), COUNT(*)", "COUNT(*), AVG(x), SUM(x)", "SUM(y), COUNT(y), STDDEV(x)"])
-def test_a_person_far_beyond_the_total_moves_no_vector_further(asked: str, norm: Norm, folder: Path) -> None:
+def test_a_person_far_beyond_the_total_moves_no_vector_further(asked: str, norm: Norm, opened: Opened) -> None:
     """Of one person's rows alone: few enough for max_rows, or many more."""
     for rows in (f"person_id = {PEOPLE}", f"person_id = {PEOPLE + 1}"):
         for keys in ("", "k, "):
             group = " GROUP BY k" if keys else ""
             sql = f"SELECT {keys}{asked} FROM visit WHERE {rows}{group}"
-            (found,) = measure(sql, folder / "zcdp.yaml", norm=norm)
+            (found,) = measured(sql, opened, norm=norm)
             for names, most in found.blocks:
                 moves = [cells[name] for cells in found.groups.values() for name in names]
                 assert sum(move * move for move in moves) <= most.l2_squared

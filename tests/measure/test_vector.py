@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -13,8 +13,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from dpsql.opened import Opened, open_policy
 from dpsql.proxy import Proxy
-from dpsql.testing import measure
+from dpsql.testing import measure, measured
 from rewriter.declared.contribution import Norm
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
@@ -193,6 +194,20 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
     return found
 
 
+@pytest.fixture(scope="module")
+def far_beyond(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Opened]]:
+    """Policies over the rows of one person, each of which is there a thousand times."""
+    folder = tmp_path_factory.mktemp("far_beyond")
+    rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
+    written = (
+        write(folder / "values", rows, times=1000),
+        write(folder / "without", [(*row[:3], None) for row in rows], times=1000),
+        write(folder / "ends", [(*row[:2], 400.0, 30.0) for row in rows], times=1000),
+    )
+    with ExitStack() as held:
+        yield [held.enter_context(closing(open_policy(path))) for path in written]
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -206,15 +221,11 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
         MANY,
     ],
 )
-def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp_path: Path) -> None:
+def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, far_beyond: Sequence[Opened]) -> None:
     """Cells are cut far above the radius, each for itself: what is shortened by the number of rows is cut less."""
-    rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
-    path = write(tmp_path / "values", rows, times=1000)
-    without = write(tmp_path / "without", [(*row[:3], None) for row in rows], times=1000)
-    ends = write(tmp_path / "ends", [(*row[:2], 400.0, 30.0) for row in rows], times=1000)
-    for held, norm in product((path, without, ends), Norm):
-        for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
-            (found,) = measure(sql, held, norm=norm)
+    for sql, norm in product((f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"), Norm):
+        for opened in far_beyond:
+            (found,) = measured(sql, opened, norm=norm)
             for names, most in found.blocks:
                 moves = [cells[name] for cells in found.groups.values() for name in names]
                 assert sum(move * move for move in moves) <= most.l2_squared

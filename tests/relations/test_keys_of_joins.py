@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
-import dpsql
-from dpsql.testing import measure
+from dpsql.opened import Opened, open_policy
+from dpsql.testing import measured
 from rewriter.declared import Norm
 from rewriter.refused import Refused
 from tests.doubles import open_without_noise
@@ -92,21 +94,20 @@ BY_GROUPS = {
 }
 
 
+def write(connection: duckdb.DuckDBPyConnection, *, heavy: bool) -> None:
+    connection.execute(TABLES)
+    connection.execute(
+        HEAVY if heavy else "DELETE FROM line WHERE order_id IN (SELECT id FROM orders WHERE customer_id = 7)"
+    )
+    if not heavy:
+        for table, owner in (("orders", "customer_id"), ("hit", "user_id"), ("score", "user_id"), ("customer", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {owner} = 7")
+
+
 def policy_at(folder: Path, *, heavy: bool) -> Path:
     folder.mkdir()
     with duckdb.connect(str(folder / "d.duckdb")) as connection:
-        connection.execute(TABLES)
-        connection.execute(
-            HEAVY if heavy else "DELETE FROM line WHERE order_id IN (SELECT id FROM orders WHERE customer_id = 7)"
-        )
-        if not heavy:
-            for table, owner in (
-                ("orders", "customer_id"),
-                ("hit", "user_id"),
-                ("score", "user_id"),
-                ("customer", "id"),
-            ):
-                connection.execute(f"DELETE FROM {table} WHERE {owner} = 7")
+        write(connection, heavy=heavy)
     path = folder / "policy.yaml"
     path.write_text(POLICY.format(folder))
     return path
@@ -118,10 +119,16 @@ def policies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return policy_at(folder / "without", heavy=False), policy_at(folder / "with", heavy=True)
 
 
+@pytest.fixture(scope="module")
+def opened(policies: tuple[Path, Path]) -> Iterator[Sequence[Opened]]:
+    with ExitStack() as held:
+        yield [held.enter_context(closing(open_policy(path))) for path in policies]
+
+
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2])
 @pytest.mark.parametrize("sql", [*MOST, *BY_GROUPS])
-def test_a_person_of_more_rows_moves_no_join_further(policies: tuple[Path, Path], sql: str, norm: Norm) -> None:
-    (without,), (whole,) = (measure(sql, policy, norm=norm) for policy in policies)
+def test_a_person_of_more_rows_moves_no_join_further(opened: Sequence[Opened], sql: str, norm: Norm) -> None:
+    (without,), (whole,) = (measured(sql, one, norm=norm) for one in opened)
     for names, sensitivity in whole.blocks:
         nothing = dict.fromkeys(names, 0)
         groups = without.groups.keys() | whole.groups.keys()
@@ -136,17 +143,15 @@ def test_a_person_of_more_rows_moves_no_join_further(policies: tuple[Path, Path]
 
 
 @pytest.mark.parametrize(("sql", "most"), MOST.items())
-def test_the_bound_is_that_of_the_rows_that_are_met(policies: tuple[Path, Path], sql: str, most: int) -> None:
-    (found,) = measure(sql, policies[1], norm=Norm.L1)
+def test_the_bound_is_that_of_the_rows_that_are_met(opened: Sequence[Opened], sql: str, most: int) -> None:
+    (found,) = measured(sql, opened[1], norm=Norm.L1)
     ((names, sensitivity),) = found.blocks
     assert sensitivity.l1 == most / found.granularity[names[0]]
 
 
 @pytest.mark.parametrize(("sql", "squared"), BY_GROUPS.items())
-def test_the_bound_of_groups_is_that_of_the_rest_of_the_key(
-    policies: tuple[Path, Path], sql: str, squared: int
-) -> None:
-    (found,) = measure(sql, policies[1], norm=Norm.L2)
+def test_the_bound_of_groups_is_that_of_the_rest_of_the_key(opened: Sequence[Opened], sql: str, squared: int) -> None:
+    (found,) = measured(sql, opened[1], norm=Norm.L2)
     names, sensitivity = found.blocks[0]
     step = found.granularity[names[0]]
     assert sensitivity.l2_squared * step * step == squared
@@ -154,12 +159,11 @@ def test_the_bound_of_groups_is_that_of_the_rest_of_the_key(
 
 @pytest.mark.parametrize("sql", [sql for sql in (*MOST, *BY_GROUPS) if "c.size" not in sql])
 def test_nobody_who_keeps_to_what_is_declared_is_cut(policies: tuple[Path, Path], sql: str) -> None:
-    with duckdb.connect(str(policies[0].parent / "d.duckdb"), read_only=True) as true:
+    with duckdb.connect() as true:
+        write(true, heavy=False)
         expected = true.execute(sql).fetchall()
-    proxy = open_without_noise(policies[0])
-    with dpsql.connect(proxy) as connection:
-        shown = connection.execute(sql).fetchall()
-    proxy.close()
+    with closing(open_without_noise(policies[0])) as proxy:
+        shown = proxy.session().execute(sql).rows
     assert {row for row in shown if row[-1]} == {row for row in expected if row[-1]}
 
 
@@ -173,6 +177,6 @@ def test_nobody_who_keeps_to_what_is_declared_is_cut(policies: tuple[Path, Path]
         "a.user_id = a.kind AND b.user_id = b.kind",
     ],
 )
-def test_different_people_are_not_tied_by_constants(policies: tuple[Path, Path], test: str) -> None:
+def test_different_people_are_not_tied_by_constants(opened: Sequence[Opened], test: str) -> None:
     with pytest.raises(Refused, match="not by the same person"):
-        measure(f"SELECT COUNT(*) FROM hit AS a, hit AS b WHERE {test}", policies[1], norm=Norm.L1)
+        measured(f"SELECT COUNT(*) FROM hit AS a, hit AS b WHERE {test}", opened[1], norm=Norm.L1)
