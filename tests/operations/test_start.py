@@ -64,7 +64,7 @@ def test_a_policy_is_opened_and_asked_without_what_other_statements_need(tmp_pat
     assert found["MiB"] < MOST_AT_START
 
 
-STATEMENTS, REMEMBERED = 1100, 1300
+STATEMENTS, REMEMBERED = 800, 1150
 """Distinct statements that are asked, and plans that may be alive after them: those of 500 statements that are
 remembered, where no more characters are, of 512 calibrations, and of some notices."""
 
