@@ -354,6 +354,32 @@ def test_numbers_of_several_filters_count_their_common_noise(folder: Path) -> No
             assert squares[1][name] == pytest.approx(1.5 * square, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "COUNT(*) FILTER (WHERE segment = 'vip') - COUNT(*) FILTER (WHERE segment = 'std')",
+        "AVG(CASE WHEN segment = 'vip' THEN 1.0 ELSE 0 END)",
+    ],
+)
+def test_a_sum_of_filters_counts_their_common_noise(folder: Path, figure: str) -> None:
+    """As a share that is written as a quotient: each of two FILTERs has twice the variance that it has in a table."""
+    apart = (
+        "SELECT COUNT(*) FILTER (WHERE segment = 'vip') AS v, COUNT(*) FILTER (WHERE segment = 'std') AS s, COUNT(*)"
+    )
+    with opened(folder) as proxy:
+        session = proxy.session("ana")
+        session.buy(TILES, Fraction(1))
+        squares = []
+        for sql in (apart, f"SELECT {figure} AS d"):
+            priced = proxy.answering.pricing.price(proxy.prepare(f"{sql} FROM person", ()), session.settings)
+            assert not priced.loss
+            (calibration,) = priced.calibrations
+            squares.append([float(noise.square) for noise in calibration.noise.values()])
+        assert len(squares[1]) == 2
+        for own in squares[1]:
+            assert any(own == pytest.approx(2 * square, rel=1e-3) for square in squares[0])
+
+
 def test_what_is_free_in_part_says_so(folder: Path) -> None:
     counts = "SELECT region, COUNT(*) FROM person GROUP BY region"
     both = f"{counts} UNION ALL SELECT plan, SUM(amount) FROM person GROUP BY plan"
