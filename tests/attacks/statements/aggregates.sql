@@ -2,7 +2,7 @@
 SELECT MAX(wealth) FROM member
 --- refused or charged: the least one too
 SELECT MIN(dues) FROM member
---- refused: the greatest text, of which nothing is declared
+--- charged: the greatest text that enough people have, where nothing is declared
 SELECT MAX(card) FROM member
 --- refused: the greatest number without a range
 SELECT MAX(code) FROM member
@@ -124,7 +124,7 @@ SELECT rank(500) WITHIN GROUP (ORDER BY wealth) FROM member
 SELECT percent_rank(500) WITHIN GROUP (ORDER BY wealth) FROM member
 --- refused: the rank of somebody's own value
 SELECT percent_rank(wealth) WITHIN GROUP (ORDER BY wealth) FROM member
---- refused: any aggregate of the engine by its schema
+--- charged: an aggregate by its schema, where it is one of ours
 SELECT pg_catalog.max(card) FROM member
 --- refused: DuckDB's by its schema
 SELECT main.string_agg(card, '') FROM member

@@ -42,7 +42,7 @@ SELECT COUNT(*) FROM member AS m, LATERAL (SELECT * FROM loan AS l WHERE l.price
 SELECT COUNT(*) FROM member JOIN (SELECT MAX(wealth) AS w FROM member) AS t ON member.wealth = t.w
 --- charged: a count of one release beside another's
 SELECT (SELECT COUNT(*) FROM member) AS members, (SELECT COUNT(*) FROM loan) AS loans
---- refused: a subquery about people in ORDER BY of a public table
+--- charged: a subquery about people in ORDER BY of a public table
 SELECT name FROM branch ORDER BY (SELECT MAX(card) FROM member)
 --- refused: a subquery about people in LIMIT of a public table
 SELECT name FROM branch LIMIT (SELECT score FROM member WHERE id = 7777)
@@ -66,7 +66,7 @@ SELECT ARRAY(SELECT card FROM member)
 SELECT (SELECT COUNT(*) FROM member) = ALL (SELECT score FROM member)
 --- charged: a row comparison with people
 SELECT ('x', 1) IN (SELECT card, score FROM member)
---- refused: a subquery in VALUES
+--- charged: a subquery in VALUES
 SELECT * FROM (VALUES ((SELECT MAX(card) FROM member))) AS t (x)
 --- refused: a subquery in a window's bound
 SELECT branch, SUM(COUNT(*)) OVER (ORDER BY branch ROWS (SELECT score FROM member WHERE id = 7777) PRECEDING) FROM member GROUP BY branch
