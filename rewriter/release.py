@@ -223,6 +223,12 @@ class Aggregate:
         return bool(self.terms) and self.kind.sums
 
     @property
+    def is_plain(self) -> bool:
+        """Whether its kind, values and condition say all that it measures."""
+        itself = self.regression is None and self.debiasing is None and self.over_blocks is None
+        return itself and not self.combines
+
+    @property
     def is_logistic(self) -> bool:
         """Whether it is a number of a logistic regression."""
         return isinstance(self.regression, RegressionPart) and self.regression.logistic

@@ -210,7 +210,7 @@ class Pricing:
         stored: dict[str, NoisyTable] = {}
         series: Mapping[str, PricedSeries] = {}
         # What was bought beside others is as accurate as they said, and no less.
-        own = before is not None and all(self._known(one) is not None for one in calibrations if one.loss)
+        own = before is not None and all(self._measured(one) is not None for one in calibrations if one.loss)
         tiles = {} if own else self._tiles(prepared, calibrations, settings, turn)
         if tiles:
             calibrations = _with(calibrations, tiles)
@@ -221,7 +221,7 @@ class Pricing:
             for calibration in _measured_apart(calibrations, series):
                 if not calibration.loss or calibration.plan.identity in tiles:
                     continue
-                if (table := self._known(calibration)) is not None:
+                if (table := self._measured(calibration)) is not None:
                     stored[calibration.plan.identity] = table
         apart = _measured_apart(calibrations, series)
         others = [one for one in apart if one.plan.identity not in tiles]
@@ -261,7 +261,7 @@ class Pricing:
         key = (id(prepared), *map(id, calibrations), known.key, consistent, made)
         return self._notes.get(key, found).notes
 
-    def _known(self, one: Calibration) -> NoisyTable | None:
+    def _measured(self, one: Calibration) -> NoisyTable | None:
         """The release as it was measured with this noise, where it was."""
         return self._opened.store.get(one.plan.identity, self._opened.version(one.plan), one.hidden_by)
 

@@ -23,7 +23,7 @@ from dpsql.releases import Additive, NoisyTable
 from dpsql.reuse.derive import Made
 from dpsql.reuse.readings import are_alike, renamed
 from dpsql.reuse.tiles import Combines, Tile
-from rewriter.plan import AddedTo, Linear, Output, Part, Plan, PlanApart, Ratio, Terms
+from rewriter.plan import AddedTo, Linear, Output, Part, Plan, PlanApart, Ratio, Terms, made_of
 
 
 def of_several(apart: Sequence[PlanApart], combines: Combines) -> Combines:
@@ -147,11 +147,8 @@ def _added(sums: Sequence[tuple[Fraction | int, Terms]]) -> Terms:
     >>> _added([(2, (("n", Fraction(1)),)), (-1, (("n", Fraction(1)), ("m", Fraction(3))))])
     (('n', Fraction(1, 1)), ('m', Fraction(-3, 1)))
     """
-    found: dict[str, Fraction] = {}
-    for weight, terms in sums:
-        for name, one in terms:
-            found[name] = found.get(name, Fraction(0)) + weight * one
-    return tuple((name, one) for name, one in found.items() if one)
+    known = {str(place): terms for place, (_, terms) in enumerate(sums)}
+    return made_of(tuple((name, Fraction(weight)) for name, (weight, _) in zip(known, sums, strict=True)), known)
 
 
 def _column(weights: Sequence[tuple[Fraction, int]], columns: Sequence[Column]) -> Column:

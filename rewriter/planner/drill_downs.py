@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 
 from sqlglot import exp
@@ -145,7 +146,7 @@ def by_conditions(query: Query) -> tuple[QueryApart, ...]:
     for condition, some in found:
         known: dict[tuple[object, ...], tuple[Aggregate, list[AddedTo]]] = {}
         for one, use in some:
-            plain = one.regression is None and one.debiasing is None and one.over_blocks is None and not one.kind.picks
+            plain = one.is_plain and not one.kind.picks
             values = (value if value is None else value.sql for value in (one.argument, one.second, *one.row))
             measured = (one.kind, one.distinct, *values, None if plain else id(one))
             known.setdefault(measured, (one, []))[1].append(use)
@@ -160,14 +161,10 @@ def _with_filter(query: Query) -> tuple[QueryApart, ...]:
     left_out = [one for one in query.filters if _separable(one, query) and (query.bound.unique or one.constant)]
     if not left_out:
         return ()
-    condition: Value | None = None
-    for one in left_out:
-        condition = both(condition, one)
+    condition = reduce(both, left_out, None)
     aggregates = tuple(replace(one.within or one, condition=condition) for one in query.aggregates)
     kept = tuple(one for one in query.filters if one not in left_out)
-    filtered = replace(
-        query, rows=_without(query.rows, left_out), filters=kept, aggregates=aggregates, asked_by=(), presences=()
-    )
+    filtered = replace(query, rows=_without(query.rows, left_out), filters=kept, aggregates=aggregates, asked_by=())
     return (QueryApart(query, filtered, tuple((AddedTo(place),) for place in range(len(aggregates)))),)
 
 

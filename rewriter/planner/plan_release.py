@@ -344,8 +344,7 @@ class _Question(MeasuredQuestion):
         values = (one.argument, one.condition, one.second, *one.row)
         texts = ("" if value is None else self.dialect.sql(self.dialect.spelt(value.sql)) for value in values)
         inner = None if one.within is None else self._call(one.within, itself)
-        plain = one.regression is None and one.debiasing is None and not one.combines and one.over_blocks is None
-        return (one.kind.word, one.distinct, one.fraction, one.fine, *texts, inner, None if plain else itself)
+        return (one.kind.word, one.distinct, one.fraction, one.fine, *texts, inner, None if one.is_plain else itself)
 
 
 def declared_groups(query: Query, dialect: Dialect) -> KeySet:

@@ -62,7 +62,7 @@ def sum_groups(select: exp.Select, catalog: Catalog) -> None:
         return
     values = {one.this.expressions[0] for one in calls}
     group = select.args.get("group")
-    keys = [] if group is None else [unparenthesised(grouped_item(key, select)) for key in group.expressions]
+    keys = _keys(select)
     (value, *others) = values
     if others or not all(map(_is_plain, (value, *keys))) or not _is_asked_of_people(select, [value, *keys], catalog):
         return
@@ -93,7 +93,7 @@ def values_apart(
         return None
     copy: exp.Select = select.copy()
     copy.set("with_", None)
-    keys = [] if group is None else [unparenthesised(grouped_item(key, copy)).copy() for key in group.expressions]
+    keys = _keys(copy)
     called = [one for part in _parts(copy) for one in aggregates_of(part)]
     apart = [one for one in called if is_apart(one)]
     read = (*keys, *map(_value_of, apart))
@@ -178,6 +178,12 @@ def _test_of(node: exp.Expr) -> exp.Expr | None:
     return node.expression.this if isinstance(node, exp.Filter) else None
 
 
+def _keys(select: exp.Select) -> list[exp.Expr]:
+    """What a SELECT groups by, of outputs what they are of."""
+    group = select.args.get("group")
+    return [] if group is None else [unparenthesised(grouped_item(key, select)).copy() for key in group.expressions]
+
+
 def _parts(select: exp.Select) -> list[exp.Expr]:
     return [*select.expressions, *(part for name in ("having", "order") if (part := select.args.get(name)) is not None)]
 
@@ -223,8 +229,7 @@ def _groups(select: exp.Select, columns: dict[exp.Expr, exp.Column]) -> exp.Sele
 def _over_groups(select: exp.Select, columns: dict[exp.Expr, exp.Column], value: exp.Column) -> exp.Select | None:
     """The same SELECT over the groups; None where it reads more than their columns."""
     copy: exp.Select = select.copy()
-    group = copy.args.get("group")
-    keys = [] if group is None else [unparenthesised(grouped_item(key, copy)).copy() for key in group.expressions]
+    keys = _keys(copy)
     for item in list(copy.expressions):
         if not isinstance(item, exp.Alias):
             item.replace(exp.alias_(item.copy(), output_name(item), quoted=True))
@@ -242,8 +247,7 @@ def _over_groups(select: exp.Select, columns: dict[exp.Expr, exp.Column], value:
     return copy
 
 
-_BELOW = ("from_", "joins", "where")
-_WINDOW_PARTS = frozenset({*_BELOW, "expressions", "with_", "distinct", "order", "limit", "offset"})
+_WINDOW_PARTS = frozenset({*_INSIDE, "expressions", "with_", "distinct", "order", "limit", "offset"})
 _NAME = "windows"
 
 
@@ -260,7 +264,7 @@ def windows_below_distinct(select: exp.Select, catalog: Catalog) -> None:
     if not _are_windows_of_people(select, items, catalog) or not _is_ordered_by_outputs(select):
         return
     inner = exp.Select(expressions=[exp.alias_(one.copy(), f"v{place}") for place, one in enumerate(items)])
-    for part in _BELOW:
+    for part in _INSIDE:
         inner.set(part, select.args.get(part))
         select.set(part, None)
     columns = [exp.column(f"v{place}", _NAME) for place in range(len(items))]
