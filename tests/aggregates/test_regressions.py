@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 from dpsql.errors import Error
-from dpsql.inference.estimates.regression_figures import SecondMoments, regression_numbers
+from dpsql.inference.estimates.regression_figures import regression_numbers
+from dpsql.inference.estimates.second_moments import SecondMoments
 from dpsql.proxy import Session
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
@@ -421,6 +422,16 @@ def test_least_squares_explain_no_less_than_what_is_released(epsilon: float, mon
     assert higher.max() > 0.01
 
 
+def leaning(rows: int, size: int, alike: float, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Regressors that are so much alike, and what they explain a share of."""
+    rng = np.random.default_rng(1)
+    x = 0.3 * (math.sqrt(alike) * rng.normal(0, 1, (rows, 1)) + math.sqrt(1 - alike) * rng.normal(0, 1, (rows, size)))
+    x = x.clip(-1, 1)
+    fit = x.sum(axis=1)
+    y = 0.25 * (math.sqrt(share) * (fit - fit.mean()) / fit.std() + math.sqrt(1 - share) * rng.normal(0, 1, rows))
+    return x, y.clip(-1, 1)
+
+
 @pytest.mark.parametrize(
     ("rows", "size", "alike", "share", "epsilon"),
     [
@@ -437,12 +448,7 @@ def test_an_interval_of_r2_holds_near_its_ends(
 ) -> None:
     """Of 2,000, where 95 % hold, fewer than 92.9 % would come once in 10⁴ times; a linearised one held 85 to 90 %
     where nothing is explained, or nearly all, and 70 % where most directions are hidden."""
-    rng = np.random.default_rng(1)
-    x = 0.3 * (math.sqrt(alike) * rng.normal(0, 1, (rows, 1)) + math.sqrt(1 - alike) * rng.normal(0, 1, (rows, size)))
-    x = x.clip(-1, 1)
-    fit = x.sum(axis=1)
-    y = 0.25 * (math.sqrt(share) * (fit - fit.mean()) / fit.std() + math.sqrt(1 - share) * rng.normal(0, 1, rows))
-    y = y.clip(-1, 1)
+    x, y = leaning(rows, size, alike, share)
     ends = ((-1.0, 1.0),) * (size + 1)
     part = asked(ends, 0)
     part = replace(part, part=replace(part.part, field=RegressionField.DETERMINATION))
@@ -451,6 +457,44 @@ def test_an_interval_of_r2_holds_near_its_ends(
     truth = 1 - (y - full @ fitted(full, y)).var() / y.var()
     held = (found.values - found.below <= truth) & (truth <= found.values + found.above)
     assert held[np.isfinite(found.values)].mean() >= 0.929
+
+
+@pytest.mark.parametrize("field", [RegressionField.STANDARD_ERROR, RegressionField.CONDITION])
+@pytest.mark.parametrize(
+    ("rows", "size", "alike", "share", "epsilon"),
+    [(500, 1, 0, 0.5, 1.0), (3000, 1, 0, 0.9, 0.3), (3000, 3, 0.6, 0.5, 1.0), (20000, 5, 0.95, 0.05, 1.0)],
+)
+def test_standard_errors_and_condition_numbers_have_intervals_that_hold(
+    rows: int, size: int, alike: float, share: float, epsilon: float, field: RegressionField
+) -> None:
+    """No world is so private that none is told, and no interval is so wide that it is of no use."""
+    x, y = leaning(rows, size, alike, share)
+    ends = ((-1.0, 1.0),) * (size + 1)
+    full = np.c_[np.ones(rows), x]
+    axes = np.linalg.eigvalsh(full.T @ full)
+    left = ((y - full @ fitted(full, y)) ** 2).sum() / (rows - size - 1)
+    errors = np.sqrt(left * np.diag(np.linalg.inv(full.T @ full)))
+    cells = noisy(np.c_[x, y], ends, epsilon, 2000)
+    for place in (0, 1) if field is RegressionField.STANDARD_ERROR else (0,):
+        part = asked(ends, place)
+        found = regression_numbers(replace(part, part=replace(part.part, field=field)), cells)
+        truth = errors[place] if field is RegressionField.STANDARD_ERROR else axes[-1] / axes[0]
+        told = np.isfinite(found.widths)
+        held = (found.values - found.below <= truth) & (truth <= found.values + found.above)
+        assert told.mean() > 0.6
+        assert 0.929 <= held[told].mean() <= 0.985
+        assert np.median(found.widths[told]) < 1.5 * np.quantile(np.abs(found.values[told] - truth), 0.95)
+
+
+def test_a_direction_that_is_told_by_luck_tells_of_no_standard_error() -> None:
+    """Noise hides the regressor. Where an eigenvalue is above the threshold all the same, it is likely far too high."""
+    x, y = leaning(500, 1, 0, 0.5)
+    ends = ((-1.0, 1.0), (-1.0, 1.0))
+    part = asked(ends, 1)
+    part = replace(part, part=replace(part.part, field=RegressionField.STANDARD_ERROR))
+    found = regression_numbers(part, noisy(np.c_[0.3 * x, y], ends, 0.3, 2000))
+    assert np.isfinite(found.values).all()
+    assert np.isfinite(found.widths).mean() < 0.02
 
 
 def test_what_a_lifted_direction_leaves_alone_stays() -> None:

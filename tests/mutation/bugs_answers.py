@@ -1413,6 +1413,20 @@ BUGS: tuple[Bug, ...] = (
         "tests/aggregates/test_regressions.py::test_an_interval_is_right_where_noise_is_a_large_part_of_an_eigenvalue",
     ),
     bug(
+        "bars of standard errors take the spread of a regressor for exact",
+        "dpsql.inference.estimates.regression_figures:_quotient",
+        "square = below.values**2 - second",
+        "square = below.values**2",
+        "tests/aggregates/test_regressions.py::test_standard_errors_and_condition_numbers_have_intervals_that_hold",
+    ),
+    bug(
+        "bars of standard errors do not know that a direction is told by luck",
+        "dpsql.inference.estimates.regression_figures:_quotient",
+        "second = point * stretch**2 * (",
+        "second = point * (",
+        "tests/aggregates/test_regressions.py::test_a_direction_that_is_told_by_luck_tells_of_no_standard_error",
+    ),
+    bug(
         "slopes by a clipped column are told to be too small",
         "dpsql.inference.estimates.told_bends:bend_factor",
         "return inside / variance",

@@ -38,7 +38,13 @@ alike, since near 0 the squares are all there is (a linearisation is much too sh
 follows the share that is tried: slopes are the released ones, scaled to explain it, or lie along the axes of their
 noise, as far as the released ones are of noise.
 
-Nothing of this is about the sampling of people: ``std_err`` tells of that.
+**Standard errors.** That of a coefficient is the root of RSS/(n - k) times the entry of (XᵀX)⁻¹, which is one over
+r'Mr, r what is left of the coefficient's regressor by the others: a quotient of two sums of squares, both about the
+mean of their noise as RSS is for r². A condition number is a quotient of two eigenvalues, which err by v'Nv to first
+order. Both have the interval of a quotient (Fieller 1954), and none where a direction is hidden. Where one is only just
+told, its eigenvalue is likelier to be too high than too low, since it would not be told otherwise: what is below counts
+as wide as its law is given that it is above τ. Nothing of this is about the sampling of people: ``std_err`` tells of
+that.
 """
 
 from __future__ import annotations
@@ -52,10 +58,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
-from dpsql.inference.estimates.moment_figures import normal_point
+from dpsql.inference.estimates.second_moments import SecondMoments, second_moments
 from dpsql.inference.estimates.value_spread import Spread
-from dpsql.inference.intervals import Z, variance
+from dpsql.inference.intervals import Z, distances_above
 from dpsql.inference.numeric import FloatArray
+from dpsql.mechanisms import Gaussian
 from dpsql.releases import Noise, ReleasedColumn
 from rewriter.plan import Output, Plan
 from rewriter.regression import PrincipalComponent, Regression, RegressionField
@@ -79,6 +86,9 @@ _NARROW = 0.01
 """Where it hides one, along no direction regressors are taken to have a smaller standard deviation than this, in halves
 of their ranges: a column may fill any part of its declared range."""
 
+_NORMAL = ((Gaussian(Fraction(16)), Fraction(1, 16)),)
+_UNTOLD = 1e3
+"""A lower end that is so many times as far as usual tells nothing."""
 _STEPS = 16
 _SETTLED = 1e-3
 """The end of an interval is found to within this part of its distance."""
@@ -88,121 +98,13 @@ _SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class SecondMoments:
-    """The second moments of every group, and the variance of the noise in each: ``rows``, and a matrix over the
-    constant 1 and all variables, of which the last is explained."""
-
-    matrix: FloatArray
-    count: FloatArray
-    single: FloatArray
-    square: FloatArray
-    pair: FloatArray
-    excess: float
-
-    @classmethod
-    def of(cls, size: int, sums: FloatArray, spreads: FloatArray, excess: float) -> SecondMoments:
-        """``sums`` and ``spreads`` have a row for each cell of a :class:`Regression` of so many variables."""
-        groups = sums.shape[1]
-        matrix = np.zeros((groups, size + 1, size + 1))
-        pair = np.zeros((groups, size + 1, size + 1))
-        rows, one, square = sums[0], sums[1 : size + 1], sums[size + 1 : 2 * size + 1]
-        matrix[:, 0, 0] = rows
-        matrix[:, 0, 1:] = matrix[:, 1:, 0] = one.T
-        inner = np.arange(1, size + 1)
-        matrix[:, inner, inner] = (rows[None, :] - square).T
-        above = np.triu_indices(size, 1)
-        for at, (i, j) in enumerate(zip(*above, strict=True), 2 * size + 1):
-            matrix[:, i + 1, j + 1] = matrix[:, j + 1, i + 1] = sums[at]
-            pair[:, i + 1, j + 1] = pair[:, j + 1, i + 1] = spreads[at]
-        return cls(
-            matrix,
-            spreads[0],
-            spreads[1 : size + 1].T,
-            spreads[size + 1 : 2 * size + 1].T,
-            pair,
-            excess,
-        )
-
-    @property
-    def rows(self) -> FloatArray:
-        return np.asarray(self.matrix[:, 0, 0])
-
-    def taken(self, known: NDArray[np.bool_]) -> SecondMoments:
-        """Those of some groups."""
-        parts = {name: getattr(self, name)[known] for name in ("matrix", "count", "single", "square", "pair")}
-        return replace(self, **parts)
-
-    @property
-    def entries(self) -> FloatArray:
-        """The variance of each entry of the matrix."""
-        found = self.pair.copy()
-        found[:, 0, 1:] = found[:, 1:, 0] = self.single
-        inner = np.arange(1, found.shape[1])
-        found[:, inner, inner] = self.square + self.count[:, None]
-        found[:, 0, 0] = self.count
-        return found
-
-    def forms(self, left: FloatArray, right: FloatArray) -> tuple[FloatArray, ...]:
-        """What each noise is multiplied by in left'·N·right: of the count, of single ones, squares and pairs."""
-        product = left * right
-        both = left[:, :, None] * right[:, None, :]
-        both = both + np.swapaxes(both, 1, 2)
-        return (
-            product.sum(axis=1),
-            np.asarray(both[:, 0, 1:]),
-            -product[:, 1:],
-            np.triu(both[:, 1:, 1:], 1).reshape(len(product), -1),
-        )
-
-    @property
-    def spreads(self) -> FloatArray:
-        """The variance of each noise, in the order of :meth:`forms`."""
-        pairs = np.triu(self.pair[:, 1:, 1:], 1).reshape(len(self.pair), -1)
-        return np.concatenate([self.count[:, None], self.single, self.square, pairs], axis=1)
-
-    def weighted(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """What each of :attr:`spreads`' noises is multiplied by in left'·N·right."""
-        forms = self.forms(left, right)
-        return np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
-
-    def together(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        """The covariance of Nx and Ny, a matrix."""
-        entries = self.entries
-        crossed = entries + 0.0
-        inner = np.arange(entries.shape[1])
-        crossed[:, inner, inner] = 0.0
-        found = crossed * other[:, :, None] * one[:, None, :]
-        found += self.count[:, None, None] * one[:, :, None] * other[:, None, :]
-        found[:, inner, inner] = np.einsum("gij,gj->gi", entries, one * other)
-        return np.asarray(found)
-
-    def own(self, axes: FloatArray) -> FloatArray:
-        """The variance of v'Nv, of many v in every group."""
-        squares, entries = axes * axes, 2 * self.entries
-        inner = np.arange(1, entries.shape[1])
-        entries[:, inner, inner] = self.square
-        entries[:, 0, 0] = 0.0
-        return np.asarray(((squares @ entries) * squares).sum(axis=2) + self.count[:, None] * squares.sum(axis=2) ** 2)
-
-    def half_width(self, forms: Sequence[FloatArray]) -> FloatArray:
-        """The 95 % half-width of a sum of noises."""
-        weights = np.concatenate([forms[0][:, None], *forms[1:]], axis=1)
-        return np.asarray(self.point(weights) * np.sqrt((self.spreads * weights * weights).sum(axis=1)))
-
-    def point(self, weights: FloatArray) -> FloatArray:
-        """The 97.5 % point, in standard deviations, of a sum of noises that are multiplied by these weights."""
-        parts = self.spreads * weights * weights
-        total = parts.sum(axis=1)
-        return normal_point(self.excess * (parts * parts).sum(axis=1) / np.where(total > 0, total * total, 1.0))
-
-
-@dataclass(frozen=True, slots=True)
 class LeastSquares:
     """Least squares in every group: ``slopes`` of centred variables, the ``inverse`` of their matrix, the residual and
     what is explained as combinations of the constant and all variables. ``shrunk`` has a column for each direction of
     the matrix: how far slopes may be off along it, since its eigenvalue was ``lifted`` by so much to ``ends``. ``most``
     has one, too: how far they may be off along it whatever the noise was; all together no further than one of them.
-    ``directions`` are the directions as combinations, a row for each, and ``found`` their eigenvalues."""
+    ``directions`` are the directions as combinations, a row for each, and ``found`` their eigenvalues, which may be
+    ``stretch`` times as far as usual below what was released, since they are above τ."""
 
     slopes: FloatArray
     inverse: FloatArray
@@ -216,6 +118,7 @@ class LeastSquares:
     ends: FloatArray
     lifted: NDArray[np.bool_]
     solved: NDArray[np.bool_]
+    stretch: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +192,19 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
         empty, none = np.zeros((len(every), 0)), np.zeros(len(every), dtype=bool)
         square = np.zeros((len(every), 0, 0))
         return LeastSquares(
-            empty, square, centring, explained, explained, square, square, centring, empty, empty, none, ~none
+            empty,
+            square,
+            centring,
+            explained,
+            explained,
+            square,
+            square,
+            centring,
+            empty,
+            empty,
+            none,
+            ~none,
+            1.0 + none,
         )
     matrix = centring @ cells.matrix @ np.swapaxes(centring, 1, 2)
     right = np.einsum("gij,gjk,gk->gi", centring, cells.matrix, explained)
@@ -315,7 +230,16 @@ def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares
     lifted = np.asarray((found < ends).any(axis=1))
     shrunk, most = axes * lost[:, None, :], axes * most[:, None, :]
     rows = np.moveaxis(directions, 0, 1)
-    return LeastSquares(slopes, inverse, centring, residual, explained, shrunk, most, rows, found, ends, lifted, solved)
+    stretch = np.asarray(_stretch(((found - told) / own * Z).min(axis=1)))
+    return LeastSquares(
+        slopes, inverse, centring, residual, explained, shrunk, most, rows, found, ends, lifted, solved, stretch
+    )
+
+
+def _stretch(above: FloatArray) -> FloatArray:
+    """How many times as far as usual the lower end of a Gaussian number is, since it is ``above`` the threshold that
+    showed it by so many standard deviations."""
+    return np.asarray(np.minimum(distances_above(_NORMAL, above) / Z, _UNTOLD))
 
 
 def _told(found: FloatArray, own: FloatArray) -> FloatArray:
@@ -415,19 +339,82 @@ def _left_over(cells: SecondMoments, fit: LeastSquares) -> FloatArray:
     return np.asarray(np.maximum(np.einsum("gi,gij,gj->g", fit.residual, cells.matrix, fit.residual), 0.0))
 
 
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """A sum of squares, about the mean of its noise: ``weights`` are what each noise is multiplied by to first order,
+    ``fitted`` the variance of what was fitted to noise."""
+
+    values: FloatArray
+    weights: FloatArray
+    fitted: FloatArray
+
+    def times(self, cells: SecondMoments, rows: FloatArray) -> _Square:
+        """Times a number of rows that errs as their count does."""
+        weights = self.weights * rows[:, None]
+        weights[:, 0] += self.values
+        return _Square(self.values * rows, weights, self.fitted * rows * rows)
+
+
+def _residual_square(row: FloatArray, axes: FloatArray, part: FloatArray, cells: SecondMoments) -> _Square:
+    """The square of a combination that is left of a variable by those along the ``axes``, which explain noise, too:
+    ``part`` of the mean of that is believed along each."""
+    together = axes @ cells.together(row, row) @ np.swapaxes(axes, 1, 2)
+    each = np.diagonal(together, axis1=1, axis2=2)
+    left = np.einsum("gi,gij,gj->g", row, cells.matrix, row) + (part * each).sum(axis=1)
+    return _Square(left, cells.weighted(row, row), 2 * np.trace(together @ together, axis1=1, axis2=2))
+
+
+def _quotient(
+    above: _Square, below: _Square, cells: SecondMoments, stretch: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Between which numbers a quotient of two sums of squares lies (Fieller 1954); infinite where that has no end."""
+    spreads, point = cells.spreads, cells.point(above.weights) ** 2
+    first = point * ((spreads * above.weights**2).sum(axis=1) + above.fitted)
+    both = point * (spreads * above.weights * below.weights).sum(axis=1)
+    second = point * stretch**2 * ((spreads * below.weights**2).sum(axis=1) + below.fitted)
+    square = below.values**2 - second
+    ends = (below.values > 0) & (square > 0)
+    safe, middle = np.where(ends, square, 1.0), above.values * below.values - both
+    root = np.sqrt(np.maximum(middle**2 - square * (above.values**2 - first), 0.0))
+    low = np.where(ends, np.maximum((middle - root) / safe, 0.0), 0.0)
+    return low, np.where(ends, np.maximum((middle + root) / safe, 0.0), np.inf)
+
+
+def _between(values: FloatArray, low: FloatArray, high: FloatArray, told: NDArray[np.bool_]) -> RegressionNumbers:
+    """Numbers within their intervals; where noise hides a direction nothing is told."""
+    inside = np.clip(values, low, high)
+    return RegressionNumbers(
+        np.where(told, inside, values),
+        np.where(told, inside - low, np.inf),
+        np.where(told, high - inside, np.inf),
+    )
+
+
 def _standard_error(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
-    """√(s²(XᵀX)⁻¹), s² by the degrees of freedom; its error is not known."""
-    part, scales = regression.part, _scales(regression)
-    size = len(regression.ranges) - 1 + (part.intercept is not None)
-    freedom = cells.rows - size
-    square = _left_over(cells, fit) / np.where(freedom > 0, freedom, np.nan) * scales[-1] ** 2
-    if part.intercept is None or part.place != part.intercept:
-        at = part.place - (part.intercept is not None and part.place > part.intercept)
-        share = fit.inverse[:, at, at] / scales[at] ** 2
-    else:
-        means = (_middles(regression)[0] + scales * -_offsets(regression, cells))[:, :-1] / scales[:-1]
-        share = 1 / cells.rows + np.einsum("gi,gij,gj->g", means, fit.inverse, means)
-    return RegressionNumbers.symmetric(np.sqrt(square * share), np.full(len(square), np.inf))
+    """√(s²(XᵀX)⁻¹), s² by the degrees of freedom: see *Standard errors*."""
+    part = regression.part
+    found = _coefficients(regression, cells, fit)
+    weights, rest = found.weights[:, part.place], found.rest[:, part.place]
+    freedom = cells.rows - found.values.shape[1]
+    freedom = np.where(freedom > 0, freedom, np.nan)
+    share = np.einsum("gi,gij,gj->g", weights, fit.inverse, weights)
+    share = share + np.einsum("gi,gij,gj->g", rest, cells.matrix, rest)
+    row = np.einsum("gi,gij,gjk->gk", weights, fit.inverse, fit.centring) + rest
+    axes = fit.directions / np.sqrt(fit.ends)[:, :, None]
+    believed = np.clip(fit.found / fit.ends, 0, 1) ** 2
+    others = np.zeros_like(axes)
+    if part.place != part.intercept:
+        along = np.einsum("gij,gjk,gk->gi", axes, cells.matrix, row)
+        size = (along * along).sum(axis=1)
+        along /= np.sqrt(np.where(size > 0, size, 1.0))[:, None]
+        others = axes - along[:, :, None] * np.einsum("gi,gik->gk", along, axes)[:, None]
+    above = _residual_square(fit.residual, axes, believed, cells)
+    above = replace(above, values=np.maximum(above.values, 0.0))
+    below = _residual_square(row / share[:, None], others, believed, cells).times(cells, freedom)
+    low, high = _quotient(above, below, cells, fit.stretch)
+    told = ~fit.lifted
+    square = above.values / np.where(told, below.values, freedom / share)
+    return _between(np.sqrt(np.maximum(square, 0.0)), np.sqrt(low), np.sqrt(high), told)
 
 
 def _determination(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
@@ -585,7 +572,8 @@ def _farthest(outside: Callable[[FloatArray], FloatArray], start: FloatArray) ->
 
 
 def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) -> RegressionNumbers:
-    """The quotient of the largest and the smallest eigenvalue of XᵀX; not known where noise made it indefinite."""
+    """The quotient of the largest and the smallest eigenvalue of XᵀX; not known where noise made it indefinite, or
+    hides a direction."""
     middles, halves = _middles(regression)
     size = len(middles) - 1
     raw = np.zeros((size + (regression.part.intercept is not None), size + 2))
@@ -593,11 +581,22 @@ def _condition(regression: Regression, cells: SecondMoments, fit: LeastSquares) 
     raw[:size, 0] = middles[:-1]
     if regression.part.intercept is not None:
         raw[size, 0] = 1.0
-    ends = np.linalg.eigvalsh(raw @ cells.matrix @ raw.T)
+    ends, axes = np.linalg.eigh(raw @ cells.matrix @ raw.T)
+    rows = np.moveaxis(np.swapaxes(axes, 1, 2) @ raw, 1, 0)
     sound = (ends[:, 0] > 0) & ~fit.lifted
-    return RegressionNumbers.symmetric(
-        np.where(sound, ends[:, -1] / np.where(sound, ends[:, 0], 1.0), np.nan), np.full(len(ends), np.inf)
+    # Noise turns the direction of the smallest eigenvalue towards the others, which makes it smaller.
+    turned = np.zeros((len(rows) - 1, len(ends)))
+    for place, row in enumerate(rows[1:], 1):
+        across = cells.weighted(rows[0], row)
+        gap = ends[:, place] - ends[:, 0]
+        turned[place - 1] = (cells.spreads * across * across).sum(axis=1) / np.where(gap > 0, gap, np.inf)
+    largest = _Square(ends[:, -1], cells.weighted(rows[-1], rows[-1]), np.zeros(len(ends)))
+    least = _Square(
+        ends[:, 0] + turned.sum(axis=0), cells.weighted(rows[0], rows[0]), 2 * (turned * turned).sum(axis=0)
     )
+    low, high = _quotient(largest, least, cells, fit.stretch)
+    values = np.where(sound, largest.values / np.where(sound, least.values, 1.0), np.nan)
+    return _between(values, np.maximum(low, 1.0), np.maximum(high, 1.0), sound)
 
 
 _NUMBERS = {
@@ -607,19 +606,6 @@ _NUMBERS = {
     RegressionField.CONDITION: _condition,
     RegressionField.PREDICTION: _prediction,
 }
-
-
-def second_moments(
-    estimator: Regression | PrincipalComponent, steps: Sequence[FloatArray], noise: Noises, shrunk: FloatArray | None
-) -> SecondMoments:
-    """The second moments that integers of cells, in steps, stand for."""
-    weights = np.array([float(weight) for _, weight in estimator.cells])[:, None]
-    noises = [noise[name] for name, _ in estimator.cells]
-    sums = np.array(steps) * weights
-    spreads = np.array([variance(one) for one in noises])[:, None] * weights**2 * np.ones_like(sums)
-    if shrunk is not None:
-        spreads = spreads * shrunk**2
-    return SecondMoments.of(len(estimator.ranges), sums, spreads, min(one.excess for one in noises))
 
 
 def number_column(
