@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 from dpsql.errors import Error
+from dpsql.inference.estimates.noisy_moments import SecondMoments
 from dpsql.inference.estimates.regression_figures import regression_numbers
-from dpsql.inference.estimates.second_moments import SecondMoments
 from dpsql.proxy import Session
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm

@@ -1422,8 +1422,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "bars of standard errors do not know that a direction is told by luck",
         "dpsql.inference.estimates.regression_figures:_quotient",
-        "second = point * stretch**2 * (",
-        "second = point * (",
+        "(cells.point(above.weights) * stretch) ** 2",
+        "cells.point(above.weights) ** 2",
         "tests/aggregates/test_regressions.py::test_a_direction_that_is_told_by_luck_tells_of_no_standard_error",
     ),
     bug(

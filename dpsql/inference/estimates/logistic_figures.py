@@ -20,8 +20,8 @@ from dpsql.inference.estimates.logistic_descent import (
     way,
 )
 from dpsql.inference.estimates.moment_figures import normal_point
+from dpsql.inference.estimates.noisy_moments import SecondMoments
 from dpsql.inference.estimates.regression_figures import FORETOLD, usual_spread
-from dpsql.inference.estimates.second_moments import SecondMoments
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import variance
 from dpsql.inference.numeric import FloatArray

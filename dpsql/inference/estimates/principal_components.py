@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
+from dpsql.inference.estimates.noisy_moments import SecondMoments
 from dpsql.inference.estimates.regression_figures import RegressionNumbers, number_column
-from dpsql.inference.estimates.second_moments import SecondMoments
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import ReleasedColumn

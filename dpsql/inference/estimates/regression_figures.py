@@ -42,9 +42,9 @@ noise, as far as the released ones are of noise.
 r'Mr, r what is left of the coefficient's regressor by the others: a quotient of two sums of squares, both about the
 mean of their noise as RSS is for r². A condition number is a quotient of two eigenvalues, which err by v'Nv to first
 order. Both have the interval of a quotient (Fieller 1954), and none where a direction is hidden. Where one is only just
-told, its eigenvalue is likelier to be too high than too low, since it would not be told otherwise: what is below counts
-as wide as its law is given that it is above τ. Nothing of this is about the sampling of people: ``std_err`` tells of
-that.
+told, its eigenvalue is likelier to be too high than too low, since it would not be told otherwise: errors reach as far
+as that of a number that is shown since it is above τ. Nothing of this is about the sampling of people: ``std_err``
+tells of that.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
-from dpsql.inference.estimates.second_moments import SecondMoments, second_moments
+from dpsql.inference.estimates.noisy_moments import SecondMoments, second_moments
 from dpsql.inference.estimates.value_spread import Spread
 from dpsql.inference.intervals import Z, distances_above
 from dpsql.inference.numeric import FloatArray
@@ -368,10 +368,10 @@ def _quotient(
     above: _Square, below: _Square, cells: SecondMoments, stretch: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Between which numbers a quotient of two sums of squares lies (Fieller 1954); infinite where that has no end."""
-    spreads, point = cells.spreads, cells.point(above.weights) ** 2
+    spreads, point = cells.spreads, (cells.point(above.weights) * stretch) ** 2
     first = point * ((spreads * above.weights**2).sum(axis=1) + above.fitted)
     both = point * (spreads * above.weights * below.weights).sum(axis=1)
-    second = point * stretch**2 * ((spreads * below.weights**2).sum(axis=1) + below.fitted)
+    second = point * ((spreads * below.weights**2).sum(axis=1) + below.fitted)
     square = below.values**2 - second
     ends = (below.values > 0) & (square > 0)
     safe, middle = np.where(ends, square, 1.0), above.values * below.values - both
