@@ -439,7 +439,7 @@ def _asks_for_presence(select: exp.Select, item: exp.Expr) -> bool:
     joins: list[exp.Join] = select.args.get("joins") or []
     place = joins.index(item.parent) if isinstance(item.parent, exp.Join) else -1
     sides = [join.side.upper() for join in joins]
-    if (place < 0 or sides[place] not in ("LEFT", "FULL")) and not {"RIGHT", "FULL"} & set(sides[place + 1 :]):
+    if (place < 0 or sides[place] not in ("LEFT", "FULL")) and "FULL" not in sides[place + 1 :]:
         return False
     conditions = [part for name in ("where", "having") if (part := select.args.get(name)) is not None]
     tests = [test for part in (*_parts(select), *conditions) for test in part.find_all(exp.Is)]

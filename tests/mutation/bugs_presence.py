@@ -27,13 +27,6 @@ BUGS: tuple[Bug, ...] = (
         "tests/finish/test_presence.py::test_without_noise_groups_are_those_that_sql_has",
     ),
     bug(
-        "a group in front of RIGHT JOIN is there whether or not anybody is in it",
-        "rewriter.split.presence:_asks_for_presence",
-        '{"RIGHT", "FULL"}',
-        '{"FULL"}',
-        "tests/finish/test_presence.py::test_without_noise_groups_are_those_that_sql_has",
-    ),
-    bug(
         "WHERE asks for no presence",
         "rewriter.split.presence:_asks_for_presence",
         '("where", "having")',
