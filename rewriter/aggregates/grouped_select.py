@@ -46,7 +46,6 @@ _SELECT_PARTS = frozenset(
         "offset",
         "distinct",
         "with_",
-        "windows",
         "qualify",
     }
 )
@@ -137,8 +136,6 @@ def take_apart(
             outer.set("where", exp.Where(this=replacer.replace(canonical(exp.and_(*tests, copy=False), scope))))
     if distinct is not None:
         outer.set("distinct", exp.Distinct())
-    if (windows := select.args.get("windows")) is not None:
-        outer.set("windows", [replacer.replace(canonical(window, scope)) for window in windows])
     if (order := select.args.get("order")) is not None:
         outer.set("order", exp.Order(expressions=[_order(o, scope, replacer, output_names) for o in order.expressions]))
     for part in ("limit", "offset"):

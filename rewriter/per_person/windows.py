@@ -37,15 +37,14 @@ from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import FIELD, BlockScope, Relation, SelectRows, of_people
-from rewriter.statement import conjuncts, folded, only, output_name, unaliased, unparenthesised, walk
+from rewriter.statement import conjuncts, only, output_name, unaliased, unparenthesised, walk
 
 MAX_WINDOWS = 100
 _COLUMNS = (exp.Window, exp.Sub, exp.Extract)
 """What may become a column of the inner SELECT: a window, or the distance of two rows."""
 _OF_DISTINCT_ON: Fact[bool] = Fact("of distinct on")
 _EACH_ALONE = "rows in which the key of a window's PARTITION BY is missing are a partition for each person"
-_NO_NAME = "name the window in WINDOW w AS (…)"
-_WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "alias", "over"})
+_WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "over"})
 
 
 def has_windows(select: exp.Select) -> bool:
@@ -64,10 +63,9 @@ def windowed(
     select: exp.Select, block: SelectRows, alias: str, names: Sequence[str], dialect: Dialect
 ) -> tuple[exp.Select, Source, tuple[str, ...]]:
     """The SELECT over a source that has its windows as columns, and notices. ``names`` are its output columns."""
-    named = {folded(window.this): window for window in select.args.get("windows") or ()}
     items = [unaliased(canonical(item, block.scope)) for item in select.expressions]
     tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
-    reader = _Reader(block, named, dialect)
+    reader = _Reader(block, dialect)
     reader.read([*items, *tests])
     if reader.is_ambiguous:
         return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True), ()
@@ -151,22 +149,19 @@ class _Reader:
     """Collects the columns and the windows that a SELECT reads; each becomes a column of the inner one."""
 
     block: SelectRows
-    named: dict[str, exp.Window]
     dialect: Dialect
     columns: dict[tuple[str, str], Value]
     windows: dict[exp.Expr, Value]
     numbered: set[str]
     notes: dict[str, None]
 
-    def __init__(self, block: SelectRows, named: dict[str, exp.Window], dialect: Dialect) -> None:
-        self.block, self.named, self.dialect = block, named, dialect
+    def __init__(self, block: SelectRows, dialect: Dialect) -> None:
+        self.block, self.dialect = block, dialect
         self.columns, self.windows, self.numbered, self.notes = {}, {}, set(), {}
 
     def read(self, expressions: Sequence[exp.Expr]) -> None:
         """The columns first: they break the ties of every window."""
-        definitions = [canonical(window, self.block.scope) for window in self.named.values()]
-        self.named = dict(zip(self.named, definitions, strict=True))  # type: ignore[arg-type]
-        for expression in (*expressions, *definitions):
+        for expression in expressions:
             for node in walk(expression):
                 if isinstance(node, exp.Column):
                     source, name = self.block.scope.resolve(node)
@@ -209,15 +204,6 @@ class _Reader:
     def _over(self, node: exp.Window) -> Over:
         only(node, _WINDOW_PARTS, "a window")
         partition, order, spec = (node.args.get(part) for part in ("partition_by", "order", "spec"))
-        if (name := node.args.get("alias")) is not None:
-            base = self.named.get(folded(name))
-            if base is None:
-                raise Refused(f"there is no window {name.name!r}", hint=_NO_NAME, sqlstate="42704")
-            only(base, _WINDOW_PARTS, "a window")
-            if base.args.get("alias") or partition or (order and base.args.get("order")):
-                raise Refused("a window built on another one is not answered", hint="write it out", sqlstate="42P20")
-            partition = base.args.get("partition_by")
-            order, spec = order or base.args.get("order"), spec or base.args.get("spec")
         keys = [compile_expression(key, self.block.scope, self.dialect) for key in partition or ()]
         frame = SQL_FRAME if spec is None else read_frame(spec)
         return Over(
@@ -311,8 +297,6 @@ class _Reader:
         if tests:
             condition = exp.and_(*(self.replaced(test, inside=True) for test in tests), copy=False)
             outer.set("qualify", exp.Qualify(this=condition))
-        if self.named:
-            outer.set("windows", [self.replaced(window, inside=True) for window in self.named.values()])
         return outer
 
     def replaced(self, node: exp.Expr, *, inside: bool = False) -> exp.Expr:

@@ -50,7 +50,7 @@ from rewriter.statement import (
 )
 
 _SELECT = frozenset(
-    ("with_", "expressions", "from_", "joins", "where", "group", "having", "windows", "order", "limit", "offset")
+    ("with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset")
 ) | {"distinct", "qualify"}
 _SET = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
 _JOIN = frozenset({"this", "on", "using", "side", "kind", "method"})
@@ -240,7 +240,7 @@ class _Binder:
                 self._expression(clause.this, scope, reach)
         if (qualify := select.args.get("qualify")) is not None:
             self._expression(qualify.this, scope, reach, partial(self._meant, select=select, items=items, scope=scope))
-        for part in ("limit", "offset", *(("windows",) if select.args.get("windows") else ())):
+        for part in ("limit", "offset"):
             for clause in nodes_of(select.args.get(part)):
                 self._expression(clause, scope, reach)
         if (distinct := select.args.get("distinct")) is not None and (on := distinct.args.get("on")) is not None:

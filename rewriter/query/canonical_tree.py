@@ -29,7 +29,15 @@ from rewriter.query.spread_joins import spread
 from rewriter.query.totals_of_groups import total_of_groups, totals_apart
 from rewriter.query.unread_columns import drop_unread
 from rewriter.query.windows_of_people import ask_first
-from rewriter.statement import bare_regressions, groups_first, named_rows, plain_blocks, plain_names, plain_texts
+from rewriter.statement import (
+    bare_regressions,
+    groups_first,
+    named_rows,
+    plain_blocks,
+    plain_names,
+    plain_texts,
+    plain_windows,
+)
 
 
 def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple[exp.Query, bool, tuple[str, ...]]:
@@ -39,7 +47,7 @@ def canonical(tree: exp.Query, catalog: Catalog, *, ranks: bool = True) -> tuple
 
     A statement of which a name cannot be bound is put by no rule: who reads it says what is wrong, and answers nothing.
     """
-    tree = named_rows(groups_first(plain_texts(tree)), catalog)
+    tree = named_rows(groups_first(plain_windows(plain_texts(tree))), catalog)
     tree = plain_names(plain_blocks(bare_regressions(tree)), catalog.schemas)
     if not bind(tree, catalog):
         return tree, False, ()

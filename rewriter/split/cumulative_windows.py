@@ -120,11 +120,10 @@ class _Reader:
         if joins:
             self.show(columns)
             return {}
-        named = {folded(window.this): window for window in select.args.get("windows") or ()}
         for expression in (*select.expressions, *_parts(select)):
             for node in walk(expression):
                 if isinstance(node, exp.Window):
-                    self._note(node, _running(node, named, columns), filtered=_has(select, _FILTERS))
+                    self._note(node, _running(node, columns), filtered=_has(select, _FILTERS))
             self._read(expression, columns)
             for inner in expression.find_all(exp.Query):
                 if inner.parent_select is select:
@@ -217,16 +216,13 @@ def _has(select: exp.Select, parts: Sequence[str]) -> bool:
     return any(select.args.get(part) is not None for part in parts)
 
 
-def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> _Running | None:
+def _running(window: exp.Window, columns: _Columns) -> _Running | None:
     """The release and the running sum of it that a window is, if it is one."""
     function = function_of(window.this)
     if function not in (SUM, AVG):
         return None
     summed = _column(window.this.this, columns)
-    base = named.get(folded(window.args["alias"])) if window.args.get("alias") else None
-    order = window.args.get("order") or (base and base.args.get("order"))
-    partition = window.args.get("partition_by") or (base and base.args.get("partition_by")) or []
-    spec = window.args.get("spec") or (base.args.get("spec") if base else None)
+    order, partition, spec = (window.args.get(part) for part in ("order", "partition_by", "spec"))
     forward, frame = _is_forward(spec), None
     if forward is None:
         forward, frame = True, _frame(spec)
@@ -234,7 +230,7 @@ def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Colu
     if summed is None or summed.is_key or order is None or (frame is None and (_is_forward(spec) is None or is_mean)):
         return None
     along = [_column(ordered.this, columns) for ordered in order.expressions]
-    apart = [_column(key, columns) for key in partition]
+    apart = [_column(key, columns) for key in partition or ()]
     places = [key.place for key in along if key is not None and key.is_key and key.release == summed.release]
     others = [key.place for key in apart if key is not None and key.is_key and key.release == summed.release]
     if len(places) < len(along) or len(others) < len(apart) or set(places) & set(others):

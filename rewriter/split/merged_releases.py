@@ -189,8 +189,8 @@ def _filtered(select: exp.Select, own: Sequence[str], common: Sequence[str]) -> 
 
 
 def _calls(select: exp.Select) -> Iterator[exp.Expr]:
-    order, windows = select.args.get("order"), select.args.get("windows") or ()
-    for part in (*select.expressions, *([] if order is None else [order]), *windows):
+    order = select.args.get("order")
+    for part in (*select.expressions, *([] if order is None else [order])):
         yield from aggregates_of(part)
 
 

@@ -262,7 +262,7 @@ class _Reader:
             return rows.there
         others = [other for other in from_items(select) if other is not item]
         rows = replace(rows, plain=rows.plain and not others and _is_plain(select))
-        if any(self._has_groups(other) for other in others):
+        if any(self._has_groups(other) for other in others) or _asks_for_presence(select, item):
             return rows.there
         return self._select(select, rows.named(_aliases(item), item.alias_or_name))
 
@@ -432,6 +432,19 @@ class _Counting:
             call.replace(own.copy())
         self.select.set("from_", exp.From(this=named_table(table)))
         self.select.set("where", exp.Where(this=exp.column(presence.column, table)))
+
+
+def _asks_for_presence(select: exp.Select, item: exp.Expr) -> bool:
+    """Whether a SELECT asks if an outer join found a row of an item: ``LEFT JOIN x … WHERE x.n IS NULL``."""
+    joins: list[exp.Join] = select.args.get("joins") or []
+    place = joins.index(item.parent) if isinstance(item.parent, exp.Join) else -1
+    sides = [join.side.upper() for join in joins]
+    if (place < 0 or sides[place] not in ("LEFT", "FULL")) and "FULL" not in sides[place + 1 :]:
+        return False
+    conditions = [part for name in ("where", "having") if (part := select.args.get(name)) is not None]
+    tests = [test for part in (*_parts(select), *conditions) for test in part.find_all(exp.Is)]
+    read = [column for test in tests if isinstance(test.expression, exp.Null) for column in test.find_all(exp.Column)]
+    return any(column.table.lower() in ("", item.alias_or_name.lower()) for column in read)
 
 
 def _is_plain(select: exp.Select) -> bool:

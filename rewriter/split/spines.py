@@ -349,7 +349,7 @@ def _limits(public: exp.Select, listed: exp.Expr, own: exp.Expr, dialect: Dialec
         return
     values = [_at(listed, value) for value in _values(public, columns[0])]
     points = _points(values, dialect)
-    if len(values) > 1 and all(kind.temporal for kind, _ in points):
+    if len(points) > 1 and all(kind.temporal for kind, _ in points):
         places = [place for _, place in points]
         low, high = (values[places.index(end)] for end in (min(places), max(places)))
         yield exp.Between(this=own.copy(), low=low, high=high)

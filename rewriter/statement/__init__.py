@@ -48,6 +48,7 @@ from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_ranges import plain_ranges
 from rewriter.statement.spell_regressions import COMPONENTS, REGRESSIONS, bare_regressions, number_of, plain_regressions
+from rewriter.statement.spell_windows import plain_windows
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, query_written, written
 from rewriter.statement.time_buckets import plain_buckets
@@ -112,6 +113,7 @@ __all__ = [
     "plain_ranges",
     "plain_regressions",
     "plain_texts",
+    "plain_windows",
     "query_written",
     "rank_of_row",
     "row_of_order",

@@ -85,6 +85,7 @@ def truth(policy: Path, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
+SOLD = "(SELECT item, COUNT(*) AS n FROM sale GROUP BY item) AS x"
 DECLARED = "item IN (SELECT id FROM item)"
 SAME = [
     "SELECT AVG(n), MIN(n), COUNT(*), SUM(n) FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t",
@@ -122,6 +123,9 @@ SAME = [
     " GROUP BY item ORDER BY COUNT(*) DESC LIMIT 2)",
     "SELECT price, COUNT(*) FROM sale WHERE item IN (SELECT item FROM sale WHERE item < 40 GROUP BY item"
     " ORDER BY COUNT(*) DESC LIMIT 2) AND price < 4 GROUP BY price",
+    f"SELECT i.id, x.n FROM item AS i LEFT JOIN {SOLD} ON x.item = i.id WHERE x.n IS NULL OR x.n > 3",
+    f"SELECT i.id, i.kind FROM {SOLD} RIGHT JOIN item AS i ON x.item = i.id WHERE NOT x.item IS NOT NULL",
+    f"SELECT i.id, CASE WHEN n IS NULL THEN 'none' ELSE 'some' END FROM item AS i LEFT JOIN {SOLD} ON x.item = i.id",
     "SELECT price, s.item, COUNT(*) FROM sale AS s JOIN (SELECT item AS i FROM sale WHERE item < 40 GROUP BY item"
     " ORDER BY COUNT(*) DESC LIMIT 2) AS t ON s.item = t.i GROUP BY CUBE (price, s.item)",
 ]

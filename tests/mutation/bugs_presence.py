@@ -20,6 +20,20 @@ MARGINALS = "tests/finish/test_key_marginals.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
+        "an outer join finds empty groups, whoever asks for what it does not find",
+        "rewriter.split.presence:_asks_for_presence",
+        'sides[place] not in ("LEFT", "FULL")',
+        'sides[place] != "FULL"',
+        "tests/finish/test_presence.py::test_without_noise_groups_are_those_that_sql_has",
+    ),
+    bug(
+        "WHERE asks for no presence",
+        "rewriter.split.presence:_asks_for_presence",
+        '("where", "having")',
+        '("having",)',
+        "tests/finish/test_presence.py::test_without_noise_groups_are_those_that_sql_has",
+    ),
+    bug(
         "groups that nobody declared are counted with the others",
         "rewriter.planner.key_marginals:number_of_groups",
         "test = both(test, one)",

@@ -32,6 +32,7 @@ SERIES, DRILLS = "tests/price/test_series.py", "tests/reuse/test_drill_downs.py"
 SPANS = "tests/planner/test_spans.py"
 
 SPINES = "tests/split/test_spines.py"
+NAMED = "tests/query/test_named_windows.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(
@@ -90,6 +91,34 @@ BUGS: tuple[Bug, ...] = (
         "(min(places), max(places))",
         "(places[0], places[-1])",
         f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "written texts have ends, too",
+        "rewriter.split.spines:_limits",
+        "len(points) > 1",
+        "len(values) > 1",
+        f"{SPINES}::test_people_are_counted_beside_each_row_of_a_list",
+    ),
+    bug(
+        "a window with an ORDER BY of its own forgets the PARTITION BY of the window that it names",
+        "rewriter.statement.spell_windows:_write_out",
+        "for part in its:",
+        "for part in its if not own else ():",
+        f"{NAMED}::test_windows_that_are_written_out_mean_what_their_names_mean",
+    ),
+    bug(
+        "a window of a subquery that is named like one outside is that one",
+        "rewriter.statement.spell_windows:plain_windows",
+        " or node.parent_select is not select",
+        "",
+        f"{NAMED}::test_windows_that_are_written_out_mean_what_their_names_mean",
+    ),
+    bug(
+        "copies of named windows grow without a limit",
+        "rewriter.statement.spell_windows:plain_windows",
+        "if left < 0:",
+        "if left is None:",
+        f"{NAMED}::test_copies_of_a_large_definition_are_refused_at_once",
     ),
     bug(
         "a column of written rows is the first one",

@@ -51,6 +51,7 @@ ASKED = (
     "SELECT DISTINCT COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visit WHERE cost > 20 ORDER BY n",
     "WITH each AS (SELECT DISTINCT region, COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visit) SELECT DISTINCT region,"
     " MAX(n) OVER (PARTITION BY region) AS most FROM each ORDER BY region",
+    "SELECT DISTINCT region, COUNT(*) OVER w AS n FROM visit WINDOW w AS (PARTITION BY patient_id, region) ORDER BY 1, n",
 )
 
 

@@ -137,7 +137,6 @@ TRAPS = (
     "SELECT COUNT(*) FROM (SELECT * FROM a) t WHERE x > 10",
     "SELECT public.a.id, a.name FROM public.a",
     "SELECT SUM(x) OVER (PARTITION BY name ORDER BY id) AS x, id FROM a",
-    "SELECT id, SUM(x) OVER w AS x FROM a WINDOW w AS (PARTITION BY name ORDER BY x, id)",
     "SELECT id, -x AS x, RANK() OVER (ORDER BY x) FROM a",
     "SELECT x FROM a WHERE x > ALL (SELECT x - 15 FROM b WHERE x IS NOT NULL)",
     "SELECT CASE name WHEN 'p' THEN id ELSE x END AS name FROM a ORDER BY name",

@@ -58,6 +58,9 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, duck
         "SELECT v.day, v.x, COUNT(s.id) FROM (VALUES (DATE '2025-01-08', 0), (DATE '2025-01-08', 50)) AS v(day, x)"
         " LEFT JOIN stay AS s ON s.begun = v.day AND s.cost >= v.x GROUP BY 1, 2 ORDER BY 1, 2",
         "SELECT COUNT(DISTINCT p.name), COUNT(s.id) FROM phase AS p LEFT JOIN stay AS s ON s.begun = p.low",
+        # written texts have no ends, and no place on a line
+        "SELECT v.kind, COUNT(s.id) FROM (VALUES ('dear'), ('cheap'), ('free')) AS v(kind) LEFT JOIN stay AS s"
+        " ON CASE WHEN s.cost > 50 THEN 'dear' ELSE 'cheap' END = v.kind GROUP BY v.kind ORDER BY LENGTH(v.kind), 1",
         # the list's values are those that it shows, whatever rows it is made of, in any order
         "SELECT v.m, COUNT(s.id) FROM (VALUES (DATE '2025-03-01'), (DATE '2025-01-01'), (DATE '2025-02-01')) AS v(m)"
         " LEFT JOIN stay AS s ON DATE_TRUNC('month', s.begun) = v.m GROUP BY v.m ORDER BY 1",
