@@ -27,7 +27,8 @@ def plain_windows(tree: exp.Query) -> exp.Query:
     >>> plain_windows(sqlglot.parse_one(sql, read="postgres")).sql("postgres")
     'SELECT SUM(n) OVER (PARTITION BY k ORDER BY n) FROM t'
     """
-    if not any(_name(node) is not None for node in tree.find_all(exp.Window)):
+    named = (_name(node) is not None for node in tree.find_all(exp.Window))
+    if not any(named) and not any(select.args.get("windows") for select in tree.find_all(exp.Select)):
         return tree
     copy: exp.Query = tree.copy()
     left = _MOST_NODES

@@ -24,6 +24,7 @@ ANSWERED = [
     "(SELECT COUNT(*) OVER w FROM (VALUES (t.n), (9)) AS o(u) WINDOW w AS (PARTITION BY u) LIMIT 1), SUM(n) OVER w"
     " FROM {} WINDOW w AS (ORDER BY i)",
     "SUM(n) FILTER (WHERE n > 0) OVER w FROM {} WINDOW w AS (ORDER BY i DESC)",
+    "SUM(n) OVER (ORDER BY i) FROM {} WINDOW w AS (ORDER BY n), v AS (w ROWS 1 PRECEDING)",
 ]
 WRONG = [
     "SUM(n) OVER v FROM {} WINDOW w AS (ORDER BY i)",
