@@ -434,7 +434,7 @@ def _along(groups: _Groups, at: int) -> _Left:
     """Along an ordered key, by the sums over all other keys. NULL is on no axis."""
     column = groups.keys[at]
     known = column.known
-    ranks = _ranks(column, known)
+    ranks = _ranks(column)
     sums = np.bincount(ranks[known], groups.counts[known]).astype(np.float64)
     sizes = np.bincount(ranks[known])
     each = int(sizes.max(initial=1))
@@ -449,15 +449,19 @@ def _along(groups: _Groups, at: int) -> _Left:
     return kept, distances, _left_out(groups, at, ends, each)
 
 
-def _ranks(column: ValueColumn, known: BoolArray) -> NDArray[np.int64]:
-    """The place of each value among all of its column, in their order; 0 of NULL, which is not ``known``."""
+@by_identity(64)
+def _ranks(column: ValueColumn) -> NDArray[np.int64]:
+    """The place of each value among all of its column, in their order; 0 of NULL. Listed groups have the very same
+    keys in every release."""
     codes = column.codes
     _, places = np.unique(codes, return_index=True)
     values = list(column.taken(places.astype(np.int64)))
     order = sorted((one for one in range(len(values)) if values[one] is not None), key=lambda one: values[one])
     ranks = np.zeros(len(values), dtype=np.int64)
     ranks[order] = np.arange(len(order))
-    return np.asarray(np.where(known, ranks[codes], 0))
+    found = np.asarray(np.where(column.known, ranks[codes], 0))
+    found.flags.writeable = False
+    return found
 
 
 def _left_out(groups: _Groups, at: int, ends: TrimmedEnds, each: int) -> list[str]:

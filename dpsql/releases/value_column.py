@@ -30,7 +30,7 @@ class ValueColumn(Sequence[Any]):
     ((1, None), 1, [1.0, nan], True)
     """
 
-    __slots__ = ("_arrow", "_values", "type")
+    __slots__ = ("__weakref__", "_arrow", "_values", "type")
 
     def __init__(self, type_: Type, values: Sequence[Scalar | None] | None = None, arrow: Any = None) -> None:
         """Of Python's values, or else of an Arrow array of the type's own Arrow type."""

@@ -194,6 +194,7 @@ class _Tracer:
         if carry and self._write and origins:
             numbered = [exp.alias_(one, row_column(slot), quoted=True) for slot, one in enumerate(rows)]
             select.set("expressions", [*select.expressions, *numbered])
+            _order_ties(select, [] if gathered else picks.numbers)
         keys = _handed_on(select, items, scope.totals) if not gathered else None
         filtered, chosen = scope.filtered or limited, scope.chosen or limited
         return TracedTable(tuple(columns), origins, filtered, chosen, keys, tuple(rows))
@@ -273,6 +274,15 @@ def _row_columns(scope: NameScope) -> list[exp.Expr]:
         for alias, table in scope.sources
         for slot in range(table.slots)
     ]
+
+
+def _order_ties(select: exp.Select, numbers: Sequence[exp.Expr]) -> None:
+    """Ends an ORDER BY with the numbers of the released rows: rows that it does not tell apart come in the order of
+    their keys, whoever runs the SELECT. PostgreSQL leaves their order open."""
+    order = select.args.get("order")
+    if order is not None and not select.args.get("distinct"):
+        ties = [exp.Ordered(this=number.copy(), nulls_first=False) for number in numbers]
+        order.set("expressions", [*order.expressions, *ties])
 
 
 def _conjuncts(test: exp.Expr) -> list[exp.Expr]:

@@ -262,6 +262,16 @@ def test_what_no_number_was_measured_for_is_public(sandbox: Sandbox) -> None:
     assert isinstance(found.columns[0].form, Public)
 
 
+@pytest.mark.quick
+def test_rows_that_an_order_leaves_open_come_by_their_keys() -> None:
+    """The SELECT itself says which of two equal rows comes first, to DuckDB and to who answers in its place."""
+    _, found = traced("SELECT k0 FROM dpsql_release_0 ORDER BY k1 DESC LIMIT 2")
+    *_, last = found.tree.args["order"].expressions
+    assert last.this.sql() == '"dpsql_release_0"."dpsql_row_0"'
+    _, found = traced("SELECT DISTINCT k0 FROM dpsql_release_0 ORDER BY k0")
+    assert len(found.tree.args["order"].expressions) == 1
+
+
 def test_a_scalar_subquery_over_a_release_is_measured(sandbox: Sandbox) -> None:
     _, found = traced("SELECT k0, (SELECT SUM(a0) FROM dpsql_release_1) FROM dpsql_release_0")
     assert [column.noisy for column in found.columns] == [False, True]
