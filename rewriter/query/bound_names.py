@@ -35,6 +35,7 @@ from rewriter.query.names_in_reach import (
     NoRule,
     Reference,
     SeveralColumns,
+    TableName,
     spelt,
 )
 from rewriter.release import RESERVED
@@ -455,13 +456,13 @@ class _Binder:
             virtual = VIRTUAL_COLUMNS.get(RESERVED + node.name.lower())
             if virtual is None or names:
                 raise NoRule
-            return FromItem(identifier, {one: one for one in virtual}, any_case=True)
+            return FromItem(identifier, {TableName(one): one for one in virtual})
         table = self._catalog.find(node.name, bool(node.this.args.get("quoted")), schema)
         if table is None:
             raise NoRule
-        own = list(table.columns)
+        own = list(map(TableName, table.columns))
         if not names:
-            return FromItem(identifier, {one: one for one in own}, any_case=True)
+            return FromItem(identifier, {one: one for one in own})
         if len(names) > len(own) or alias is None:
             raise NoRule
         self._changes.append(lambda: alias.set("columns", None))
@@ -576,8 +577,11 @@ def _new_alias(taken: set[str]) -> exp.Identifier:
 
 def _common(part: JoinedItems, other: FromItem) -> list[exp.Expr]:
     """The columns by which a NATURAL JOIN joins: those that both sides have."""
-    names = (exp.to_identifier(name, quoted=True) for name, _ in part.star() if name in other.columns)
-    return list(dict.fromkeys(names))
+    names = (
+        exp.to_identifier(name, quoted=not isinstance(name, TableName) and name != name.lower())
+        for name, _ in part.star()
+    )
+    return [name for name in dict.fromkeys(names) if other.find(name) is not None]
 
 
 def _output(key: exp.Expr, items: Sequence[_Output]) -> int | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Postgres
@@ -20,6 +21,9 @@ from rewriter.statement import folded
 
 _PLAIN = re.compile("[a-z_][a-z_0-9]*")
 _WORDS = frozenset(Postgres.Tokenizer.KEYWORDS) | frozenset(DuckDB.Tokenizer.KEYWORDS)
+
+
+_R = TypeVar("_R")
 
 
 class NoRule(Exception):
@@ -42,19 +46,23 @@ AMBIGUOUS: Fact[bool] = Fact("several columns")
 """On a name of several columns, likewise."""
 
 
+class TableName(str):
+    """A column's name that no statement wrote, but a policy's table has, or a star that stands for it: a name without
+    quotes means it in any case."""
+
+    __slots__ = ()
+
+
 @dataclass(eq=False, slots=True)
 class FromItem:
-    """One item of FROM. ``columns`` are its own names in order, by the name that they are called by.
-
-    ``any_case``: a name without quotes means a column in any case, as names of a policy's tables do. ``twins`` are
+    """One item of FROM. ``columns`` are its own names in order, by the name that they are called by. ``twins`` are
     columns whose name another one has before them, with this name: nothing but a star means them.
     """
 
     identifier: exp.Identifier
     columns: Mapping[str, str]
-    any_case: bool = False
     twins: Mapping[str, str] = field(default_factory=dict)
-    _lower: Mapping[str, str] | None = None
+    _lower: dict[str, list[str]] | None = None
 
     @property
     def name(self) -> str:
@@ -62,13 +70,17 @@ class FromItem:
 
     def find(self, name: exp.Expr) -> str | None:
         """The column of this item that an identifier means; None where there is none."""
-        if self.any_case and not name.args.get("quoted"):
-            if self._lower is None:
-                self._lower = {one.lower(): own for one, own in self.columns.items()}
-            return self._lower.get(name.name.lower())
         if folded(name) in self.twins.values():
             raise NoRule
-        return None if folded(name) in self.twins else self.columns.get(folded(name))
+        own = None if folded(name) in self.twins else self.columns.get(folded(name))
+        if own is not None or name.args.get("quoted"):
+            return own
+        if self._lower is None:
+            self._lower = {}
+            for one, own in self.columns.items():
+                if isinstance(shown := self.twins.get(one, one), TableName):
+                    self._lower.setdefault(shown.lower(), []).append(own)
+        return one_of(self._lower.get(folded(name), ()))
 
     def shown(self) -> Iterator[tuple[str, str]]:
         """What a star stands for: the columns' names, and their own ones."""
@@ -172,7 +184,7 @@ class InReach:
         return [(name, ((item, own),)) for name, own in item.shown()]
 
 
-def one_of(found: Iterable[Reference]) -> Reference | None:
+def one_of(found: Iterable[_R]) -> _R | None:
     """The only result; None where there is none."""
     results = list(found)
     if len(results) > 1:

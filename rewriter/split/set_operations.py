@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -43,16 +43,19 @@ class SetOperations:
         if isinstance(left, Outer) and isinstance(right, Outer):
             return _of_answers(node, left, right, names, ctes)
         if isinstance(left, Relation) and isinstance(right, Relation):
-            return self._of_people(node, left, right, once=distinct and not repeats)
+            return self._of_people(node, left, right, names, once=distinct and not repeats)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
 
-    def _of_people(self, node: exp.SetOperation, left: Relation, right: Relation, *, once: bool) -> Resolved:
+    def _of_people(
+        self, node: exp.SetOperation, left: Relation, right: Relation, names: Names, *, once: bool
+    ) -> Resolved:
         word = type(node).__name__.upper()
         if node.args.get("limit") or node.args.get("offset"):
             raise limited_rows()
         if word == "UNION":
             both = union_all(left, right, self.alias(), self.dialect)
-            return self._distinct(both) if once else both
+            found = self._distinct(both) if once else both
+            return replace(found, source=node, names=names) if isinstance(found, Outer) else found
         if not node.args.get("distinct"):
             raise Refused(f"{word} ALL is not answered over people", hint=f"use {word} without ALL")
         return kept_of(type(node), left, right, self.alias(), self.dialect)

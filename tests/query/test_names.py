@@ -258,6 +258,44 @@ def test_forms_without_a_rule_are_left_as_they_were_written(sql: str, connection
     assert bound(sql) is None
 
 
+@pytest.mark.parametrize(
+    ("sql", "plain"),
+    [
+        ("SELECT COUNT(Mixed) FROM (SELECT * FROM a) t", 'SELECT COUNT(t."Mixed") FROM (SELECT * FROM a) AS t'),
+        ("WITH t AS (SELECT *, x + 1 AS n FROM a) SELECT mixed, n FROM t", None),
+        ("WITH t AS (SELECT a.* FROM a), u AS (SELECT * FROM t) SELECT u.MIXED FROM u", None),
+        ("SELECT mixed FROM (SELECT * FROM a UNION ALL SELECT * FROM a) t ORDER BY mixed", None),
+        ("SELECT COUNT(*) FROM (SELECT * FROM a) t JOIN a AS u USING (mixed)", None),
+        ("SELECT COUNT(*) FROM a NATURAL JOIN (SELECT 1 AS mixed) t", None),
+    ],
+)
+def test_a_star_keeps_names_that_any_case_means(sql: str, plain: str | None) -> None:
+    """A table's own names need no quotes, nor do they behind a star, which a reader cannot tell from the table."""
+    found = bound(sql)
+    assert found is not None
+    names = {one.name for one in found.find_all(exp.Column)}
+    assert "Mixed" in names
+    assert plain is None or found.sql("postgres") == bound(plain).sql("postgres")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT mixed FROM (SELECT a.*, u.* FROM a, a AS u) t",
+        'SELECT MIXED FROM (SELECT x AS "Mixed" FROM a) t',
+        'SELECT "mixed" FROM (SELECT * FROM a) t',
+    ],
+)
+def test_a_name_that_a_statement_quotes_or_has_twice_is_not_meant_in_any_case(sql: str) -> None:
+    assert bound(sql) is None
+
+
+def test_a_name_as_it_is_written_goes_before_one_in_another_case() -> None:
+    found = bound("SELECT mixed FROM (SELECT *, x AS mixed FROM a) t")
+    assert found is not None
+    assert found.selects[0].name == "mixed"
+
+
 def test_a_statement_that_is_not_bound_is_not_answered() -> None:
     named, unnamed = (
         "SELECT x FROM a UNION SELECT id FROM b ORDER BY x",
