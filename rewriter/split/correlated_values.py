@@ -9,6 +9,10 @@ Guarantee: the meaning is the same. A row meets one group at most, since these a
 aggregate of no rows is NULL, or 0 of a COUNT. Groups that no row could meet, by conditions on public tables alone, are
 not asked for.
 
+**Comparisons** with a row of a list are equalities with a value of it: ``(SELECT AVG(y) FROM t WHERE t.a <= l.d)`` is
+``(SELECT AVG(y) FROM t JOIN (SELECT DISTINCT d FROM l) AS s ON t.a <= s.d WHERE s.d = l.d)``, since each value is there
+once. Of a ``d`` that is NULL, for which no comparison of columns and numbers holds, both have no rows.
+
 Subqueries for one value that compute with aggregates, as expressions over subqueries for one aggregate each.
 
 Theorems: ``(SELECT e)`` without FROM is ``e``. An aggregate without GROUP BY has one row, whatever the rows are, so
@@ -23,6 +27,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.query import reads_outside
 from rewriter.relations import Inside
 from rewriter.release import RESERVED
 from rewriter.statement import (
@@ -38,6 +43,7 @@ from rewriter.statement import (
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevSamp, exp.Variance)
 
 
@@ -45,7 +51,7 @@ def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]
     """``select`` with such subqueries as joins; None where it has none. ``is_public`` says so of an item of FROM."""
     if select.args.get("from_") is None or next(_scalars(select), None) is None:
         return None
-    copy = _with_apart(select)
+    copy = _with_apart(select, is_public)
     joined: dict[exp.Expr, exp.Expr] = {}
     for node in list(_scalars(copy)):
         asked = node.this
@@ -58,10 +64,13 @@ def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]
     return copy if joined else None
 
 
-def _with_apart(select: exp.Select) -> exp.Select:
-    """A copy in which subqueries that compute with correlated aggregates are expressions over these."""
+def _with_apart(select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> exp.Select:
+    """A copy in which subqueries that compute with correlated aggregates are expressions over these, and comparisons
+    with public rows are equalities."""
     copy: exp.Select = select.copy()
     waiting = list(_scalars(copy))
+    for node in waiting:
+        _compare_with_list(node.this, copy, is_public)
     while waiting:
         node = waiting.pop()
         value = None if _Correlated.of(node) is not None else apart(node)
@@ -117,8 +126,9 @@ class _Correlated:
             return None
         inside = Inside(query)
         item = unaliased(query.expressions[0])
-        fixed = [item, *(join for join in query.args.get("joins") or ())]
-        if not _is_known_without_rows(item) or not all(column in inside for part in fixed for column in _columns(part)):
+        if not _is_known_without_rows(item) or not all(column in inside for column in _columns(item)):
+            return None
+        if any(reads_outside(query, join) for join in query.args.get("joins") or ()):
             return None
         own: list[exp.Expr] = []
         ties: list[tuple[exp.Expr, exp.Expr]] = []
@@ -161,6 +171,48 @@ class _Correlated:
             value = exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
         select.append("joins", exp.Join(this=item, on=exp.and_(*on, copy=False), side="LEFT"))
         return value
+
+
+def _compare_with_list(query: exp.Expr, select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> None:
+    """Put equalities with listed values in the place of comparisons with the rows that have them, in place: of a public
+    item, or of the person whose rows the query's are by another condition."""
+    where = query.args.get("where")
+    if not isinstance(query, exp.Select) or where is None or query.args.get("group") is not None:
+        return
+    inside = Inside(query)
+    own, tied = [], []
+    for test in conjuncts(where.this):
+        (own if all(column in inside for column in _columns(test)) else tied).append(test)
+    read = list(dict.fromkeys(one for test in tied for one in _columns(test) if one not in inside))
+    items = [item for item in from_items(select) if item.alias_or_name.lower() in {one.table.lower() for one in read}]
+    if all(_tie(test, inside) for test in tied) or not all(map(_is_comparison, tied)):
+        return
+    if len(items) != 1 or len({one.table.lower() for one in read}) != 1:
+        return
+    name = _LISTED if is_public(items[0]) else ROWS_OF_PEOPLE
+    if name == ROWS_OF_PEOPLE and not any(_tie(test, inside) for test in tied):
+        return
+    places = {column: exp.column(f"k{place}", name) for place, column in enumerate(read)}
+    item = items[0].copy()
+    item.set("alias", item.args.get("alias") or exp.TableAlias(this=exp.to_identifier(item.name)))
+    values = [exp.alias_(column.copy(), place.name) for column, place in places.items()]
+    listed = exp.Select(expressions=values, distinct=exp.Distinct()).from_(item, copy=False)
+    for column in [one for test in tied for one in _columns(test) if one in places]:
+        column.replace(places[column].copy())
+    alias = exp.TableAlias(this=exp.to_identifier(name))
+    query.append("joins", exp.Join(this=exp.Subquery(this=listed, alias=alias), on=exp.and_(*tied, copy=False)))
+    same = [exp.EQ(this=place, expression=column.copy()) for column, place in places.items()]
+    where.set("this", exp.and_(*own, *same, copy=False))
+
+
+def _is_comparison(test: exp.Expr) -> bool:
+    """Whether a condition compares columns and numbers, so that it does not hold where one of them is NULL."""
+    sides = list(test.iter_expressions())
+    return isinstance(test, _COMPARISONS) and all(
+        isinstance(node, (exp.Column, exp.Identifier, exp.Interval, exp.Var, *_STRICT))
+        for side in sides
+        for node in side.walk()
+    )
 
 
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:
@@ -230,6 +282,10 @@ def _reads_only(test: exp.Expr, item: exp.Expr) -> bool:
 _OF_ROWS = frozenset({"expressions", "from_", "joins", "where"})
 _WORN = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Window, exp.Order)
 """Nodes around an aggregate, or in it, that say more of how it aggregates."""
+_LISTED = f"{RESERVED}listed"
+ROWS_OF_PEOPLE = f"{RESERVED}rows"
+"""The names of the values of a list beside the rows that are compared with them: of a public one, and of a person's own
+rows. Groups by these have to be that person's."""
 _LARGEST = 10_000
 """Syntax nodes that a subquery becomes, at most: its FROM and WHERE stand once for each aggregate."""
 _SETS = (exp.Explode, exp.Unnest, exp.GenerateSeries, exp.Window)

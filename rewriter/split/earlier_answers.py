@@ -34,6 +34,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Value, makes_rows
 from rewriter.refused import TOO_COMPLEX, NeedsAnswer, Refused, compared_with_aggregate
 from rewriter.relations import Relation
+from rewriter.split.correlated_values import ROWS_OF_PEOPLE
 from rewriter.split.named_queries import Names, Outer, Resolved
 from rewriter.statement import (
     conjuncts,
@@ -61,6 +62,7 @@ class MoreRowsThanClaimed(AssertionError):
     """A query released rows that its form excludes: people would be counted more often than is claimed."""
 
 
+_OWN_ROWS = "add the condition that both are the same person's, as in w.person_id = v.person_id"
 _COMPARED = frozenset(
     {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT}
     | {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIME}
@@ -85,6 +87,8 @@ class EarlierAnswers:
     def relation(self, outer: Outer) -> Relation:
         """The released rows of a query over people. Raises :class:`NeedsAnswer` where it was not asked yet."""
         query = self._complete(outer.source, outer.names)
+        if any(item.alias == ROWS_OF_PEOPLE for item in query.find_all(exp.Subquery)):
+            raise Refused("rows of one person are compared with rows of others", hint=_OWN_ROWS)
         text = query.sql()
         found = self.catalog.answers.get(text)
         if found is None:

@@ -18,6 +18,7 @@ from rewriter.refused import TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.relations import Relation
 from rewriter.release import RESERVED
 from rewriter.split.correlated_values import with_joined_values
+from rewriter.split.lists_in_from import made_rows
 from rewriter.statement import folded, only
 
 _VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
@@ -100,8 +101,12 @@ class NamedQueries:
             return select
 
         def is_public(item: exp.Expr) -> bool:
-            found = self.named(item, names) if isinstance(item, exp.Table) else None
-            return isinstance(found, Table) and found.public
+            if isinstance(item, exp.Subquery):
+                return all(map(is_public, item.find_all(exp.Table)))
+            if not isinstance(item, exp.Table) or made_rows(item) is not None:
+                return isinstance(item, exp.Values | exp.Table)
+            found = self.named(item, names)
+            return found.public if isinstance(found, Table) else isinstance(found, Outer) and not found.releases
 
         return with_joined_values(select, is_public) or select
 
