@@ -25,7 +25,8 @@ class Variable:
 
     ``lister`` is the public table that lists its values, where one does. ``picked``: it stands for the value of one of
     several rows, which an aggregate chose. ``most`` is how many different values one person has, NULL among them, where
-    the rows of the table, or of the table that the column refers to, are bounded.
+    the rows of the table, or of the table that the column refers to, are bounded. ``on`` is the condition of the outer
+    join by which it is ``optional``: a row without a match has NULL in every column of the table.
     """
 
     alias: str
@@ -36,6 +37,7 @@ class Variable:
     optional: bool = False
     picked: bool = field(default=False, compare=False)
     most: int | None = field(default=None, compare=False)
+    on: exp.Expr | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +159,15 @@ class Source:
         """The same source, each of whose columns has one value per unit."""
         return replace(self, fields={name: replace(value, constant=True) for name, value in self.fields.items()})
 
-    def as_optional(self, *, by_unit: bool = False) -> Source:
-        """The same source on the null-supplying side of an outer join.
+    def as_optional(self, on: exp.Expr | None = None, *, by_unit: bool = False) -> Source:
+        """The same source on the null-supplying side of an outer join, whose condition is ``on`` where that is read.
 
         ``by_unit``: of one unit either all rows have a match or none; else a column that is constant per unit is NULL
         on some of them.
         """
-        fields = {name: _nullable(value, constant=value.constant and by_unit) for name, value in self.fields.items()}
+        fields = {
+            name: _nullable(value, on, constant=value.constant and by_unit) for name, value in self.fields.items()
+        }
         return replace(self, fields=fields, optional=True)
 
     def reference(self, name: str) -> Value:
@@ -172,12 +176,12 @@ class Source:
         return replace(value, sql=value.sql.copy())
 
 
-def _nullable(value: Value, *, constant: bool) -> Value:
+def _nullable(value: Value, on: exp.Expr | None, *, constant: bool) -> Value:
     sql = value.sql.copy()
     behind = BEHIND.of(sql)
     ways = frozenset(replace(key, null=False) for key in value.ways)
     if isinstance(behind, Variable):
-        BEHIND.on(sql, replace(behind, optional=True))
+        BEHIND.on(sql, replace(behind, optional=True, on=on))
     elif isinstance(behind, Origin):
         BEHIND.off(sql)
     return replace(value, sql=sql, nullable=True, ways=ways, constant=constant)

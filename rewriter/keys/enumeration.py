@@ -87,6 +87,7 @@ class Enumeration:
     """The variables that key expressions have needed so far. ``path`` are the subqueries around what is being read.
 
     ``linked`` are the public tables that conditions alone read, ``present`` the lists of which no key takes NULL.
+    ``outer`` has the condition of each outer join by which a public table is read, and the subqueries around it.
     """
 
     lists: DeclaredLists
@@ -94,6 +95,7 @@ class Enumeration:
     derived: list[tuple[Domain, exp.Expr, Path]] = field(default_factory=list)
     linked: set[str] = field(default_factory=set)
     present: set[str] = field(default_factory=set)
+    outer: dict[str, tuple[exp.Expr, Path]] = field(default_factory=dict)
     closed: bool = False
     cuts: frozenset[Probe] | None = None
     path: Path = ()
@@ -206,6 +208,8 @@ class Enumeration:
                 raise NotEnumerable
         if known is None or not use.whole or step != use.step:
             self._check_finite(variable, step)
+            if variable.table.public and variable.on is not None:
+                self.outer[variable.alias] = variable.on, self.path
             self.uses[variable] = replace(use, whole=True, step=step)
         return column_for(variable)
 
@@ -228,7 +232,8 @@ class Enumeration:
         tied = -1
         while tied < len(self.uses):  # a condition may bring in a public table that another one ties to the keys
             tied = len(self.uses)
-            found = [test for test in map(self._of_part, range(len(self.lists.facts.parts))) if test is not None]
+            tests = (*map(self._of_part, range(len(self.lists.facts.parts))), *map(self._of_outer_join, self.outer))
+            found = [test for test in tests if test is not None]
         return found
 
     def _of_part(self, place: int) -> exp.Expr | None:
@@ -237,6 +242,30 @@ class Enumeration:
             return self._possible(node, wanted=True)
         finally:
             self.path = ()
+
+    def _of_outer_join(self, alias: str) -> exp.Expr | None:
+        """Which rows of a public table stand beside people: those that satisfy ON, and NULL in all of its columns.
+
+        Where the lists decide ON, NULL stands only beside values that no row of the table satisfies it with.
+        """
+        on, self.path = self.outer[alias]
+        saved = dict(self.uses), self.cuts
+        try:
+            test, decided = self.substitute(on), True
+        except NotEnumerable:
+            self.uses, self.cuts = saved
+            possible, decided = self._possible(on, wanted=True), False
+            if possible is None:
+                return None
+            test = possible
+        finally:
+            self.path = ()
+        read = [variable for variable in self.uses if variable.alias == alias]
+        alone = [exp.Not(this=_present(column_for(variable))) for variable in read]
+        if decided:
+            rows = aliased(of_table([replace(one, optional=False) for one in read], self.lists.dialect), f"d_{alias}")
+            alone.append(exp.Not(this=exp.Exists(this=exp.select("1").from_(rows).where(test.copy()))))
+        return wrap(exp.or_(test, exp.and_(*alone, copy=False), copy=False))
 
     def _possible(self, node: exp.Expr, *, wanted: bool) -> exp.Expr | None:
         """A condition that holds wherever ``node`` can be ``wanted``, and only there if it is decided. None:

@@ -52,7 +52,8 @@ class SeparateKeys:
 
 @once
 def tables_of(node: exp.Expr) -> frozenset[str]:
-    return frozenset(column.table for column in node.find_all(exp.Column))
+    """The lists that a node reads; columns within a public table have no table's name."""
+    return frozenset(column.table for column in node.find_all(exp.Column) if column.table)
 
 
 def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> tuple[SeparateKeys, ...]:

@@ -19,7 +19,7 @@ from rewriter.query.distinct_names import Labels, name_apart, number_anew
 from rewriter.query.distinct_sums import sum_groups, windows_below_distinct
 from rewriter.query.first_rows_of_people import number_first, number_limited
 from rewriter.query.grouped_values import join_groups
-from rewriter.query.lateral_subqueries import without_lateral
+from rewriter.query.lateral_subqueries import join_first_rows, without_lateral
 from rewriter.query.memberships import as_membership, exists_beside_public_rows, semijoin
 from rewriter.query.merged_subqueries import inline_with, merge
 from rewriter.query.one_row_items import without_one_row
@@ -88,6 +88,7 @@ def _changed(select: exp.Select, labels: Labels, catalog: Catalog) -> bool:
         or merge(select, labels)
         or ask_first(select, labels, catalog)
         or without_lateral(select, labels)
+        or join_first_rows(select, labels)
         or without_one_row(select)
         or as_membership(select, catalog)
         or exists_beside_public_rows(select, catalog)

@@ -2,8 +2,9 @@
 
 Theorems: an aggregate without GROUP BY has one row, so that ``p, LATERAL (SELECT SUM(v.c) AS s FROM v WHERE v.p =
 p.id) x`` has one row for each of ``p``, and ``x.s`` is a subquery for one value. The first row of ``v WHERE v.p = p.id
-ORDER BY v.d LIMIT 1`` is the row of ``v`` that is numbered 1 among those of the same ``v.p``. A LATERAL subquery that
-reads no item before it is a plain subquery.
+ORDER BY v.d LIMIT 1`` is the row of ``v`` that is numbered 1 among those of the same ``v.p``. A subquery for one value
+that is such a first row is the column of a LEFT JOIN of it, NULL where there is none. A LATERAL subquery that reads no
+item before it is a plain subquery.
 """
 
 from __future__ import annotations
@@ -54,6 +55,35 @@ def without_lateral(select: exp.Select, labels: Labels) -> bool:
             join.set("on", all_of([*([] if on is None or join.side else conjuncts(on)), *tests]))
             return True
     return False
+
+
+def join_first_rows(select: exp.Select, labels: Labels) -> bool:
+    """Rewrite one subquery for the value of a first row as a LEFT JOIN, in place; whether there was one."""
+    items = {item.alias for item in from_items(select)}
+    if any(join.side.upper() in ("RIGHT", "FULL") for join in select.args.get("joins") or ()):
+        return False
+    parts = [*select.expressions, select.args.get("where"), select.args.get("group")]
+    for node in [node for part in parts if part is not None for node in part.find_all(exp.Subquery)]:
+        body = node.this
+        if node.parent_select is not select or isinstance(node.parent, exp.In | exp.Exists | exp.Any | exp.All):
+            continue
+        if not isinstance(body, exp.Select) or len(body.expressions) != 1 or not _reads_only(body, items):
+            continue
+        own = f"first#{len(labels)}"
+        if (numbered := _numbered(exp.Subquery(this=body, alias=_table(own)), body, labels)) is None:
+            continue
+        labels[own] = exp.Identifier(this="first", quoted=False)
+        subquery, tests = numbered
+        node.replace(_column(output_name(body.expressions[0]), own))
+        select.append("joins", exp.Join(this=subquery, side="LEFT", on=all_of(tests)))
+        return True
+    return False
+
+
+def _reads_only(body: exp.Select, items: Set[str]) -> bool:
+    """Whether all that a query reads outside of itself are columns of these ``items``."""
+    known = items | {item.alias for select in body.find_all(exp.Select) for item in from_items(select)}
+    return all(column.table in known for column in body.find_all(exp.Column) if column.table)
 
 
 def reads_outside(query: exp.Expr, part: exp.Expr) -> bool:

@@ -4,7 +4,8 @@ Theorems, of conditions that WHERE or HAVING asks, where NULL is as good as fals
 = p.k AND q)`` is ``p.k IN (SELECT v.k FROM v WHERE q)``, where q reads nothing of p. ``(SELECT COUNT(*) …) > 0`` is
 EXISTS, and ``(SELECT MAX(v.c) FROM v WHERE q) > 40`` is ``EXISTS (… WHERE q AND v.c > 40)``: the largest is larger if
 one is. ``x > ANY (SELECT v.c …)`` is ``x > (SELECT MIN(v.c) …)`` for the same reason. ``x > ALL (SELECT v.c …)`` is
-``NOT EXISTS (… WHERE NOT COALESCE(x > v.c, FALSE))``, whatever the operator, NULLs and no rows included. ``IN (SELECT
+``NOT EXISTS (… WHERE NOT COALESCE(x > v.c, FALSE))``, whatever the operator, NULLs and no rows included. ``x IN (SELECT
+v.c FROM v WHERE v.k = p.k)`` is ``EXISTS (… AND x = v.c)``, and ``x NOT IN`` is ``x <> ALL``. ``IN (SELECT
 x.k FROM (body) x)`` is ``IN (body)``, and a value is in a list however often it is listed. An inner join of rows
 whose key is unique, of which nothing but this key is read, keeps or drops each row: it is an IN, and the key is the
 column that it equals. A body with HAVING is not moved: its groups come first.
@@ -42,6 +43,10 @@ from rewriter.statement import (
 def as_membership(select: exp.Select, catalog: Catalog) -> bool:
     """Rewrite one condition of a SELECT, in place; whether there was one."""
     persons = catalog.keys_of_people
+    for test in (branch for one in _asked(select) for branch in _alternatives(one)):
+        if (replaced := _of_correlated(test) or _of_any(test) or _of_all(test, catalog)) is not None:
+            test.replace(replaced)
+            return True
     for test in _asked(select):
         if isinstance(test, exp.Exists) and (found := _of_exists(test)) is not None:
             test.replace(found)
@@ -51,7 +56,7 @@ def as_membership(select: exp.Select, catalog: Catalog) -> bool:
             if isinstance(query, exp.Subquery):
                 test.replace(exp.In(this=test.this, query=query))
                 return True
-        if (replaced := _of_any(test) or _of_all(test, catalog) or _of_aggregate(test, persons)) is not None:
+        if (replaced := _of_aggregate(test, persons)) is not None:
             test.replace(replaced)
             return True
         if isinstance(test, exp.In) and isinstance(query := test.args.get("query"), exp.Subquery):
@@ -87,6 +92,34 @@ def _of_all(test: exp.Expr, catalog: Catalog) -> exp.Expr | None:
     met = type(test)(this=test.this.copy(), expression=unaliased(rows.expressions[0]).copy())
     rows.where(exp.Not(this=exp.Coalesce(this=exp.Paren(this=met), expressions=[exp.false()])), copy=False)
     return exp.Not(this=exp.Exists(this=rows))
+
+
+def _of_correlated(test: exp.Expr) -> exp.Expr | None:
+    """``x IN (SELECT y …)``, of rows that are the outer row's own, as EXISTS; NOT IN as ``<> ALL``."""
+    inner = unparenthesised(test.this) if isinstance(test, exp.Not) else test
+    among = inner.args.get("query") if isinstance(inner, exp.In) else None
+    if isinstance(inner, exp.EQ) and isinstance(inner.expression, exp.Any):
+        among = inner.expression.this
+    if not isinstance(among, exp.Subquery) or has_aggregate(inner.this) or inner.this.find(exp.Query):
+        return None
+    kind: type[exp.Expr] = exp.EQ if inner is test else exp.NEQ
+    compared = kind(this=inner.this.copy(), expression=exp.All(this=among.copy()))
+    rows = _rows_among(compared, exp.All)
+    if rows is None or not reads_outside(rows, rows):
+        return None
+    if kind is exp.NEQ:
+        return compared
+    met = exp.EQ(this=inner.this.copy(), expression=unaliased(rows.expressions[0]).copy())
+    return exp.Exists(this=rows.where(met, copy=False))
+
+
+def _alternatives(test: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that OR and AND connect: where NULL of them is as good as false, NULL of each is."""
+    node = unparenthesised(test)
+    if isinstance(node, exp.And | exp.Or):
+        yield from (found for side in (node.this, node.expression) for found in _alternatives(side))
+    else:
+        yield node
 
 
 def _rows_among(test: exp.Expr, word: type[exp.Expr]) -> exp.Select | None:

@@ -378,7 +378,8 @@ def _join(
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
         complete = len(equalities) == len(tests) and all(map(is_equality, tests))
         by_unit = complete and _tie_units(equalities, before, whole)
-        state.sources[-1] = limited(whole.as_optional(by_unit=by_unit), tests, scope.resolve)
+        on = exp.and_(*(value.sql.copy() for value in compiled), copy=False)
+        state.sources[-1] = limited(whole.as_optional(on, by_unit=by_unit), tests, scope.resolve)
         determined = tuple(one for test in tests for one in _determined(test, scope, dialect))
         state.outer[source.alias] = OuterCondition(tuple(equalities), complete, determined)
     else:

@@ -43,6 +43,8 @@ class Subqueries:
         if listed is not None:
             return self._row_member(listed, node.args["query"], scope)
         left = compile_expression(node.this, scope, self.dialect)
+        if _reads_outer_row(node.args["query"].this):
+            raise _correlated()
         relation = self.relation(node.args["query"])
         if len(relation.columns) != 1:
             raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
@@ -113,11 +115,9 @@ class Subqueries:
         With ``LIMIT 1`` it is the first by the order of the value itself, and the least where no order is asked: which
         row is taken then is nobody's promise. It reads no rows of people, so it is the same whoever comes or goes.
         """
+        if _reads_outer_row(node.this):
+            raise _of_the_outer_row()
         query, first, nulls_first = _first_of(node.this)
-        if isinstance(query, exp.Select):
-            inside = Inside(query)
-            if any(column not in inside for part in query.iter_expressions() for column in _columns(part)):
-                raise _of_the_outer_row()
         relation = self.relation(query)
         if relation.unit is not None:
             raise Refused(
@@ -291,6 +291,14 @@ class _Sides:
         raise AssertionError("two values are compared, and no subquery")
 
 
+def _reads_outer_row(query: exp.Expr) -> bool:
+    """Whether a SELECT reads columns that none of its items of FROM has."""
+    if not isinstance(query, exp.Select):
+        return False
+    inside = Inside(query)
+    return any(column not in inside for part in query.iter_expressions() for column in _columns(part))
+
+
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:
     return (found for found in walk(node) if isinstance(found, exp.Column))
 
@@ -340,7 +348,7 @@ def _first_of(query: exp.Expr) -> tuple[exp.Expr, type[exp.Min | exp.Max] | None
         named = isinstance(by, exp.Column) and by.name == item.alias_or_name
         if not named and by not in (unaliased(item), exp.Literal.number(1)):
             raise Refused(
-                "the first of public rows by another column is not answered in a subquery for one value",
+                "the first row by another column is not answered in a subquery for one value",
                 hint="order by the value itself, or compare: WHERE day = (SELECT MAX(day) FROM …)",
             )
         first = exp.Max if order.expressions[0].args.get("desc") else exp.Min

@@ -209,3 +209,36 @@ def test_groups_of_times_are_those_that_conditions_leave(world: World, key: str)
 def test_groups_are_those_that_conditions_leave(world: World, key: str) -> None:
     for test in ("TRUE", *Random(key).sample(OTHER_TESTS, 5)):
         check(world, key, test)
+
+
+OUTER_JOINS = (
+    ("item, p.kind", "product p ON p.id = item"),
+    ("item, p.kind", "product p ON p.id = item AND p.kind = 'a'"),
+    ("item, p.kind", "product p ON p.id = item AND w > 30"),
+    ("item, p.kind, w > 30", "product p ON p.id = item AND w > 30"),
+    ("p.kind, p.id", "product p ON p.id = item AND p.kind IS NOT NULL"),
+    ("p.kind, age < 4", "product p ON p.id = item AND age < 4"),
+    ("item, sex, p.kind", "product p ON p.id > item AND sex = 'f'"),
+    ("item, age, p.kind", "product p ON p.id = item OR p.id = age"),
+    ("CAST(seen AS DATE), p.id", "product p ON p.id = EXTRACT(DAY FROM seen) - 8"),
+    ("land, c.name, p.kind", "country c ON c.code = land LEFT JOIN product p ON p.id = item AND c.part = 'west'"),
+    ("c.part, p.id", "country c ON c.code = land LEFT JOIN product p ON LENGTH(c.part) = p.id"),
+)
+
+
+@pytest.mark.parametrize(("keys", "joined"), OUTER_JOINS)
+def test_rows_of_an_outer_join_stand_beside_what_on_leaves(world: World, keys: str, joined: str) -> None:
+    """A list's row stands beside values that satisfy ON with it, and NULL beside those that no row satisfies it with."""
+    asked = f"SELECT {keys}, COUNT(*) FROM {{}} LEFT JOIN {joined} GROUP BY {keys}"
+    read = [f"({values}) AS u_{name}({name})" for name, values in UNIVERSE.items() if re.search(rf"\b{name}\b", asked)]
+    declared = f"(SELECT * FROM visit WHERE {DECLARED})"
+    every, counted, theirs = (
+        {tuple(map(plain, row[:-1])): row[-1] for row in world.oracle.execute(asked.format(f"{rows} v")).fetchall()}  # type: ignore[arg-type]
+        for rows in (f"(SELECT * FROM {' CROSS JOIN '.join(read)})", declared, "visit")
+    )
+    world.session.change("dpsql.empty_groups", "show")
+    rows = world.session.execute(asked.format("visit")).rows
+    world.session.change("dpsql.empty_groups", None)
+    ours = {tuple(map(plain, row[:-1])): int(str(row[-1])) for row in rows}
+    assert counted.keys() <= ours.keys() <= every.keys()
+    assert all(theirs.get(group, 0) == count for group, count in ours.items())

@@ -18,6 +18,8 @@ WINDOWS = "tests/per_person/test_person_windows.py"
 TOTAL = "tests/expressions/test_total.py"
 KEYS = "tests/relations/test_composite_keys.py"
 DECLARED = "tests/keys/test_declared_keys.py::test_groups_that_were_seen_to_be_wrong"
+FORMS = "tests/relations/test_forms_mean.py::test_a_form_means_what_the_engine_says"
+OUTER_JOINS = "tests/keys/test_declared_keys.py::test_rows_of_an_outer_join_stand_beside_what_on_leaves"
 BI = "tests/split/test_bi.py"
 ZONES = "tests/expressions/test_zones.py"
 INSTANTS = "tests/engines/test_instants.py"
@@ -1036,6 +1038,48 @@ BUGS: tuple[Bug, ...] = (
         "if table_for(variable) in self.present:",
         "if use.whole:",
         DECLARED,
+    ),
+    bug(
+        "NOT IN of a person's own rows is IN",
+        "rewriter.query.memberships:_of_correlated",
+        "exp.EQ if inner is test else exp.NEQ",
+        "exp.EQ",
+        FORMS,
+    ),
+    bug(
+        "NOT IN of a person's own rows does not read NULLs",
+        "rewriter.query.memberships:_of_all",
+        "exp.Not(this=exp.Coalesce(this=exp.Paren(this=met), expressions=[exp.false()]))",
+        "exp.Not(this=exp.Paren(this=met))",
+        FORMS,
+    ),
+    bug(
+        "people without a first row are left out",
+        "rewriter.query.lateral_subqueries:join_first_rows",
+        'side="LEFT", ',
+        "",
+        FORMS,
+    ),
+    bug(
+        "every row has a match in an outer join",
+        "rewriter.keys.enumeration:Enumeration._of_outer_join",
+        "return wrap(exp.or_(test, exp.and_(*alone, copy=False), copy=False))",
+        "return wrap(test)",
+        OUTER_JOINS,
+    ),
+    bug(
+        "what a part of ON leaves has a match in an outer join",
+        "rewriter.keys.enumeration:Enumeration._of_outer_join",
+        "if decided:",
+        "if read:",
+        OUTER_JOINS,
+    ),
+    bug(
+        "NULL of an outer join stands beside values that have a match",
+        "rewriter.keys.enumeration:Enumeration._of_outer_join",
+        "test, decided = self.substitute(on), True",
+        "test, decided = self.substitute(on), False",
+        OUTER_JOINS,
     ),
     bug(
         "rows keep to their declared range",

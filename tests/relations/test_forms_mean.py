@@ -53,6 +53,25 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind WHERE weight > 1 ORDER BY name LIMIT 1)",
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name AS n FROM kind ORDER BY n DESC NULLS LAST FETCH FIRST ROW ONLY)",
     "SELECT COUNT(*) FROM stay WHERE days > (SELECT weight FROM kind ORDER BY 1 DESC NULLS LAST LIMIT 1) - 5",
+    # lists of a person's own rows, NULLs among them, and no rows
+    "SELECT COUNT(*) FROM person AS p WHERE p.id % 9 * 10 IN (SELECT a.hour FROM sample AS a WHERE a.person_id = p.id)",
+    "SELECT p.sex, COUNT(*) FROM person AS p WHERE 20 NOT IN (SELECT a.result FROM sample AS a WHERE a.person_id = p.id)"
+    " GROUP BY p.sex",
+    "SELECT COUNT(*) FROM person AS p WHERE p.sex = 'F' OR NOT (50 = ANY (SELECT a.result FROM sample AS a"
+    " WHERE a.person_id = p.id AND a.hour > 50))",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days NOT IN (SELECT a.result FROM sample AS a WHERE a.person_id = t.person_id"
+    " AND a.hour > t.days) OR t.days = ANY (SELECT a.hour FROM sample AS a WHERE a.person_id = t.person_id)",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.kind NOT IN (SELECT k.name FROM kind AS k WHERE k.weight > t.days)",
+    # the value of a person's first row
+    "SELECT AVG(r), COUNT(*) FROM (SELECT p.id, (SELECT a.result FROM sample AS a WHERE a.person_id = p.id"
+    " ORDER BY a.hour DESC, a.id LIMIT 1) AS r FROM person AS p) AS x",
+    "SELECT COALESCE((SELECT t.kind FROM stay AS t WHERE t.person_id = p.id ORDER BY t.day, t.id FETCH FIRST ROW ONLY), '-'),"
+    " COUNT(*) FROM person AS p GROUP BY 1",
+    "SELECT p.sex, SUM((SELECT t.days FROM stay AS t WHERE t.person_id = p.id ORDER BY t.id DESC LIMIT 1)) FROM person AS p"
+    " WHERE (SELECT a.result FROM sample AS a WHERE a.person_id = p.id AND a.hour < 50 ORDER BY a.id LIMIT 1) IS NULL"
+    " GROUP BY p.sex",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT a.result FROM sample AS a WHERE a.stay_id = t.id ORDER BY a.id"
+    " LIMIT 1)",
     # groups of aggregates that are looked up for each row, each joined once: in GROUP BY, FILTER, HAVING, LATERAL, DISTINCT
     "SELECT p.sex, (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id AND t.days > 5) AS n, COUNT(*) FROM person AS p"
     " GROUP BY 1, 2",
@@ -292,6 +311,10 @@ def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]
 
 REFUSED = (
     "SELECT COUNT(*) FROM stay WHERE kind = (SELECT name FROM kind ORDER BY weight LIMIT 1)",
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT days FROM stay ORDER BY id LIMIT 1)",
+    "SELECT AVG(days - (SELECT s.days FROM stay AS s WHERE s.person_id = t.person_id AND s.day < t.day ORDER BY s.day DESC"
+    " LIMIT 1)) FROM stay AS t",
+    "SELECT SUM(CASE WHEN 9 IN (SELECT t.days FROM stay AS t WHERE t.person_id = p.id) THEN 1 ELSE 0 END) FROM person AS p",
     "SELECT COUNT(*) FROM stay WHERE (kind, days) IN (SELECT kind, days FROM stay WHERE days > 4)",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
     "SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4",
