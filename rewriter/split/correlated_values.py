@@ -180,7 +180,8 @@ def _compare_with_list(query: exp.Expr, select: exp.Select, is_public: Callable[
     if not isinstance(query, exp.Select) or where is None or query.args.get("group") is not None:
         return
     inside = Inside(query)
-    own, tied = [], []
+    own: list[exp.Expr] = []
+    tied: list[exp.Expr] = []
     for test in conjuncts(where.this):
         (own if all(column in inside for column in _columns(test)) else tied).append(test)
     read = list(dict.fromkeys(one for test in tied for one in _columns(test) if one not in inside))

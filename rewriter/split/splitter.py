@@ -36,7 +36,7 @@ from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import IsInterval, Value, position_of
 from rewriter.per_person import groups_of_several, has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.query import AMBIGUOUS, BEFORE_COMMA, UNKNOWN, canonical, is_ranked, values_apart
+from rewriter.query import AMBIGUOUS, BEFORE_COMMA, UNKNOWN, canonical, is_ranked, reads_outside, values_apart
 from rewriter.refused import (
     AMBIGUOUS_COLUMN,
     NOT_ALLOWED,
@@ -512,8 +512,14 @@ class _Splitter:
         try:
             return self.query(unlimited_rows(node) if is_exists else node, names)
         except Refused as refused:
-            if refused.sqlstate != UNKNOWN_COLUMN or not is_exists:
+            if refused.sqlstate != UNKNOWN_COLUMN or not (is_exists or reads_outside(node, node)):
                 raise
+            if not is_exists:
+                raise Refused(
+                    "a subquery for one value compares its rows with the row around it, in a way that is not answered",
+                    hint="compare columns of one item of FROM by =, <, <=, >, >= or BETWEEN, with AND between them",
+                    position=refused.position,
+                ) from None
             raise Refused(
                 "EXISTS over people is answered where one equality of columns ties it to the public row",
                 hint="write (SELECT COUNT(*) FROM … WHERE …) > 0 in the place of EXISTS (…)",

@@ -180,6 +180,27 @@ BUGS: tuple[Bug, ...] = (
         MEANS,
     ),
     bug(
+        "rows of different people are compared one by one",
+        "rewriter.split.earlier_answers:EarlierAnswers.relation",
+        "item.alias == ROWS_OF_PEOPLE",
+        "item.alias == ''",
+        MEANS,
+    ),
+    bug(
+        "rows that are compared with a missing value are lost",
+        "rewriter.split.correlated_values:_compare_with_list",
+        "or not all(map(_is_comparison, tied))",
+        "",
+        MEANS,
+    ),
+    bug(
+        "rows beside a list are counted for each time that a value is listed",
+        "rewriter.split.correlated_values:_compare_with_list",
+        "exp.Select(expressions=values, distinct=exp.Distinct())",
+        "exp.Select(expressions=values)",
+        MEANS,
+    ),
+    bug(
         "one more than a COUNT of no rows is missing",
         "rewriter.split.correlated_values:_is_null_without_rows",
         "if isinstance(item, _NULL_OF_NONE):",

@@ -72,6 +72,27 @@ STATEMENTS = (
     " GROUP BY p.sex",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT a.result FROM sample AS a WHERE a.stay_id = t.id ORDER BY a.id"
     " LIMIT 1)",
+    # aggregates of the rows that compare with one of a public list, or with another one of the same person
+    "SELECT k.name, (SELECT COUNT(*) FROM stay AS t WHERE t.days >= k.weight AND t.days < k.weight * 5) AS n FROM kind AS k"
+    " ORDER BY 1",
+    "SELECT g.h, (SELECT SUM(a.result) * 1.0 / COUNT(*) FROM sample AS a WHERE a.hour BETWEEN g.h AND g.h + 29) AS m"
+    " FROM generate_series(0, 120, 30) AS g(h) ORDER BY g.h DESC",
+    "SELECT COALESCE(b.low, -1), (SELECT COUNT(*) FROM sample AS a WHERE a.hour >= b.low AND a.hour < b.high), (SELECT AVG(a.result) FROM"
+    " sample AS a WHERE a.hour >= b.low AND a.hour < b.high) FROM (VALUES (0, 50), (50, NULL), (NULL, 9)) AS b(low, high)",
+    "WITH hours AS (SELECT h FROM generate_series(0, 90, 30) AS g(h)) SELECT h FROM hours WHERE (SELECT COUNT(DISTINCT"
+    " a.person_id) FROM sample AS a WHERE a.hour > hours.h) > 2",
+    "SELECT k.name, x.n FROM kind AS k, LATERAL (SELECT COUNT(*) AS n FROM stay AS t WHERE t.kind = k.name AND t.days >"
+    " k.weight) AS x ORDER BY 1",
+    "SELECT COUNT(*) FROM sample AS a WHERE (SELECT COUNT(*) FROM sample AS b WHERE b.person_id = a.person_id"
+    " AND b.hour < a.hour) >= 2",
+    "SELECT COUNT(*) FROM sample AS a WHERE (SELECT COUNT(*) FROM sample AS b WHERE b.person_id = a.person_id"
+    " AND b.result > a.result) = 0",
+    "SELECT t.kind, AVG((SELECT SUM(u.days) FROM stay AS u WHERE u.person_id = t.person_id AND u.day <= t.day)) FROM stay"
+    " AS t GROUP BY t.kind",
+    "WITH x AS (SELECT person_id, hour FROM sample WHERE hour > 20) SELECT AVG((SELECT COUNT(*) FROM x AS y WHERE"
+    " y.person_id = x.person_id AND y.hour < x.hour - 10)) FROM x",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(u.days) FROM stay AS u WHERE u.person_id = t.person_id"
+    " AND u.id <> t.id)",
     # groups of aggregates that are looked up for each row, each joined once: in GROUP BY, FILTER, HAVING, LATERAL, DISTINCT
     "SELECT p.sex, (SELECT COUNT(*) FROM stay AS t WHERE t.person_id = p.id AND t.days > 5) AS n, COUNT(*) FROM person AS p"
     " GROUP BY 1, 2",
@@ -315,6 +336,9 @@ REFUSED = (
     "SELECT AVG(days - (SELECT s.days FROM stay AS s WHERE s.person_id = t.person_id AND s.day < t.day ORDER BY s.day DESC"
     " LIMIT 1)) FROM stay AS t",
     "SELECT SUM(CASE WHEN 9 IN (SELECT t.days FROM stay AS t WHERE t.person_id = p.id) THEN 1 ELSE 0 END) FROM person AS p",
+    "SELECT COUNT(*) FROM stay AS t WHERE (SELECT COUNT(*) FROM stay AS u WHERE u.kind = t.kind AND u.days < t.days) > 1",
+    "SELECT COUNT(*) FROM stay AS t WHERE (SELECT COUNT(*) FROM stay AS u WHERE u.days < t.days) > 1",
+    "SELECT b.low, (SELECT COUNT(*) FROM sample AS a WHERE a.hour < b.low OR b.low IS NULL) FROM (VALUES (9), (NULL)) AS b(low)",
     "SELECT COUNT(*) FROM stay WHERE (kind, days) IN (SELECT kind, days FROM stay WHERE days > 4)",
     "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
     "SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4",
