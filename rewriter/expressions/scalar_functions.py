@@ -141,10 +141,18 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         exp.Substring,
         rule(text.substring, "this", "start", "length"),
         "SUBSTR(t, 2, 3); SUBSTR(t, 2147483647, 2147483647); SUBSTRING(t FROM 2147483647); SUBSTRING(t FROM 0 FOR 0); "
-        "SUBSTRING(t FROM '[0-9]+'); SUBSTRING(u FROM '^.(.)'); SUBSTRING(t, 'a(?:b|c)?')",
+        "SUBSTRING(t FROM '[0-9]+'); SUBSTRING(u FROM '^.(.)'); SUBSTRING(t, 'a(?:b|c)?'); "
+        "SUBSTRING(t FROM POSITION('a' IN u) + 1); SUBSTRING(t, i); SUBSTRING(t, s - 2, LENGTH(u))",
     ),
-    _function("left", exp.Left, text.side("left"), "LEFT(t, 2147483647); LEFT(t, -2147483648)"),
-    _function("right", exp.Right, text.side("right"), "RIGHT(t, -2147483648); RIGHT(t, -1)"),
+    _function(
+        "left",
+        exp.Left,
+        text.side("left"),
+        "LEFT(t, 2147483647); LEFT(t, -2147483648); LEFT(t, i); LEFT(u, LENGTH(t) - 2); LEFT(t, s)",
+    ),
+    _function(
+        "right", exp.Right, text.side("right"), "RIGHT(t, -2147483648); RIGHT(t, -1); RIGHT(t, i); RIGHT(u, s - 1)"
+    ),
     _function(
         "replace",
         exp.Replace,

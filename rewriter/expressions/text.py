@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.declared import INTEGER, TEXT, Interval, Kind
+from rewriter.declared import BIGINT, INTEGER, TEXT, Interval, Kind
 from rewriter.dialects import duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
@@ -35,7 +36,7 @@ from rewriter.expressions.text_length import LENGTHS, as_long_as, bare, grown, g
 from rewriter.expressions.text_matches import first_match
 from rewriter.expressions.time_ranges import begins_in_range
 from rewriter.expressions.value import Length, Value, Values
-from rewriter.refused import TYPE_MISMATCH
+from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH
 
 MOST_PADDED = 1000
 _LONGEST = 1 << 31
@@ -90,17 +91,20 @@ def trim(node: exp.Expr, context: Context) -> Value:
 
 
 def substring(node: exp.Expr, context: Context) -> Value:
-    """SUBSTRING(x FROM start [FOR length]) with literal numbers; positions before 1 count."""
+    """SUBSTRING(x FROM start [FOR length]); positions before 1 count. NULL of a length below 0."""
     start_value = context.compile(node.args.get("start"))
     if start_value.type == TEXT:
         if node.args.get("length") is not None:
             raise refuse("SUBSTRING FROM a pattern takes no length", "write SUBSTRING(x FROM '[0-9]+')")
         return first_match(node.this, start_value, context)
     value = text_of(node.this, context, "SUBSTRING")
+    sized = None if node.args.get("length") is None else context.compile(node.args["length"])
+    if not all(map(_is_number, [start_value] if sized is None else [start_value, sized])):
+        return _computed_substring(value, start_value, sized, context)
     start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
-    if node.args.get("length") is None:
+    if sized is None:
         return as_long_as(context.dialect.call("substring", value.sql, number(max(start, 1))), value)
-    size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
+    size = whole_literal(sized, "the length of SUBSTRING", 0, _LONGEST - 1)
     end = max(start + size, 1)
     begin = max(start, 1)
     size = max(end - begin, 0)
@@ -108,14 +112,87 @@ def substring(node: exp.Expr, context: Context) -> Value:
     return still_shown_in(found, value, size) if begin == 1 else found
 
 
+def _computed_substring(value: Value, start: Value, size: Value | None, context: Context) -> Value:
+    """Of a start or a length that rows have: the characters at the places that there are."""
+    first = _whole(start, "the start of SUBSTRING", context)
+    places = [when(_is_less(first, number(1)), number(1), first.copy())]
+    others = [start]
+    if size is not None:
+        length, others = _whole(size, "the length of SUBSTRING", context), [start, size]
+        after = exp.Add(this=wrap(first.copy()), expression=wrap(length.copy()))
+        missing = _case(
+            [
+                (_is_less(length, number(0)), exp.Null()),
+                (_is_less(number(0), first), length.copy()),
+                (_is_less(after, number(2)), number(0)),
+            ],
+            exp.Sub(this=wrap(after.copy()), expression=number(1)),
+        )
+        places.append(missing)
+    sql = context.dialect.call("substring", value.sql, *(context.dialect.cast(place, INTEGER) for place in places))
+    found = as_long_as(sql, value, *others)
+    return found if size is None else dataclasses.replace(found, nullable=True)
+
+
+def _computed_side(name: str, value: Value, count: Value, context: Context) -> Value:
+    """LEFT or RIGHT of a count that rows have, by places from the first character on."""
+    some = _whole(count, f"the length of {name.upper()}", context)
+    whole = context.dialect.cast(context.dialect.call("length", duplicate(value.sql)), BIGINT)
+    if name == "left":
+        rest = exp.Add(this=wrap(whole), expression=wrap(some.copy()))
+        size = _case([(_is_less(number(-1), some), some.copy()), (_is_less(number(0), rest), rest.copy())], number(0))
+        places = [number(1), context.dialect.cast(when(_is_known(some), size), INTEGER)]
+    else:
+        before = exp.Sub(this=wrap(whole), expression=wrap(some.copy()))
+        start = _case(
+            [
+                (_is_less(some, number(0)), exp.Sub(this=number(1), expression=wrap(some.copy()))),
+                (_is_less(before, number(0)), number(1)),
+            ],
+            exp.Add(this=wrap(before.copy()), expression=number(1)),
+        )
+        places = [context.dialect.cast(when(_is_known(some), start), INTEGER)]
+    return as_long_as(context.dialect.call("substring", value.sql, *places), value, count)
+
+
+def _is_number(value: Value) -> bool:
+    return is_literal(value) and isinstance(scalar_of(value), int)
+
+
+def _whole(value: Value, what: str, context: Context) -> exp.Expr:
+    """An integer argument of a row, of 64 bits; beyond all texts it is as far as the longest."""
+    if is_null(value):
+        value = widen(value, INTEGER, context.dialect)
+    if value.type.kind is not Kind.INTEGER:
+        raise refuse(f"{what} must be an integer", "cast it, as in x::integer", NO_FUNCTION)
+    sql = context.dialect.cast(value.sql, BIGINT)
+    most, least = number(_LONGEST - 2), number(2 - _LONGEST)
+    if value.limits is not None and value.limits[0] > -_LONGEST and value.limits[1] < _LONGEST - 1:
+        return sql
+    return _case([(_is_less(most, sql), most.copy()), (_is_less(sql, least), least.copy())], sql.copy())
+
+
+def _case(branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in branches], default=otherwise)
+
+
+def _is_less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.LT(this=wrap(duplicate(one)), expression=wrap(duplicate(other)))
+
+
+def _is_known(sql: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=wrap(duplicate(sql)), expression=exp.Null()))
+
+
 def side(name: str) -> Rule:
     """LEFT or RIGHT; a negative count leaves out that many characters at the other end."""
 
     def function(node: exp.Expr, context: Context) -> Value:
         value = text_of(node.this, context, name.upper())
-        count = whole_literal(
-            context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
-        )
+        counted = context.compile(node.args["expression"])
+        if not _is_number(counted):
+            return _computed_side(name, value, counted, context)
+        count = whole_literal(counted, f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1)
         most = count if count >= 0 else None
         found = as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most=most)
         return still_shown_in(found, value, count) if name == "left" and count > 0 else found
