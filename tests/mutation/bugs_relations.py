@@ -577,8 +577,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "UNION keeps rows twice",
         "rewriter.split.set_operations:SetOperations._of_people",
-        "return self._distinct(both) if once else both",
-        "return both",
+        "found = self._distinct(both) if once else both",
+        "found = both",
         MEANS,
     ),
     bug(
