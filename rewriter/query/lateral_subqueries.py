@@ -88,7 +88,7 @@ def _reads_only(body: exp.Select, items: Set[str]) -> bool:
 
 def reads_outside(query: exp.Expr, part: exp.Expr) -> bool:
     """Whether a part of a query reads columns of items that the query does not have itself."""
-    own = {item.alias for select in query.find_all(exp.Select) for item in from_items(select)}
+    own = {item.alias_or_name for select in query.find_all(exp.Select) for item in from_items(select)}
     return any(column.table and column.table not in own for column in part.find_all(exp.Column))
 
 

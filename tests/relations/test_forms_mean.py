@@ -91,6 +91,8 @@ STATEMENTS = (
     " AS t GROUP BY t.kind",
     "WITH x AS (SELECT person_id, hour FROM sample WHERE hour > 20) SELECT AVG((SELECT COUNT(*) FROM x AS y WHERE"
     " y.person_id = x.person_id AND y.hour < x.hour - 10)) FROM x",
+    "SELECT SUM(days) FROM stay, kind WHERE kind = name AND days > (SELECT 0.9 * AVG(result) FROM sample, stay AS u WHERE"
+    " sample.person_id = stay.person_id AND u.id = stay_id AND hour < 90)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT AVG(u.days) FROM stay AS u WHERE u.person_id = t.person_id"
     " AND u.id <> t.id)",
     # groups of aggregates that are looked up for each row, each joined once: in GROUP BY, FILTER, HAVING, LATERAL, DISTINCT
