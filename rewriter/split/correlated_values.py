@@ -43,6 +43,11 @@ from rewriter.statement import (
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group"})
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Literal, exp.DataType)
+_OF_KNOWN = (
+    *(exp.Column, exp.Identifier, exp.Interval, exp.Var, exp.DPipe, exp.Mod, exp.Abs, exp.Floor, exp.Ceil),
+    *(exp.Lower, exp.Upper, exp.TimestampTrunc, exp.DateTrunc, exp.Extract),
+)
+"""Nodes that are NULL where an operand is, beside :data:`_STRICT`."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _NULL_OF_NONE = (exp.Avg, exp.Sum, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevSamp, exp.Variance)
 
@@ -66,7 +71,7 @@ def with_joined_values(select: exp.Select, is_public: Callable[[exp.Expr], bool]
 
 def _with_apart(select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> exp.Select:
     """A copy in which subqueries that compute with correlated aggregates are expressions over these, and comparisons
-    with public rows are equalities."""
+    with a row are equalities with listed values."""
     copy: exp.Select = select.copy()
     waiting = list(_scalars(copy))
     for node in waiting:
@@ -207,12 +212,10 @@ def _compare_with_list(query: exp.Expr, select: exp.Select, is_public: Callable[
 
 
 def _is_comparison(test: exp.Expr) -> bool:
-    """Whether a condition compares columns and numbers, so that it does not hold where one of them is NULL."""
+    """Whether a condition compares what is computed of columns, so that it does not hold where one of them is NULL."""
     sides = list(test.iter_expressions())
     return isinstance(test, _COMPARISONS) and all(
-        isinstance(node, (exp.Column, exp.Identifier, exp.Interval, exp.Var, *_STRICT))
-        for side in sides
-        for node in side.walk()
+        isinstance(node, (*_STRICT, *_OF_KNOWN)) for side in sides for node in side.walk()
     )
 
 

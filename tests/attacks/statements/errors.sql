@@ -70,11 +70,11 @@ SELECT WIDTH_BUCKET(wealth, 5, 5, 4) AS b, COUNT(*) FROM member GROUP BY b
 SELECT COUNT(*) FROM member WHERE WIDTH_BUCKET(wealth, score, score, 4) = 1
 --- refused or charged: a factorial of a person's number
 SELECT SUM(factorial(score)) FROM member
---- refused: a substring of negative length
+--- charged: a substring of negative length
 SELECT COUNT(*) FROM member WHERE SUBSTRING(card, 1, 100 - score) = 'c'
---- refused: a substring from before the start
+--- charged: a substring from before the start
 SELECT COUNT(*) FROM member WHERE SUBSTRING(card FROM 100 - score FOR 2) = 'c'
---- refused: the left of a text by a private number
+--- charged: the left of a text by a private number
 SELECT COUNT(*) FROM member WHERE LEFT(card, score) = 'c'
 --- refused: part 0 of a text, for one
 SELECT COUNT(*) FROM member WHERE SPLIT_PART(card, '-', id - 7777) = 'x'
