@@ -83,7 +83,7 @@ STATEMENTS = (
     " a.person_id) FROM sample AS a WHERE a.hour > hours.h) > 2",
     "SELECT k.name, x.n FROM kind AS k, LATERAL (SELECT COUNT(*) AS n FROM stay AS t WHERE t.kind = k.name AND t.days >"
     " k.weight) AS x ORDER BY 1",
-    "SELECT m.d, (SELECT COUNT(*) FROM stay AS t WHERE DATE_TRUNC('month', t.day) = m.d AND ABS(t.days - 9) < m.n) AS n FROM"
+    "SELECT m.n, (SELECT COUNT(*) FROM stay AS t WHERE DATE_TRUNC('month', t.day) = m.d AND ABS(t.days - 9) < m.n) FROM"
     " (VALUES (TIMESTAMP '2024-01-01', 5), (TIMESTAMP '2024-02-01', 9)) AS m(d, n) ORDER BY 1",
     "SELECT COUNT(*) FROM sample AS a WHERE (SELECT COUNT(*) FROM sample AS b WHERE b.person_id = a.person_id"
     " AND b.hour < a.hour) >= 2",
