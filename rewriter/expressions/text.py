@@ -31,12 +31,12 @@ from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.patterns import check_pattern
 from rewriter.expressions.shown_times import still_shown_in
-from rewriter.expressions.text_forms import some_length
+from rewriter.expressions.text_forms import as_integer, some_length
 from rewriter.expressions.text_length import LENGTHS, as_long_as, bare, grown, growth, length_of, of_length, readable
 from rewriter.expressions.text_matches import first_match
 from rewriter.expressions.time_ranges import begins_in_range
 from rewriter.expressions.value import Length, Value, Values
-from rewriter.refused import NO_FUNCTION, TYPE_MISMATCH
+from rewriter.refused import TYPE_MISMATCH
 
 MOST_PADDED = 1000
 _LONGEST = 1 << 31
@@ -140,8 +140,8 @@ def _computed_side(name: str, value: Value, count: Value, context: Context) -> V
     whole = context.dialect.cast(context.dialect.call("length", duplicate(value.sql)), BIGINT)
     if name == "left":
         rest = exp.Add(this=wrap(whole), expression=wrap(some.copy()))
-        size = _case([(_is_less(number(-1), some), some.copy()), (_is_less(number(0), rest), rest.copy())], number(0))
-        places = [number(1), context.dialect.cast(when(_is_known(some), size), INTEGER)]
+        size = _case([(_is_less(number(-1), some), some.copy()), (_is_less(rest, number(1)), number(0))], rest.copy())
+        places = [number(1), context.dialect.cast(size, INTEGER)]
     else:
         before = exp.Sub(this=wrap(whole), expression=wrap(some.copy()))
         start = _case(
@@ -151,7 +151,7 @@ def _computed_side(name: str, value: Value, count: Value, context: Context) -> V
             ],
             exp.Add(this=wrap(before.copy()), expression=number(1)),
         )
-        places = [context.dialect.cast(when(_is_known(some), start), INTEGER)]
+        places = [context.dialect.cast(start, INTEGER)]
     return as_long_as(context.dialect.call("substring", value.sql, *places), value, count)
 
 
@@ -161,10 +161,7 @@ def _is_number(value: Value) -> bool:
 
 def _whole(value: Value, what: str, context: Context) -> exp.Expr:
     """An integer argument of a row, of 64 bits; beyond all texts it is as far as the longest."""
-    if is_null(value):
-        value = widen(value, INTEGER, context.dialect)
-    if value.type.kind is not Kind.INTEGER:
-        raise refuse(f"{what} must be an integer", "cast it, as in x::integer", NO_FUNCTION)
+    value = as_integer(value, f"{what} must be an integer", context)
     sql = context.dialect.cast(value.sql, BIGINT)
     most, least = number(_LONGEST - 2), number(2 - _LONGEST)
     if value.limits is not None and value.limits[0] > -_LONGEST and value.limits[1] < _LONGEST - 1:
@@ -178,10 +175,6 @@ def _case(branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr) ->
 
 def _is_less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
     return exp.LT(this=wrap(duplicate(one)), expression=wrap(duplicate(other)))
-
-
-def _is_known(sql: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=wrap(duplicate(sql)), expression=exp.Null()))
 
 
 def side(name: str) -> Rule:

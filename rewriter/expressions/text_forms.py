@@ -57,16 +57,22 @@ def _bytes(argument: object, context: Context, word: str, times: int) -> Value:
     return derive(when(short, exp.Mul(this=size, expression=number(times))), INTEGER, value, nullable=True)
 
 
+def as_integer(value: Value, otherwise: str, context: Context) -> Value:
+    """An integer argument; of any other type it is refused with this text."""
+    if is_null(value):
+        return widen(value, INTEGER, context.dialect)
+    if value.type.kind is not Kind.INTEGER:
+        raise refuse(otherwise, "cast it, as in x::integer", NO_FUNCTION)
+    return value
+
+
 def character(node: exp.Expr, context: Context) -> Value:
     """CHR(n): the character of a code point; NULL where there is none."""
     arguments = node.expressions
     if len(arguments) != 1 or node.args.get("charset"):
         raise refuse("CHR takes one integer", "write CHR(65)", "42883")
     value = context.finite(arguments[0])
-    if is_null(value):
-        value = widen(value, INTEGER, context.dialect)
-    if value.type.kind is not Kind.INTEGER:
-        raise refuse(f"CHR needs an integer, not {value.type}", "cast it, as in x::integer", NO_FUNCTION)
+    value = as_integer(value, f"CHR needs an integer, not {value.type}", context)
 
     def within(low: int, high: int) -> exp.Expr:
         return exp.Between(this=wrap(duplicate(value.sql)), low=number(low), high=number(high))
