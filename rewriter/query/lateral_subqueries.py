@@ -82,14 +82,19 @@ def join_first_rows(select: exp.Select, labels: Labels) -> bool:
 
 def _reads_only(body: exp.Select, items: Set[str]) -> bool:
     """Whether all that a query reads outside of itself are columns of these ``items``."""
-    known = items | {item.alias for select in body.find_all(exp.Select) for item in from_items(select)}
+    known = items | _names_within(body)
     return all(column.table in known for column in body.find_all(exp.Column) if column.table)
 
 
 def reads_outside(query: exp.Expr, part: exp.Expr) -> bool:
     """Whether a part of a query reads columns of items that the query does not have itself."""
-    own = {item.alias_or_name for select in query.find_all(exp.Select) for item in from_items(select)}
+    own = _names_within(query)
     return any(column.table and column.table not in own for column in part.find_all(exp.Column))
+
+
+def _names_within(query: exp.Expr) -> set[str]:
+    """The names of all items of FROM in a query, however deep."""
+    return {item.alias_or_name for select in query.find_all(exp.Select) for item in from_items(select)}
 
 
 def has_one_row(body: exp.Select) -> bool:

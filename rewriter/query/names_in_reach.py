@@ -70,9 +70,10 @@ class FromItem:
 
     def find(self, name: exp.Expr) -> str | None:
         """The column of this item that an identifier means; None where there is none."""
-        if folded(name) in self.twins.values():
+        wanted = folded(name)
+        if wanted in self.twins.values():
             raise NoRule
-        own = None if folded(name) in self.twins else self.columns.get(folded(name))
+        own = None if wanted in self.twins else self.columns.get(wanted)
         if own is not None or name.args.get("quoted"):
             return own
         if self._lower is None:
@@ -80,7 +81,7 @@ class FromItem:
             for one, own in self.columns.items():
                 if isinstance(shown := self.twins.get(one, one), TableName):
                     self._lower.setdefault(shown.lower(), []).append(own)
-        return one_of(self._lower.get(folded(name), ()))
+        return one_of(self._lower.get(wanted, ()))
 
     def shown(self) -> Iterator[tuple[str, str]]:
         """What a star stands for: the columns' names, and their own ones."""

@@ -181,22 +181,23 @@ class _Correlated:
 def _compare_with_list(query: exp.Expr, select: exp.Select, is_public: Callable[[exp.Expr], bool]) -> None:
     """Put equalities with listed values in the place of comparisons with the rows that have them, in place: of a public
     item, or of the person whose rows the query's are by another condition."""
-    where = query.args.get("where")
-    if not isinstance(query, exp.Select) or where is None or query.args.get("group") is not None:
+    if not isinstance(query, exp.Select) or query.args.get("where") is None or query.args.get("group") is not None:
         return
-    inside = Inside(query)
+    where, inside = query.args["where"], Inside(query)
     own: list[exp.Expr] = []
     tied: list[exp.Expr] = []
     for test in conjuncts(where.this):
         (own if all(column in inside for column in _columns(test)) else tied).append(test)
-    read = list(dict.fromkeys(one for test in tied for one in _columns(test) if one not in inside))
-    items = [item for item in from_items(select) if item.alias_or_name.lower() in {one.table.lower() for one in read}]
-    if all(_tie(test, inside) for test in tied) or not all(map(_is_comparison, tied)):
+    ties = [test for test in tied if _tie(test, inside) is not None]
+    if len(ties) == len(tied) or not all(map(_is_comparison, tied)):
         return
-    if len(items) != 1 or len({one.table.lower() for one in read}) != 1:
+    read = list(dict.fromkeys(one for test in tied for one in _columns(test) if one not in inside))
+    tables = {one.table.lower() for one in read}
+    items = [item for item in from_items(select) if item.alias_or_name.lower() in tables]
+    if len(tables) != 1 or len(items) != 1:
         return
     name = _LISTED if is_public(items[0]) else ROWS_OF_PEOPLE
-    if name == ROWS_OF_PEOPLE and not any(_tie(test, inside) for test in tied):
+    if name == ROWS_OF_PEOPLE and not ties:
         return
     places = {column: exp.column(f"k{place}", name) for place, column in enumerate(read)}
     item = items[0].copy()
@@ -213,9 +214,8 @@ def _compare_with_list(query: exp.Expr, select: exp.Select, is_public: Callable[
 
 def _is_comparison(test: exp.Expr) -> bool:
     """Whether a condition compares what is computed of columns, so that it does not hold where one of them is NULL."""
-    sides = list(test.iter_expressions())
     return isinstance(test, _COMPARISONS) and all(
-        isinstance(node, (*_STRICT, *_OF_KNOWN)) for side in sides for node in side.walk()
+        isinstance(node, (*_STRICT, *_OF_KNOWN)) for node in test.walk() if node is not test
     )
 
 

@@ -115,6 +115,14 @@ _EACH_HINT = (
     " or with GROUP BY n for how many people have so many rows"
 )
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
+_EXISTS_UNTIED = (
+    "EXISTS over people is answered where one equality of columns ties it to the public row",
+    "write (SELECT COUNT(*) FROM … WHERE …) > 0 in the place of EXISTS (…)",
+)
+_COMPARED_OTHERWISE = (
+    "a subquery for one value compares its rows with the row around it, in a way that is not answered",
+    "compare columns of one item of FROM by =, <, <=, >, >= or BETWEEN, with AND between them",
+)
 
 
 def split(
@@ -514,17 +522,8 @@ class _Splitter:
         except Refused as refused:
             if refused.sqlstate != UNKNOWN_COLUMN or not (is_exists or reads_outside(node, node)):
                 raise
-            if not is_exists:
-                raise Refused(
-                    "a subquery for one value compares its rows with the row around it, in a way that is not answered",
-                    hint="compare columns of one item of FROM by =, <, <=, >, >= or BETWEEN, with AND between them",
-                    position=refused.position,
-                ) from None
-            raise Refused(
-                "EXISTS over people is answered where one equality of columns ties it to the public row",
-                hint="write (SELECT COUNT(*) FROM … WHERE …) > 0 in the place of EXISTS (…)",
-                position=refused.position,
-            ) from None
+            why, hint = _EXISTS_UNTIED if is_exists else _COMPARED_OTHERWISE
+            raise Refused(why, hint=hint, position=refused.position) from None
 
     # The private side
 
